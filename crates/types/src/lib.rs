@@ -1,0 +1,18 @@
+//! The nouns of Evergraph. Everything else speaks in these: keys and ids of vertices, property values and
+//! columns of them, the schema, a batch of edges on its way in.
+//!
+//! Nothing here does I/O, locks or allocates shared state.
+
+mod batch;
+mod column;
+mod id;
+mod key;
+mod schema;
+mod value;
+
+pub use batch::{EdgeBatch, KeyColumn};
+pub use column::{Column, ColumnValues, TextValues};
+pub use id::{Direction, MAX_VERTICES, Sequence, VertexId};
+pub use key::{Key, KeyKind, KeyRef};
+pub use schema::{EdgeType, EdgeTypeId, EdgeTypeOptions, Property, PropertyId, Schema, SchemaError, VertexTypeId};
+pub use value::{PropertyType, Value};
