@@ -1,0 +1,268 @@
+//! Neighbor lists as readers see them: the entry of a vertex table, flat lists and chunked lists.
+//!
+//! ```text
+//!  Entry, 16 bytes:  address: u64 | degree: u32 | kind: u8, chunk count: u24
+//!
+//!  flat    ──► [neighbor: u32 × degree][columns, if the edges carry any]
+//!  chunked ──► [ChunkRef × chunk count] ──► each a flat run of at most CHUNK_MAX neighbors
+//!
+//!  address:  bit 0 set = in a mapped segment, clear = a heap block;  bit 1 set = columns follow the neighbors
+//! ```
+//!
+//! Invariants: lists of `simple` edge types ascend strictly, lists of `multi` types are in order of arrival; a
+//! chunked list has at least two chunks, none empty; everything an entry reaches stays as it is while a version
+//! that holds the entry is alive.
+#![allow(unsafe_code)]
+
+use std::marker::PhantomData;
+use std::ops::ControlFlow;
+
+use evergraph_types::VertexId;
+
+use crate::fragment::ColumnArea;
+
+/// The longest run a chunk, or a flat list in memory, may have.
+pub const CHUNK_MAX: usize = 512;
+
+/// The head of one vertex's neighbor list, as it lies in a vertex table. Meaningless without the version it
+/// belongs to: read it through [`FlatTable`](crate::FlatTable) or a version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Entry {
+    pub(crate) address: u64,
+    pub(crate) degree: u32,
+    kind: u32,
+}
+
+const _: () = assert!(size_of::<Entry>() == 16);
+
+/// A run of neighbors: a whole flat list or one chunk of a chunked list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct ChunkRef {
+    /// Where the run lies, with the two tag bits.
+    pub(crate) address: u64,
+    /// How many neighbors it has.
+    pub(crate) len: u32,
+    /// Its first neighbor.
+    pub(crate) first: VertexId,
+}
+
+const MAPPED: u64 = 1;
+const COLUMNS: u64 = 2;
+const TAGS: u64 = 3;
+const CHUNKED: u32 = 1;
+
+/// An address with its tags.
+pub(crate) fn tag(pointer: *const u8, mapped: bool, columns: bool) -> u64 {
+    pointer as u64 | if mapped { MAPPED } else { 0 } | if columns { COLUMNS } else { 0 }
+}
+
+impl ChunkRef {
+    pub(crate) fn is_mapped(self) -> bool {
+        self.address & MAPPED != 0
+    }
+
+    pub(crate) fn pointer(self) -> *const u8 {
+        (self.address & !TAGS) as *const u8
+    }
+
+    pub(crate) fn has_columns(self) -> bool {
+        self.address & COLUMNS != 0
+    }
+
+    /// The part `start..start + len` of a run that has no columns.
+    pub(crate) fn part(self, start: usize, len: usize, first: VertexId) -> Self {
+        debug_assert!(!self.has_columns());
+        ChunkRef { address: self.address + 4 * start as u64, len: len as u32, first }
+    }
+
+    /// The neighbors of the run.
+    ///
+    /// # Safety
+    /// The version the run belongs to stays alive for `'a`.
+    pub(crate) unsafe fn neighbors<'a>(self) -> &'a [VertexId] {
+        // SAFETY: the run has `len` neighbors from its pointer on, 4-byte aligned, immutable while alive.
+        unsafe { std::slice::from_raw_parts(self.pointer().cast(), self.len as usize) }
+    }
+
+    /// The columns that follow the neighbors, if any.
+    ///
+    /// # Safety
+    /// The version the run belongs to stays alive for `'a`.
+    pub(crate) unsafe fn columns<'a>(self) -> Option<ColumnArea<'a>> {
+        // SAFETY: the tag says a column area follows the neighbors, 8-byte aligned.
+        self.has_columns().then(|| unsafe { ColumnArea::after(self.pointer(), self.len as usize) })
+    }
+}
+
+impl Entry {
+    /// A list without neighbors.
+    pub(crate) const EMPTY: Entry = Entry { address: 0, degree: 0, kind: 0 };
+
+    /// A flat list.
+    pub(crate) fn flat(run: ChunkRef) -> Self {
+        Entry { address: run.address, degree: run.len, kind: 0 }
+    }
+
+    /// A chunked list with its directory at `directory`.
+    pub(crate) fn chunked(directory: *const u8, chunks: usize, degree: usize) -> Self {
+        Entry { address: directory as u64, degree: degree as u32, kind: CHUNKED | (chunks as u32) << 8 }
+    }
+
+    /// Whether the list has a chunk directory.
+    pub(crate) fn is_chunked(self) -> bool {
+        self.kind & 0xff == CHUNKED
+    }
+
+    /// The directory's block address, or the flat list's, tags removed.
+    pub(crate) fn pointer(self) -> *const u8 {
+        (self.address & !TAGS) as *const u8
+    }
+
+    /// The list as runs: one for a flat list, the directory for a chunked one, none for an empty one.
+    ///
+    /// # Safety
+    /// The version the entry belongs to stays alive for `'a`, and `self` lies as long as `'a`.
+    pub(crate) unsafe fn directory<'a>(self) -> &'a [ChunkRef] {
+        debug_assert!(self.is_chunked());
+        // SAFETY: a chunked entry's block holds as many chunk references as the kind word says.
+        unsafe { std::slice::from_raw_parts(self.pointer().cast(), (self.kind >> 8) as usize) }
+    }
+
+    /// The run of a flat list. Its `first` is not filled in.
+    pub(crate) fn run(self) -> ChunkRef {
+        debug_assert!(!self.is_chunked());
+        ChunkRef { address: self.address, len: self.degree, first: 0 }
+    }
+
+    /// The list for reading.
+    ///
+    /// # Safety
+    /// The version the entry belongs to stays alive for `'a`.
+    #[inline]
+    pub(crate) unsafe fn neighbors<'a>(self) -> Neighbors<'a> {
+        if self.degree == 0 {
+            Neighbors::from_slice(&[])
+        } else if self.is_chunked() {
+            // SAFETY: by contract.
+            Neighbors(List::Chunked(unsafe { self.directory() }, self.degree, PhantomData))
+        } else {
+            // SAFETY: by contract.
+            Neighbors(List::Flat(unsafe { self.run().neighbors() }))
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum List<'a> {
+    Flat(&'a [VertexId]),
+    Chunked(&'a [ChunkRef], u32, PhantomData<&'a [VertexId]>),
+}
+
+/// The neighbors of one vertex in one direction, borrowed from a version.
+#[derive(Clone, Copy)]
+pub struct Neighbors<'a>(List<'a>);
+
+impl<'a> Neighbors<'a> {
+    /// A list that lies in one slice.
+    pub fn from_slice(neighbors: &'a [VertexId]) -> Self {
+        Neighbors(List::Flat(neighbors))
+    }
+
+    /// The number of neighbors (of edges: parallel edges count each).
+    #[inline]
+    pub fn len(&self) -> usize {
+        match self.0 {
+            List::Flat(neighbors) => neighbors.len(),
+            List::Chunked(_, degree, _) => degree as usize,
+        }
+    }
+
+    /// Whether there is none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The whole list, where it lies in one piece.
+    #[inline]
+    pub fn as_slice(&self) -> Option<&'a [VertexId]> {
+        match self.0 {
+            List::Flat(neighbors) => Some(neighbors),
+            List::Chunked(..) => None,
+        }
+    }
+
+    /// Calls `visit` with each contiguous piece in order: the way to scan a list at memory speed.
+    #[inline]
+    pub fn for_each_slice(&self, mut visit: impl FnMut(&[VertexId])) {
+        match self.0 {
+            List::Flat(neighbors) => visit(neighbors),
+            List::Chunked(chunks, ..) => {
+                for chunk in chunks {
+                    // SAFETY: the directory is borrowed from a live version, and so are its chunks.
+                    visit(unsafe { chunk.neighbors() });
+                }
+            }
+        }
+    }
+
+    /// Calls `visit` with each neighbor in order until it breaks.
+    #[inline]
+    pub fn try_for_each<B>(&self, mut visit: impl FnMut(VertexId) -> ControlFlow<B>) -> ControlFlow<B> {
+        match self.0 {
+            List::Flat(neighbors) => {
+                for &neighbor in neighbors {
+                    visit(neighbor)?;
+                }
+            }
+            List::Chunked(chunks, ..) => {
+                for chunk in chunks {
+                    // SAFETY: the directory is borrowed from a live version, and so are its chunks.
+                    for &neighbor in unsafe { chunk.neighbors::<'a>() } {
+                        visit(neighbor)?;
+                    }
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// The neighbors one by one.
+    pub fn iter(&self) -> impl Iterator<Item = VertexId> + 'a {
+        let (flat, chunks): (&'a [VertexId], &'a [ChunkRef]) = match self.0 {
+            List::Flat(neighbors) => (neighbors, &[]),
+            List::Chunked(chunks, ..) => (&[], chunks),
+        };
+        // SAFETY: the directory is borrowed from a live version, and so are its chunks.
+        flat.iter().chain(chunks.iter().flat_map(|chunk| unsafe { chunk.neighbors::<'a>() })).copied()
+    }
+
+    /// Whether `neighbor` is in a list that ascends (`simple` edge types).
+    pub fn contains_sorted(&self, neighbor: VertexId) -> bool {
+        match self.0 {
+            List::Flat(neighbors) => neighbors.binary_search(&neighbor).is_ok(),
+            List::Chunked(chunks, ..) => {
+                let position = chunks.partition_point(|chunk| chunk.first <= neighbor);
+                position.checked_sub(1).is_some_and(|position| {
+                    // SAFETY: the directory is borrowed from a live version, and so are its chunks.
+                    unsafe { chunks[position].neighbors() }.binary_search(&neighbor).is_ok()
+                })
+            }
+        }
+    }
+
+    /// All neighbors, copied.
+    pub fn to_vec(&self) -> Vec<VertexId> {
+        let mut neighbors = Vec::with_capacity(self.len());
+        self.for_each_slice(|slice| neighbors.extend_from_slice(slice));
+        neighbors
+    }
+}
+
+impl std::fmt::Debug for Neighbors<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}

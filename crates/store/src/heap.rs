@@ -1,0 +1,140 @@
+//! The heap of immutable blocks: pages of vertex tables, fragments and chunk directories.
+//!
+//! ```text
+//!  pointer - 8          pointer
+//!  ├ bytes/8: u32 ┼ born: u32 ┤ payload, 8-byte aligned, never changed once its version is published
+//! ```
+//!
+//! Invariant: a block is written by the one commit that allocates it, becomes reachable by the publish of that
+//! commit, is *retired* by the commit that replaces it, and is freed once no version from its birth to its
+//! retirement is alive. No reference count per block: [`Reclaimer`](crate::reclaim::Reclaimer) decides by version.
+//! `born` is the low half of the sequence of the commit that allocated it.
+#![allow(unsafe_code)]
+
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::ptr::NonNull;
+
+const HEADER_BYTES: usize = 8;
+const ALIGN: usize = 8;
+
+/// The address of a block's payload. Plain data: who holds one must know, by the version it came from, that the
+/// block is alive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Block(NonNull<u8>);
+
+// SAFETY: a `Block` is an address; what may be done through it, and when, is governed by the versions (see above).
+unsafe impl Send for Block {}
+// SAFETY: as for Send; payloads are immutable once published.
+unsafe impl Sync for Block {}
+
+impl Block {
+    /// A new block of at least `bytes`, contents undefined.
+    pub(crate) fn allocate(bytes: usize, born: u32) -> Self {
+        let units = bytes.div_ceil(ALIGN).max(1);
+        let layout = layout_of(units);
+        // SAFETY: the layout has a non-zero size.
+        let Some(base) = NonNull::new(unsafe { alloc(layout) }) else { handle_alloc_error(layout) };
+        // SAFETY: the block has room for header and payload and is aligned for both.
+        unsafe {
+            base.cast::<[u32; 2]>().write([units as u32, born]);
+            Block(base.add(HEADER_BYTES))
+        }
+    }
+
+    /// The block whose payload starts at `pointer`.
+    ///
+    /// # Safety
+    /// `pointer` came from [`Block::pointer`].
+    pub(crate) unsafe fn from_pointer(pointer: *const u8) -> Self {
+        // SAFETY: a block's pointer is never null.
+        Block(unsafe { NonNull::new_unchecked(pointer.cast_mut()) })
+    }
+
+    /// The payload.
+    pub(crate) fn pointer(self) -> *mut u8 {
+        self.0.as_ptr()
+    }
+
+    /// Bytes the block takes, header included.
+    ///
+    /// # Safety
+    /// The block is alive.
+    pub(crate) unsafe fn footprint(self) -> usize {
+        // SAFETY: the header lies before the payload of every live block.
+        let [units, _] = unsafe { self.0.sub(HEADER_BYTES).cast::<[u32; 2]>().read() };
+        layout_of(units as usize).size()
+    }
+
+    /// The commit that allocated the block, modulo 2^32.
+    ///
+    /// # Safety
+    /// The block is alive.
+    pub(crate) unsafe fn born(self) -> u32 {
+        // SAFETY: the header lies before the payload of every live block.
+        let [_, born] = unsafe { self.0.sub(HEADER_BYTES).cast::<[u32; 2]>().read() };
+        born
+    }
+
+    /// Frees the block and tells how many bytes came back.
+    ///
+    /// # Safety
+    /// The block is alive and no version that can reach it is.
+    pub(crate) unsafe fn free(self) -> usize {
+        // SAFETY: alive by contract; the layout is the one it was allocated with.
+        unsafe {
+            let bytes = self.footprint();
+            dealloc(self.0.sub(HEADER_BYTES).as_ptr(), Layout::from_size_align_unchecked(bytes, ALIGN));
+            bytes
+        }
+    }
+}
+
+fn layout_of(units: usize) -> Layout {
+    // A block of 2^32 units is 32 GiB: beyond any chunk, page or directory, and far below the layout's limit.
+    match Layout::from_size_align(units * ALIGN + HEADER_BYTES, ALIGN) {
+        Ok(layout) => layout,
+        Err(_) => unreachable!("a block is at most 32 GiB"),
+    }
+}
+
+/// What one task of a commit did to the heap: how much it allocated and which blocks it replaced.
+#[derive(Debug, Default)]
+pub(crate) struct Changes {
+    /// The low half of the sequence the commit will publish.
+    pub(crate) born: u32,
+    /// Bytes allocated, headers included.
+    pub(crate) allocated_bytes: usize,
+    /// Blocks the previous version still reaches and the next one does not.
+    pub(crate) retired: Vec<Block>,
+}
+
+impl Changes {
+    /// No change yet, for a commit that will publish `sequence`.
+    pub(crate) fn new(sequence: u64) -> Self {
+        Changes { born: sequence as u32, ..Changes::default() }
+    }
+
+    /// An empty record for a parallel task of the same commit.
+    pub(crate) fn fork(&self) -> Self {
+        Changes { born: self.born, ..Changes::default() }
+    }
+
+    /// Takes over what a parallel task did.
+    pub(crate) fn join(&mut self, other: Changes) {
+        self.allocated_bytes += other.allocated_bytes;
+        self.retired.extend(other.retired);
+    }
+
+    /// A new block of at least `bytes`.
+    pub(crate) fn allocate(&mut self, bytes: usize) -> Block {
+        let block = Block::allocate(bytes, self.born);
+        // SAFETY: just allocated.
+        self.allocated_bytes += unsafe { block.footprint() };
+        block
+    }
+
+    /// Notes that the next version no longer reaches `block`.
+    pub(crate) fn retire(&mut self, block: Block) {
+        self.retired.push(block);
+    }
+}

@@ -1,0 +1,44 @@
+//! The one trait over every window on the data: snapshots, sliding windows, named subgraphs.
+//!
+//! Invariant: a view never changes. Everything is asked by dense vertex id; keys are translated at the edge of the
+//! system. Ids at and above `id_bound` do not exist, and below it there may be gaps (deleted vertices).
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use evergraph_types::{Direction, VertexId};
+
+use crate::FlatView;
+
+/// A consistent, immutable view of a graph.
+pub trait GraphView: Send + Sync {
+    /// One past the largest vertex id.
+    fn id_bound(&self) -> VertexId;
+
+    /// The number of vertices.
+    fn num_vertices(&self) -> u64;
+
+    /// The number of edges. An edge of a symmetric type counts once.
+    fn num_edges(&self) -> u64;
+
+    /// Whether every edge holds in both directions, so that the lists of both directions are the same.
+    fn is_symmetric(&self) -> bool;
+
+    /// Whether the vertex exists.
+    fn has_vertex(&self, vertex: VertexId) -> bool;
+
+    /// The number of edges of a vertex in one direction; 0 for a vertex that does not exist.
+    fn degree(&self, direction: Direction, vertex: VertexId) -> usize;
+
+    /// Calls `visit` with the neighbors of a vertex, piece by piece, until it breaks. Nothing for a vertex that
+    /// does not exist. For point queries; whole-graph work uses [`GraphView::flat`].
+    fn for_each_slice(
+        &self,
+        direction: Direction,
+        vertex: VertexId,
+        visit: &mut dyn FnMut(&[VertexId]) -> ControlFlow<()>,
+    );
+
+    /// The view flattened for whole-graph work: built once per view, then shared.
+    fn flat(&self) -> Arc<FlatView>;
+}
