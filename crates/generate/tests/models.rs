@@ -1,5 +1,7 @@
 //! The graphs are what their models promise, and stay so: counts, distribution, determinism, golden digests.
 
+#![allow(clippy::unwrap_used)] // A failure to set up is a failed test.
+
 use std::ops::ControlFlow;
 
 use evergraph_generate::{

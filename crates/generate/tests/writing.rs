@@ -1,5 +1,7 @@
 //! What is written parses back to the edges drawn, in every format; failures and cancels are told apart.
 
+#![allow(clippy::unwrap_used)] // A failure to set up is a failed test.
+
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
