@@ -208,6 +208,16 @@ impl<'a> Neighbors<'a> {
         }
     }
 
+    /// The contiguous pieces in order.
+    pub fn slices(&self) -> impl Iterator<Item = &'a [VertexId]> + 'a {
+        let (flat, chunks): (Option<&'a [VertexId]>, &'a [ChunkRef]) = match self.0 {
+            List::Flat(neighbors) => (Some(neighbors), &[]),
+            List::Chunked(chunks, ..) => (None, chunks),
+        };
+        // SAFETY: the directory is borrowed from a live version, and so are its chunks.
+        flat.into_iter().chain(chunks.iter().map(|chunk| unsafe { chunk.neighbors::<'a>() }))
+    }
+
     /// Calls `visit` with each neighbor in order until it breaks.
     #[inline]
     pub fn try_for_each<B>(&self, mut visit: impl FnMut(VertexId) -> ControlFlow<B>) -> ControlFlow<B> {

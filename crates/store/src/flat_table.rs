@@ -43,6 +43,38 @@ impl FlatTable {
         FlatTable { entries, _owner: Arc::new(neighbors) }
     }
 
+    /// As [`FlatTable::from_csr`], with lists of more than `chunk_len` neighbors chunked, as a store keeps them in
+    /// memory: for algorithms to be tested and measured on that shape.
+    ///
+    /// # Panics
+    /// As [`FlatTable::from_csr`], and if `chunk_len` is 0.
+    pub fn from_csr_chunked(offsets: &[u64], neighbors: Vec<VertexId>, chunk_len: usize) -> Self {
+        let flat = Self::from_csr(offsets, neighbors);
+        let directories: Vec<Vec<ChunkRef>> = (0..flat.len() as VertexId)
+            .map(|vertex| match flat.neighbors(vertex).as_slice() {
+                Some(list) if list.len() > chunk_len => list
+                    .chunks(chunk_len)
+                    .map(|chunk| ChunkRef {
+                        address: tag(chunk.as_ptr().cast(), true, false),
+                        len: chunk.len() as u32,
+                        first: chunk[0],
+                    })
+                    .collect(),
+                _ => Vec::new(),
+            })
+            .collect();
+        let entries = flat
+            .entries
+            .iter()
+            .zip(&directories)
+            .map(|(&entry, directory)| match directory.len() {
+                0 => entry,
+                chunks => Entry::chunked(directory.as_ptr().cast(), chunks, entry.degree as usize),
+            })
+            .collect();
+        FlatTable { entries, _owner: Arc::new((directories, flat)) }
+    }
+
     /// One past the largest vertex id.
     #[inline]
     pub fn len(&self) -> usize {
