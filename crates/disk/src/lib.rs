@@ -1,1 +1,24 @@
-//! disk
+//! The only door to files. Everything the store keeps goes through [`Disk`], so that the same code runs on the
+//! operating system's files ([`OsDisk`]) and on a simulated disk that loses power at any instant ([`SimDisk`]).
+//!
+//! What is here: the traits, the two disks, read-only mappings, the lock that keeps a second writer out, the
+//! checksum and the error that names damage. What is absent: any knowledge of what the files hold.
+
+mod atomic;
+mod checksum;
+mod disk;
+mod error;
+mod lock;
+mod mapping;
+mod os;
+mod poison;
+pub mod sim;
+
+pub use atomic::write_atomically;
+pub use checksum::{Checksum, checksum};
+pub use disk::{AppendFile, Disk, LockMode};
+pub use error::{Corruption, DiskError};
+pub use lock::DiskLock;
+pub use mapping::{Access, Mapping};
+pub use os::OsDisk;
+pub use sim::{CrashPlan, Fault, SimDisk};

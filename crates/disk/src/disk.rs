@@ -1,0 +1,104 @@
+//! The two traits every stored byte passes through, and what they promise about a loss of power.
+//!
+//! ```text
+//!  call                      survives a loss of power
+//!  ------------------------  ---------------------------------------------------------------
+//!  append                    only after sync on the same file; until then any part of it may
+//!  create, rename, remove    only after sync_dir on the directory; until then maybe
+//!  truncate, rewrite         once it returns
+//!  create_dir_all            once it returns
+//! ```
+//!
+//! Invariant the store relies on: bytes once appended are never changed, only cut off by recovery before anyone
+//! maps the file. That is what makes read-only mappings sound.
+
+use std::fmt::Debug;
+use std::path::Path;
+
+use crate::{DiskError, DiskLock, Mapping};
+
+/// How a lock is shared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockMode {
+    /// One holder, no other of either mode: a writer.
+    Exclusive,
+    /// Any number of holders as long as none is exclusive: readers.
+    Shared,
+}
+
+/// Files and directories. Paths are used as they are given.
+pub trait Disk: Send + Sync + Debug {
+    /// Creates the directory and its missing parents, durably. It is no error if it exists.
+    fn create_dir_all(&self, path: &Path) -> Result<(), DiskError>;
+
+    /// Creates a new, empty file to append to.
+    ///
+    /// # Errors
+    /// [`DiskError::Exists`] if there is one of this name.
+    fn create(&self, path: &Path) -> Result<Box<dyn AppendFile>, DiskError>;
+
+    /// Opens a file to append at its end.
+    ///
+    /// # Errors
+    /// [`DiskError::NotFound`] if it is absent.
+    fn open_append(&self, path: &Path) -> Result<Box<dyn AppendFile>, DiskError>;
+
+    /// The whole file, copied.
+    fn read(&self, path: &Path) -> Result<Vec<u8>, DiskError>;
+
+    /// The whole file as it is now, mapped read-only. Bytes appended later are not part of the mapping.
+    fn map(&self, path: &Path) -> Result<Mapping, DiskError>;
+
+    /// The length in bytes; `None` if there is no such file.
+    fn len(&self, path: &Path) -> Result<Option<u64>, DiskError>;
+
+    /// Renames a file, atomically replacing `to` if it exists.
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError>;
+
+    /// Removes a file.
+    fn remove(&self, path: &Path) -> Result<(), DiskError>;
+
+    /// Cuts the file to `length` bytes, durably. It must not be longer than the file is.
+    fn truncate(&self, path: &Path, length: u64) -> Result<(), DiskError>;
+
+    /// Writes the bytes from `offset` to the end once more in their place and syncs them. Recovery calls it for
+    /// bytes it can read but that nothing proves to be on disk: after a failed sync the system may hold them only
+    /// in its cache, marked clean, and a further sync alone would report success without writing them.
+    fn rewrite(&self, path: &Path, offset: u64) -> Result<(), DiskError>;
+
+    /// The names of the files in a directory, sorted. Directories are left out.
+    fn list(&self, directory: &Path) -> Result<Vec<String>, DiskError>;
+
+    /// Makes creations, renames and removals in this directory durable.
+    fn sync_dir(&self, directory: &Path) -> Result<(), DiskError>;
+
+    /// Takes the lock at `path`, a file created if absent, without waiting. It is given back when the
+    /// [`DiskLock`] is dropped or the process ends, however it ends.
+    ///
+    /// # Errors
+    /// [`DiskError::Locked`] naming the holder.
+    fn lock(&self, path: &Path, mode: LockMode) -> Result<DiskLock, DiskError>;
+}
+
+/// A file that only grows. After any failure it is poisoned: every later call gives [`DiskError::Poisoned`],
+/// since neither what a failed append left nor what a failed sync lost can be known.
+pub trait AppendFile: Send + Debug {
+    /// Appends the bytes.
+    fn append(&mut self, bytes: &[u8]) -> Result<(), DiskError> {
+        self.append_vectored(&[bytes])
+    }
+
+    /// Appends the parts one after the other, in one system call where the system takes them at once.
+    fn append_vectored(&mut self, parts: &[&[u8]]) -> Result<(), DiskError>;
+
+    /// Makes everything appended so far durable.
+    fn sync(&mut self) -> Result<(), DiskError>;
+
+    /// The length in bytes.
+    fn len(&self) -> u64;
+
+    /// Whether the file holds nothing.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}

@@ -1,0 +1,96 @@
+//! The lock that keeps a second writer out of a store.
+//!
+//! The system's lock on an open file decides; the process number written into the file only names the holder for
+//! the error message. So a killed process leaves no lock behind, and two opens in one process conflict as well.
+
+use std::fmt::Debug;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use crate::{DiskError, LockMode};
+
+/// A lock held; dropping it gives it back.
+#[derive(Debug)]
+pub struct DiskLock {
+    /// Gives the lock back on drop.
+    _holder: Box<dyn Holder>,
+}
+
+/// What gives a lock back when it is dropped.
+pub(crate) trait Holder: Send + Sync + Debug {}
+
+impl DiskLock {
+    pub(crate) fn new(holder: impl Holder + 'static) -> Self {
+        DiskLock { _holder: Box::new(holder) }
+    }
+}
+
+/// A locked file of the operating system.
+#[derive(Debug)]
+struct LockedFile {
+    file: File,
+    mode: LockMode,
+}
+
+impl Holder for LockedFile {}
+
+impl Drop for LockedFile {
+    fn drop(&mut self) {
+        if self.mode == LockMode::Exclusive {
+            // So that the next conflict, with readers, does not name this process. Failing is harmless.
+            let _ = self.file.set_len(0);
+        }
+    }
+}
+
+/// Takes the lock of the operating system at `path`.
+pub(crate) fn lock_file(path: &Path, mode: LockMode) -> Result<DiskLock, DiskError> {
+    let failed = |source| DiskError::from_io("lock", path, source);
+    let mut file = open(path, mode).map_err(failed)?;
+    let attempt = match mode {
+        LockMode::Exclusive => file.try_lock(),
+        LockMode::Shared => file.try_lock_shared(),
+    };
+    match attempt {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            return Err(DiskError::Locked { path: path.to_owned(), holder: holder(&mut file) });
+        }
+        Err(TryLockError::Error(source)) => return Err(failed(source)),
+    }
+    if mode == LockMode::Exclusive {
+        write_holder(&mut file).map_err(failed)?;
+    }
+    Ok(DiskLock::new(LockedFile { file, mode }))
+}
+
+fn open(path: &Path, mode: LockMode) -> std::io::Result<File> {
+    if mode == LockMode::Shared {
+        // Readers may lack the right to write.
+        if let Ok(file) = File::open(path) {
+            return Ok(file);
+        }
+    }
+    OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)
+}
+
+fn write_holder(file: &mut File) -> std::io::Result<()> {
+    file.set_len(0)?;
+    file.seek(SeekFrom::Start(0))?;
+    file.write_all(format!("{}\n", std::process::id()).as_bytes())
+}
+
+/// Names the holder by the process number in the lock file; readers do not leave theirs.
+fn holder(file: &mut File) -> String {
+    let mut text = String::new();
+    let read = file.seek(SeekFrom::Start(0)).and_then(|_| file.take(32).read_to_string(&mut text));
+    let Some(process) = read.ok().and_then(|_| text.trim().parse::<u32>().ok()) else {
+        return "another process that reads it".to_owned();
+    };
+    let here = if process == std::process::id() { ", this one" } else { "" };
+    match fs::read_to_string(format!("/proc/{process}/comm")) {
+        Ok(name) => format!("process {process} ({}{here})", name.trim_end()),
+        Err(_) => format!("process {process}"),
+    }
+}

@@ -1,0 +1,197 @@
+//! The operating system's files.
+//!
+//! Assumed of the system: `fdatasync` returns after the bytes are on stable storage, a rename within a directory
+//! is atomic, and a write past the synced end never damages bytes before it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, IoSlice, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use memmap2::Mmap;
+
+use crate::lock::lock_file;
+use crate::poison::{PoisonedOnFailure, RawFile};
+use crate::{AppendFile, Disk, DiskError, DiskLock, LockMode, Mapping};
+
+/// The disk of this machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OsDisk;
+
+/// Names the operation and the path in an error.
+fn failed<'a>(operation: &'static str, path: &'a Path) -> impl Fn(io::Error) -> DiskError + 'a {
+    move |source| DiskError::from_io(operation, path, source)
+}
+
+impl Disk for OsDisk {
+    fn create_dir_all(&self, path: &Path) -> Result<(), DiskError> {
+        let mut missing: Vec<&Path> = Vec::new();
+        let mut level = Some(path);
+        while let Some(directory) = level.filter(|directory| !directory.as_os_str().is_empty()) {
+            if directory.is_dir() {
+                break;
+            }
+            missing.push(directory);
+            level = directory.parent();
+        }
+        for directory in missing.into_iter().rev() {
+            match fs::create_dir(directory) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && directory.is_dir() => {}
+                result => result.map_err(failed("create directory", directory))?,
+            }
+            self.sync_dir(parent(directory))?;
+        }
+        Ok(())
+    }
+
+    fn create(&self, path: &Path) -> Result<Box<dyn AppendFile>, DiskError> {
+        let file =
+            OpenOptions::new().append(true).create_new(true).open(path).map_err(failed("create", path))?;
+        Ok(append_file(file, path, 0))
+    }
+
+    fn open_append(&self, path: &Path) -> Result<Box<dyn AppendFile>, DiskError> {
+        let failed = failed("open", path);
+        let file = OpenOptions::new().append(true).open(path).map_err(&failed)?;
+        let length = file.metadata().map_err(&failed)?.len();
+        Ok(append_file(file, path, length))
+    }
+
+    fn read(&self, path: &Path) -> Result<Vec<u8>, DiskError> {
+        fs::read(path).map_err(failed("read", path))
+    }
+
+    fn map(&self, path: &Path) -> Result<Mapping, DiskError> {
+        let failed = failed("map", path);
+        let file = File::open(path).map_err(&failed)?;
+        if file.metadata().map_err(&failed)?.len() == 0 {
+            return Ok(Mapping::from_parts(0, []));
+        }
+        map_file(&file).map(Mapping::mapped).map_err(failed)
+    }
+
+    fn len(&self, path: &Path) -> Result<Option<u64>, DiskError> {
+        match fs::metadata(path) {
+            Ok(metadata) => Ok(Some(metadata.len())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(failed("look at", path)(error)),
+        }
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
+        fs::rename(from, to).map_err(failed("rename", from))
+    }
+
+    fn remove(&self, path: &Path) -> Result<(), DiskError> {
+        fs::remove_file(path).map_err(failed("remove", path))
+    }
+
+    fn truncate(&self, path: &Path, length: u64) -> Result<(), DiskError> {
+        let failed = failed("truncate", path);
+        let file = OpenOptions::new().write(true).open(path).map_err(&failed)?;
+        if length > file.metadata().map_err(&failed)?.len() {
+            return Err(failed(io::ErrorKind::InvalidInput.into()));
+        }
+        file.set_len(length).map_err(&failed)?;
+        file.sync_all().map_err(failed)
+    }
+
+    fn rewrite(&self, path: &Path, offset: u64) -> Result<(), DiskError> {
+        rewrite(path, offset).map_err(failed("rewrite", path))
+    }
+
+    fn list(&self, directory: &Path) -> Result<Vec<String>, DiskError> {
+        let failed = failed("list", directory);
+        let mut names = Vec::new();
+        for entry in fs::read_dir(directory).map_err(&failed)? {
+            let entry = entry.map_err(&failed)?;
+            if !entry.file_type().map_err(&failed)?.is_dir() {
+                // Names that are no UTF-8 are not ours.
+                names.extend(entry.file_name().into_string());
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn sync_dir(&self, directory: &Path) -> Result<(), DiskError> {
+        // Only Unix lets a directory be opened and synced; elsewhere the file system does it by itself.
+        if cfg!(unix) {
+            let failed = failed("sync directory", directory);
+            File::open(directory).map_err(&failed)?.sync_all().map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    fn lock(&self, path: &Path, mode: LockMode) -> Result<DiskLock, DiskError> {
+        lock_file(path, mode)
+    }
+}
+
+/// The directory `path` lies in, where `a` lies in `.`.
+fn parent(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        Some(_) => Path::new("."),
+        None => path,
+    }
+}
+
+#[expect(unsafe_code)]
+fn map_file(file: &File) -> io::Result<Mmap> {
+    // SAFETY: the bytes of a mapped file must not change. Files of a store are only appended to, beyond the
+    // length mapped here, and are cut off only by recovery, under the exclusive lock, before any mapping of them
+    // is handed out. Another program that writes into a store's files breaks this, as it breaks the store.
+    unsafe { Mmap::map(file) }
+}
+
+fn rewrite(path: &Path, offset: u64) -> io::Result<()> {
+    let mut file = OpenOptions::new().read(true).write(true).open(path)?;
+    let mut buffer = vec![0; 1 << 20];
+    let mut position = offset;
+    loop {
+        file.seek(SeekFrom::Start(position))?;
+        let count = file.read(&mut buffer)?;
+        if count == 0 {
+            return file.sync_all();
+        }
+        file.seek(SeekFrom::Start(position))?;
+        file.write_all(&buffer[..count])?;
+        position += count as u64;
+    }
+}
+
+fn append_file(file: File, path: &Path, length: u64) -> Box<dyn AppendFile> {
+    let raw = OsFile { file, path: path.to_owned() };
+    Box::new(PoisonedOnFailure::new(raw, path.to_owned(), length))
+}
+
+#[derive(Debug)]
+struct OsFile {
+    file: File,
+    path: PathBuf,
+}
+
+impl RawFile for OsFile {
+    fn append(&mut self, parts: &[&[u8]]) -> Result<(), DiskError> {
+        write_all_vectored(&mut self.file, parts).map_err(failed("append to", &self.path))
+    }
+
+    fn sync(&mut self) -> Result<(), DiskError> {
+        self.file.sync_data().map_err(failed("sync", &self.path))
+    }
+}
+
+fn write_all_vectored(file: &mut File, parts: &[&[u8]]) -> io::Result<()> {
+    let mut slices: Vec<IoSlice<'_>> =
+        parts.iter().filter(|part| !part.is_empty()).map(|part| IoSlice::new(part)).collect();
+    let mut rest = slices.as_mut_slice();
+    while !rest.is_empty() {
+        match file.write_vectored(rest) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(count) => IoSlice::advance_slices(&mut rest, count),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
