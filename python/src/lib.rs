@@ -1,1 +1,4 @@
-//! python
+//! `evergraph._native`: the Python module, a thin layer over the crates.
+
+mod command;
+mod module;

@@ -1,0 +1,13 @@
+//! What the module holds. One place lists every function and class that Python sees.
+
+/// The native half of Evergraph; use `import evergraph` instead.
+#[pyo3::pymodule]
+mod _native {
+    #[pymodule_export]
+    use crate::command::run_cli;
+
+    /// The version of the package, the same in Rust and Python.
+    #[pymodule_export]
+    #[expect(non_upper_case_globals, reason = "Python fixes the name")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}

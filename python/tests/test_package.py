@@ -1,0 +1,54 @@
+"""The package as installed: version, command, time to import, size."""
+
+import subprocess
+import sys
+import time
+import zlib
+from importlib.metadata import version
+from pathlib import Path
+
+import evergraph as eg
+from evergraph import _native
+
+IMPORT_SECONDS = 0.15
+WHEEL_BYTES = 10_000_000
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False)
+
+
+def seconds_to_run(statement: str) -> float:
+    """The shortest of five runs, since other work on the machine only ever adds."""
+    times = []
+    for _ in range(5):
+        begin = time.perf_counter()
+        assert run("-c", statement).returncode == 0
+        times.append(time.perf_counter() - begin)
+    return min(times)
+
+
+def test_the_version_is_that_of_the_distribution() -> None:
+    assert eg.__version__ == version("evergraph")
+
+
+def test_the_command_and_the_module_are_the_same_program() -> None:
+    command = Path(sys.executable).with_name("evergraph")
+    installed = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
+    assert installed.stdout.split() == ["evergraph", eg.__version__]
+    assert run("-m", "evergraph", "--version").stdout.split() == ["evergraph", eg.__version__]
+
+
+def test_importing_is_quick() -> None:
+    assert seconds_to_run("import evergraph") - seconds_to_run("pass") <= IMPORT_SECONDS
+
+
+def test_importing_loads_none_of_the_partners() -> None:
+    partners = {"numpy", "pyarrow", "pandas", "polars", "networkx", "scipy"}
+    loaded = run("-c", "import sys, evergraph; print(*sys.modules)").stdout.split()
+    assert partners.isdisjoint(loaded)
+
+
+def test_the_wheel_is_small() -> None:
+    assert _native.__file__ is not None
+    assert len(zlib.compress(Path(_native.__file__).read_bytes())) <= WHEEL_BYTES
