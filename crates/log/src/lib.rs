@@ -1,1 +1,20 @@
-//! log
+//! The edge log: every commit, in order, on disk before it is acknowledged.
+//!
+//! [`Log`] appends, syncs and trims; opening it recovers what a crash left. [`LogReader`] follows it from any
+//! sequence number on while it grows. The bytes are drawn in `format.rs`; what a record's payload means is not
+//! known here.
+
+mod directory;
+mod error;
+mod file;
+mod format;
+mod reader;
+mod recovery;
+mod writer;
+
+pub use error::{LogError, ReplayError};
+pub use file::Record;
+pub use format::FORMAT_VERSION;
+pub use reader::LogReader;
+pub use recovery::{Recovery, TornTail};
+pub use writer::{Log, LogOptions};

@@ -1,0 +1,125 @@
+//! Walking through the records of one log file held in memory, and telling a crash from damage within it.
+//!
+//! Invariant: a record is given out only if its header, its payload and its padding are all as they were written.
+
+use std::path::Path;
+
+use evergraph_disk::{Corruption, checksum};
+use evergraph_types::Sequence;
+
+use crate::LogError;
+use crate::format::{
+    ALIGNMENT, FILE_HEADER_BYTES, FORMAT_VERSION, FileHeaderFault, FileIdentity, RECORD_HEADER_BYTES,
+    RecordHeader,
+};
+
+/// A group of commits as it was logged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record<'a> {
+    /// The sequence number of the first commit of the group.
+    pub first_sequence: Sequence,
+    /// The sequence number of the last commit of the group.
+    pub last_sequence: Sequence,
+    /// When the group was committed, in microseconds since 1970-01-01 UTC.
+    pub time_micros: i64,
+    /// What the group wrote.
+    pub payload: &'a [u8],
+}
+
+impl<'a> Record<'a> {
+    pub(crate) fn new(header: &RecordHeader, payload: &'a [u8]) -> Self {
+        Record {
+            first_sequence: header.first_sequence,
+            last_sequence: header.last_sequence,
+            time_micros: header.time_micros,
+            payload,
+        }
+    }
+}
+
+/// A record found whole.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parsed<'a> {
+    pub(crate) header: RecordHeader,
+    pub(crate) payload: &'a [u8],
+    /// Where the next record begins.
+    pub(crate) end: usize,
+}
+
+/// Bytes that are no whole record.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fault {
+    pub(crate) offset: usize,
+    pub(crate) what: &'static str,
+}
+
+/// The bytes of one log file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FileBytes<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) identity: FileIdentity,
+}
+
+impl<'a> FileBytes<'a> {
+    /// Checks the header; `Ok(Err(_))` if a crash may have left it so.
+    pub(crate) fn check_header(&self, path: &Path) -> Result<Result<(), Fault>, LogError> {
+        let found = match FileIdentity::decode(self.bytes) {
+            Ok(found) => found,
+            Err(FileHeaderFault::Damaged(what)) => return Ok(Err(Fault { offset: 0, what })),
+            Err(FileHeaderFault::Newer(found)) => {
+                return Err(LogError::NewerFormat {
+                    path: path.to_owned(),
+                    found,
+                    supported: FORMAT_VERSION,
+                });
+            }
+        };
+        if found.store_id != self.identity.store_id {
+            return Err(LogError::OtherStore { path: path.to_owned() });
+        }
+        if found.first_sequence != self.identity.first_sequence {
+            let what = format!(
+                "the header belongs to the file of sequence {}, the name to that of {}",
+                found.first_sequence, self.identity.first_sequence
+            );
+            return Err(Corruption::new(path, 0, what).into());
+        }
+        Ok(Ok(()))
+    }
+
+    /// The record at `offset`; `None` at the end of the file.
+    pub(crate) fn record_at(&self, offset: usize) -> Result<Option<Parsed<'a>>, Fault> {
+        let fault = |what| Fault { offset, what };
+        let rest = self.bytes.get(offset..).unwrap_or_default();
+        if rest.is_empty() {
+            return Ok(None);
+        }
+        let header = RecordHeader::decode(rest, &self.identity, offset as u64).map_err(fault)?;
+        let body = &rest[RECORD_HEADER_BYTES..];
+        let length = usize::try_from(header.payload_bytes).map_err(|_| fault("the record is cut off"))?;
+        let payload = body.get(..length).ok_or(fault("the record is cut off"))?;
+        let padding =
+            body.get(length..length.next_multiple_of(ALIGNMENT)).ok_or(fault("the record is cut off"))?;
+        if checksum(payload) != header.payload_checksum {
+            return Err(fault("the checksum of the payload does not match"));
+        }
+        if padding.iter().any(|byte| *byte != 0) {
+            return Err(fault("the padding of the record is not zero"));
+        }
+        if header.last_sequence < header.first_sequence {
+            return Err(fault("the record ends before it begins"));
+        }
+        let end = offset + RECORD_HEADER_BYTES + length + padding.len();
+        Ok(Some(Parsed { header, payload, end }))
+    }
+
+    /// Whether a later record says that what lies at the fault had been synced; then it is damage. Reads headers
+    /// only, so its cost grows with the length of the file, whatever the bytes are.
+    pub(crate) fn was_synced(&self, fault: Fault) -> bool {
+        let first = (fault.offset + ALIGNMENT).max(FILE_HEADER_BYTES);
+        (first..self.bytes.len()).step_by(ALIGNMENT).any(|offset| {
+            let header = RecordHeader::decode(&self.bytes[offset..], &self.identity, offset as u64);
+            header.is_ok_and(|header| header.synced_bytes > fault.offset as u64)
+        })
+    }
+}

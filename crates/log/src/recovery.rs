@@ -1,0 +1,209 @@
+//! Reading a log from its start after a crash or a clean end, whichever it was.
+//!
+//! ```text
+//!   …00001.log          …0002f.log          …00051.log  newest
+//!  [header|r|r|r|r]    [header|r|r|r]      [header|r|r|~~~]
+//!   └ any fault here or in a gap between     └ a fault here is a torn tail, unless a later
+//!     files is damage: it was synced           record says that these bytes were synced
+//! ```
+//!
+//! Invariant: what is visited is an unbroken run of whole records from `after + 1` on, and every record that was
+//! ever synced is in it, or an error names the place.
+
+use std::path::{Path, PathBuf};
+
+use evergraph_disk::{Access, Corruption, Disk};
+use evergraph_types::Sequence;
+
+use crate::directory::{file_path, file_sequences};
+use crate::file::{Fault, FileBytes, Record};
+use crate::format::{FILE_HEADER_BYTES, FileIdentity, RecordKind};
+use crate::{LogError, ReplayError};
+
+/// What reading the log found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Recovery {
+    /// How many records were visited.
+    pub records: u64,
+    /// The last commit: that of the log, or `after` where the log ends before it.
+    pub last_sequence: Sequence,
+    /// What a crash left unfinished at the end.
+    pub torn: Option<TornTail>,
+}
+
+/// The end of the log that a crash left unfinished: it holds no commit that was acknowledged as durable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TornTail {
+    /// The newest file.
+    pub path: PathBuf,
+    /// Where its whole records end, in bytes.
+    pub offset: u64,
+    /// How many bytes follow there.
+    pub bytes: u64,
+    /// Why they are no record.
+    pub what: String,
+}
+
+/// One file of the log as it was found.
+#[derive(Clone, Debug)]
+pub(crate) struct FoundFile {
+    pub(crate) path: PathBuf,
+    pub(crate) first_sequence: Sequence,
+    /// The last commit in it; one less than the first if there is none.
+    pub(crate) last_sequence: Sequence,
+    /// The whole records and the header; 0 if not even that is whole.
+    pub(crate) bytes: u64,
+    /// How many bytes from the start are known to have been synced.
+    pub(crate) synced_bytes: u64,
+    /// Where the last commit record ends.
+    pub(crate) commits_end: u64,
+}
+
+/// All of the log as it was found.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) files: Vec<FoundFile>,
+    pub(crate) recovery: Recovery,
+}
+
+/// Reads the log in `directory` and hands each record with commits after `after` to `visit`. Changes nothing.
+pub(crate) fn read_log<E>(
+    disk: &dyn Disk,
+    directory: &Path,
+    store_id: [u8; 16],
+    after: Sequence,
+    visit: &mut dyn FnMut(Record<'_>) -> Result<(), E>,
+) -> Result<Found, ReplayError<E>> {
+    let mut walk = Walk {
+        after,
+        visit,
+        files: Vec::new(),
+        recovery: Recovery { records: 0, last_sequence: after, torn: None },
+    };
+    let sequences = file_sequences(disk, directory)?;
+    for (position, first_sequence) in sequences.iter().copied().enumerate() {
+        let path = file_path(directory, first_sequence);
+        let mapping = disk.map(&path)?;
+        mapping.advise(Access::Sequential);
+        let file = FileBytes { bytes: &mapping, identity: FileIdentity { store_id, first_sequence } };
+        let newest = position + 1 == sequences.len();
+        walk.file(path, file, newest)?;
+    }
+    Ok(Found { files: walk.files, recovery: walk.recovery })
+}
+
+/// The state of reading.
+struct Walk<'v, E> {
+    after: Sequence,
+    visit: &'v mut dyn FnMut(Record<'_>) -> Result<(), E>,
+    files: Vec<FoundFile>,
+    recovery: Recovery,
+}
+
+impl<E> Walk<'_, E> {
+    fn file(&mut self, path: PathBuf, file: FileBytes<'_>, newest: bool) -> Result<(), ReplayError<E>> {
+        let first_sequence = file.identity.first_sequence;
+        let mut found = FoundFile {
+            path,
+            first_sequence,
+            last_sequence: first_sequence.saturating_sub(1),
+            bytes: 0,
+            synced_bytes: 0,
+            commits_end: 0,
+        };
+        let header = file.check_header(&found.path)?;
+        self.check_continues(&found)?;
+        let fault = match header {
+            Err(fault) => Some(fault),
+            Ok(()) => self.records(&mut found, file)?,
+        };
+        if let Some(fault) = fault {
+            self.torn(&found, file, fault, newest)?;
+        }
+        self.recovery.last_sequence = self.recovery.last_sequence.max(found.last_sequence);
+        self.files.push(found);
+        Ok(())
+    }
+
+    /// Between files there may be gaps only in what is no longer needed: trimming removes files in any order.
+    fn check_continues(&self, found: &FoundFile) -> Result<(), LogError> {
+        let first = found.first_sequence;
+        let next = self.files.last().map(|file| file.last_sequence.saturating_add(1));
+        let continues = match next {
+            Some(next) => first == next || (first > next && first <= self.after.saturating_add(1)),
+            None => first <= self.after.saturating_add(1),
+        };
+        if first > 0 && continues {
+            return Ok(());
+        }
+        let expected = next.unwrap_or(0).max(self.after.saturating_add(1));
+        let what = format!("the file begins with commit {first}, but commit {expected} is expected");
+        Err(Corruption::new(&found.path, 0, what).into())
+    }
+
+    /// Visits the records; gives the fault that ends them, if one does.
+    fn records(
+        &mut self,
+        found: &mut FoundFile,
+        file: FileBytes<'_>,
+    ) -> Result<Option<Fault>, ReplayError<E>> {
+        let mut offset = FILE_HEADER_BYTES;
+        found.bytes = offset as u64;
+        found.commits_end = found.bytes;
+        loop {
+            let record = match file.record_at(offset) {
+                Ok(Some(record)) => record,
+                Ok(None) => return Ok(None),
+                Err(fault) => return Ok(Some(fault)),
+            };
+            found.synced_bytes = found.synced_bytes.max(record.header.synced_bytes);
+            if record.header.kind == RecordKind::Commits {
+                self.commits(found, Record::new(&record.header, record.payload), offset)?;
+                found.commits_end = record.end as u64;
+            }
+            offset = record.end;
+            found.bytes = offset as u64;
+        }
+    }
+
+    fn commits(
+        &mut self,
+        found: &mut FoundFile,
+        record: Record<'_>,
+        offset: usize,
+    ) -> Result<(), ReplayError<E>> {
+        let expected = found.last_sequence.saturating_add(1);
+        if record.first_sequence != expected {
+            let what = format!("the record begins with commit {}, not {expected}", record.first_sequence);
+            return Err(Corruption::new(&found.path, offset as u64, what).into());
+        }
+        found.last_sequence = record.last_sequence;
+        if record.last_sequence > self.after {
+            (self.visit)(record).map_err(ReplayError::Visit)?;
+            self.recovery.records += 1;
+        }
+        Ok(())
+    }
+
+    /// Decides that a crash left the fault, or that it is damage.
+    fn torn(
+        &mut self,
+        found: &FoundFile,
+        file: FileBytes<'_>,
+        fault: Fault,
+        newest: bool,
+    ) -> Result<(), Corruption> {
+        if !newest || file.was_synced(fault) {
+            return Err(Corruption::new(&found.path, fault.offset as u64, fault.what));
+        }
+        self.recovery.torn = Some(TornTail {
+            path: found.path.clone(),
+            offset: fault.offset as u64,
+            bytes: (file.bytes.len() - fault.offset) as u64,
+            what: fault.what.to_owned(),
+        });
+        Ok(())
+    }
+}

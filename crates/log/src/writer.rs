@@ -1,0 +1,397 @@
+//! The log as its one writer holds it: open and recover, append, sync, trim.
+//!
+//! ```text
+//!  append: [full? seal: sync the active file, let it go] ─► [none active? create, header, sync, sync_dir] ─► one write
+//!  sync:   fdatasync ─► [several records were covered? append a mark that says so]
+//!  trim:   remove whole files, oldest first ─► sync_dir
+//! ```
+//!
+//! Invariants:
+//! - A file is synced before the next one is created, so only the newest can end in a torn record.
+//! - A file that lost a torn tail is never appended to again, so no byte that was cut off can come back in it.
+//! - After any failed write the log is poisoned; only opening it again finds out what is on disk.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use evergraph_disk::{AppendFile, Checksum, Disk, DiskError};
+use evergraph_types::Sequence;
+
+use crate::directory::file_path;
+use crate::file::Record;
+use crate::format::{ALIGNMENT, FileIdentity, RecordHeader, RecordKind};
+use crate::recovery::{Found, FoundFile, read_log};
+use crate::{LogError, Recovery, ReplayError};
+
+/// How the log is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogOptions {
+    /// A file that has grown to this size, in bytes, is followed by a new one.
+    pub file_bytes: u64,
+}
+
+impl Default for LogOptions {
+    fn default() -> Self {
+        LogOptions { file_bytes: 64 << 20 }
+    }
+}
+
+/// The log, open for writing. The caller holds the store's exclusive lock.
+#[derive(Debug)]
+pub struct Log {
+    disk: Arc<dyn Disk>,
+    directory: PathBuf,
+    store_id: [u8; 16],
+    options: LogOptions,
+    /// All files, oldest first; the active one, if there is one, is the last.
+    files: Vec<LogFile>,
+    active: Option<ActiveFile>,
+    next_sequence: Sequence,
+    failure: Option<String>,
+}
+
+/// A file of the log.
+#[derive(Debug)]
+struct LogFile {
+    path: PathBuf,
+    first_sequence: Sequence,
+    last_sequence: Sequence,
+    bytes: u64,
+}
+
+/// The file that is appended to.
+#[derive(Debug)]
+struct ActiveFile {
+    file: Box<dyn AppendFile>,
+    identity: FileIdentity,
+    /// How many bytes from the start are synced.
+    synced_bytes: u64,
+    /// Bytes and number of the records not yet synced; marks do not count.
+    unsynced_record_bytes: u64,
+    unsynced_records: u64,
+    /// Whether a record is in the file that no later one vouches for.
+    unvouched: bool,
+}
+
+impl Log {
+    /// Opens the log in `directory`, creating it if absent, and hands each record with a commit after `after` to
+    /// `visit`, in order. What a crash left unfinished at the end is cut off, durably. Everything visited is
+    /// durable when this returns.
+    ///
+    /// # Errors
+    /// Damage, a newer format, another store's files, a refusing disk, or the visitor's own error. After any of
+    /// them nothing in the directory has changed unless it was the disk that failed.
+    pub fn open<E>(
+        disk: Arc<dyn Disk>,
+        directory: &Path,
+        store_id: [u8; 16],
+        after: Sequence,
+        options: LogOptions,
+        visit: &mut dyn FnMut(Record<'_>) -> Result<(), E>,
+    ) -> Result<(Log, Recovery), ReplayError<E>> {
+        disk.create_dir_all(directory)?;
+        let Found { mut files, recovery } = read_log(&*disk, directory, store_id, after, visit)?;
+        let ends_before = files.last().is_some_and(|file| file.last_sequence < after);
+        let mut log = Log {
+            disk,
+            directory: directory.to_owned(),
+            store_id,
+            options,
+            files: Vec::new(),
+            active: None,
+            next_sequence: recovery.last_sequence.saturating_add(1),
+            failure: None,
+        };
+        if ends_before {
+            // Commits that were archived but never synced here are missing: what is left cannot be continued.
+            log.remove_files(files.drain(..).map(|file| file.path))?;
+        }
+        if let Some(newest) = files.last() {
+            let torn = recovery.torn.is_some();
+            if torn && newest.last_sequence < newest.first_sequence {
+                log.remove_files(files.pop().map(|file| file.path))?;
+            } else {
+                log.active = log.mend(newest, torn)?;
+            }
+        }
+        log.files = files.into_iter().map(LogFile::from).collect();
+        Ok((log, recovery))
+    }
+
+    /// Reads the log as [`Log::open`] does, but changes nothing; also when another process has it open, as long as
+    /// that one does not trim meanwhile.
+    pub fn scan<E>(
+        disk: &dyn Disk,
+        directory: &Path,
+        store_id: [u8; 16],
+        after: Sequence,
+        visit: &mut dyn FnMut(Record<'_>) -> Result<(), E>,
+    ) -> Result<Recovery, ReplayError<E>> {
+        Ok(read_log(disk, directory, store_id, after, visit)?.recovery)
+    }
+
+    /// Appends one record: the group of commits `first` to `last`, written at `time_micros`, with the payload in
+    /// parts. It is durable after the next [`Log::sync`].
+    ///
+    /// # Errors
+    /// [`LogError::OutOfOrder`] if `first` is not [`Log::next_sequence`]; this one leaves the log usable.
+    pub fn append(
+        &mut self,
+        first: Sequence,
+        last: Sequence,
+        time_micros: i64,
+        payload_parts: &[&[u8]],
+    ) -> Result<(), LogError> {
+        self.check_usable()?;
+        if first != self.next_sequence || last < first || last == Sequence::MAX {
+            return Err(LogError::OutOfOrder { expected: self.next_sequence, first, last });
+        }
+        let result = self.write_commits(first, last, time_micros, payload_parts);
+        self.poison_on_failure(result)
+    }
+
+    /// Makes every appended record durable.
+    pub fn sync(&mut self) -> Result<(), LogError> {
+        self.check_usable()?;
+        let last_sequence = self.last_sequence();
+        let Some(active) = &mut self.active else { return Ok(()) };
+        let result = active.sync(last_sequence);
+        self.note_active_bytes();
+        self.poison_on_failure(result)
+    }
+
+    /// Syncs and, so that damage of the last record would be noticed, notes in the log that it was synced.
+    pub fn close(mut self) -> Result<(), LogError> {
+        self.sync()?;
+        let last_sequence = self.last_sequence();
+        match &mut self.active {
+            Some(active) if active.unvouched => Ok(active.mark(last_sequence)?),
+            _ => Ok(()),
+        }
+    }
+
+    /// How many bytes were appended since the last sync.
+    pub fn append_bytes_since_sync(&self) -> u64 {
+        self.active.as_ref().map_or(0, |active| active.unsynced_record_bytes)
+    }
+
+    /// Removes every file that holds no commit after `through`. The caller vouches that no later open will ask for
+    /// commits up to `through`.
+    pub fn trim(&mut self, through: Sequence) -> Result<(), LogError> {
+        self.check_usable()?;
+        let covered = self.files.iter().take_while(|file| file.last_sequence <= through).count();
+        let only_empty_active = covered == self.files.len()
+            && self
+                .files
+                .last()
+                .is_some_and(|file| self.active.is_some() && file.last_sequence < file.first_sequence);
+        let removed = covered - usize::from(only_empty_active);
+        if removed == 0 {
+            return Ok(());
+        }
+        if removed == self.files.len() {
+            // No sync: the file will be gone, durably, before a new one is created.
+            self.active = None;
+        }
+        let removed: Vec<LogFile> = self.files.drain(..removed).collect();
+        let result = self.remove_files(removed.into_iter().map(|file| file.path));
+        self.poison_on_failure(result)
+    }
+
+    /// The size of all files, in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.bytes).sum()
+    }
+
+    /// The first commit still in the log; the next one to come if there is none.
+    pub fn first_sequence(&self) -> Sequence {
+        self.files.first().map_or(self.next_sequence, |file| file.first_sequence)
+    }
+
+    /// The last commit appended; 0 if there never was one.
+    pub fn last_sequence(&self) -> Sequence {
+        self.next_sequence - 1
+    }
+
+    /// The commit that must be appended next.
+    pub fn next_sequence(&self) -> Sequence {
+        self.next_sequence
+    }
+
+    /// Makes the newest file fit to be followed by new records; gives it as the active one if it can be continued.
+    fn mend(&self, newest: &FoundFile, torn: bool) -> Result<Option<ActiveFile>, DiskError> {
+        if torn {
+            self.disk.truncate(&newest.path, newest.bytes)?;
+        }
+        let mut synced_bytes = newest.synced_bytes;
+        if synced_bytes < newest.commits_end {
+            // Readable, but a sync may have failed on it before: put it on disk for sure.
+            self.disk.rewrite(&newest.path, synced_bytes)?;
+            synced_bytes = newest.bytes;
+        }
+        if torn {
+            return Ok(None);
+        }
+        Ok(Some(ActiveFile {
+            file: self.disk.open_append(&newest.path)?,
+            identity: FileIdentity { store_id: self.store_id, first_sequence: newest.first_sequence },
+            synced_bytes,
+            unsynced_record_bytes: 0,
+            unsynced_records: 0,
+            unvouched: newest.synced_bytes < newest.commits_end,
+        }))
+    }
+
+    fn write_commits(
+        &mut self,
+        first: Sequence,
+        last: Sequence,
+        time_micros: i64,
+        payload_parts: &[&[u8]],
+    ) -> Result<(), DiskError> {
+        if let Some(full) = self.active.take_if(|active| active.file.len() >= self.options.file_bytes) {
+            full.seal()?;
+        }
+        let active = match &mut self.active {
+            Some(active) => active,
+            none => {
+                let identity = FileIdentity { store_id: self.store_id, first_sequence: first };
+                let path = file_path(&self.directory, first);
+                let created = ActiveFile::create(&*self.disk, &self.directory, &path, identity)?;
+                self.files.push(LogFile { path, first_sequence: first, last_sequence: first - 1, bytes: 0 });
+                none.insert(created)
+            }
+        };
+        active.append(RecordKind::Commits, (first, last), time_micros, payload_parts)?;
+        self.next_sequence = last + 1;
+        self.note_active_bytes();
+        Ok(())
+    }
+
+    fn note_active_bytes(&mut self) {
+        if let (Some(active), Some(file)) = (&self.active, self.files.last_mut()) {
+            file.bytes = active.file.len();
+            file.last_sequence = self.next_sequence - 1;
+        }
+    }
+
+    fn remove_files(&self, paths: impl IntoIterator<Item = PathBuf>) -> Result<(), DiskError> {
+        for path in paths {
+            self.disk.remove(&path)?;
+        }
+        self.disk.sync_dir(&self.directory)
+    }
+
+    fn check_usable(&self) -> Result<(), LogError> {
+        match &self.failure {
+            None => Ok(()),
+            Some(reason) => Err(LogError::Poisoned { reason: reason.clone() }),
+        }
+    }
+
+    fn poison_on_failure(&mut self, result: Result<(), DiskError>) -> Result<(), LogError> {
+        if let Err(error) = &result {
+            self.failure = Some(error.to_string());
+        }
+        Ok(result?)
+    }
+}
+
+impl From<FoundFile> for LogFile {
+    fn from(found: FoundFile) -> Self {
+        LogFile {
+            path: found.path,
+            first_sequence: found.first_sequence,
+            last_sequence: found.last_sequence,
+            bytes: found.bytes,
+        }
+    }
+}
+
+impl ActiveFile {
+    fn create(
+        disk: &dyn Disk,
+        directory: &Path,
+        path: &Path,
+        identity: FileIdentity,
+    ) -> Result<ActiveFile, DiskError> {
+        let mut file = disk.create(path)?;
+        file.append(&identity.encode())?;
+        file.sync()?;
+        disk.sync_dir(directory)?;
+        let synced_bytes = file.len();
+        Ok(ActiveFile {
+            file,
+            identity,
+            synced_bytes,
+            unsynced_record_bytes: 0,
+            unsynced_records: 0,
+            unvouched: false,
+        })
+    }
+
+    fn append(
+        &mut self,
+        kind: RecordKind,
+        (first_sequence, last_sequence): (Sequence, Sequence),
+        time_micros: i64,
+        payload_parts: &[&[u8]],
+    ) -> Result<(), DiskError> {
+        let mut sum = Checksum::new();
+        let mut payload_bytes = 0;
+        for part in payload_parts {
+            sum.update(part);
+            payload_bytes += part.len();
+        }
+        let offset = self.file.len();
+        let header = RecordHeader {
+            kind,
+            payload_bytes: payload_bytes as u64,
+            first_sequence,
+            last_sequence,
+            time_micros,
+            synced_bytes: self.synced_bytes,
+            payload_checksum: sum.finish(),
+        };
+        let header = header.encode(&self.identity, offset);
+        let padding = [0; ALIGNMENT];
+        let mut parts: Vec<&[u8]> = Vec::with_capacity(payload_parts.len() + 2);
+        parts.push(&header);
+        parts.extend_from_slice(payload_parts);
+        parts.push(&padding[..payload_bytes.next_multiple_of(ALIGNMENT) - payload_bytes]);
+        self.file.append_vectored(&parts)?;
+        if kind == RecordKind::Commits {
+            self.unsynced_records += 1;
+            self.unsynced_record_bytes += self.file.len() - offset;
+            self.unvouched = true;
+        }
+        Ok(())
+    }
+
+    fn sync(&mut self, last_sequence: Sequence) -> Result<(), DiskError> {
+        if self.unsynced_records == 0 {
+            return Ok(());
+        }
+        self.file.sync()?;
+        self.synced_bytes = self.file.len();
+        let several = self.unsynced_records > 1;
+        self.unsynced_records = 0;
+        self.unsynced_record_bytes = 0;
+        // A single record is vouched for by the next one; of several only the last would be.
+        if several { self.mark(last_sequence) } else { Ok(()) }
+    }
+
+    fn mark(&mut self, last_sequence: Sequence) -> Result<(), DiskError> {
+        self.append(RecordKind::Mark, (last_sequence, last_sequence), 0, &[])?;
+        self.unvouched = false;
+        Ok(())
+    }
+
+    /// Makes all of the file durable, marks included, before a newer file may exist.
+    fn seal(mut self) -> Result<(), DiskError> {
+        if self.synced_bytes < self.file.len() {
+            self.file.sync()?;
+        }
+        Ok(())
+    }
+}
