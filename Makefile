@@ -20,7 +20,7 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
-setup: $(VENV)/.package ## build the optimised package into .venv
+setup: $(VENV)/.package ## build the optimized package into .venv
 	@echo 'Evergraph is ready: $(BIN)/evergraph --help'
 
 demo: setup ## set up, then show the main job in under a minute

@@ -8,8 +8,9 @@ use crate::{Finding, Kind, Source};
 pub fn check(source: &Source, root: &Path) -> Vec<Finding> {
     let mut found = Vec::new();
     for (number, line) in source.lines() {
+        let links = if source.kind == Kind::Markdown { targets(line) } else { Vec::new() };
         for page in mentions(line) {
-            if !root.join(page).is_file() {
+            if !root.join(page).is_file() && !links.contains(&page) {
                 found.push(
                     source
                         .finding(number, format!("{page} is not there: correct the name, or write the page")),
