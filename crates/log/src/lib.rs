@@ -4,6 +4,7 @@
 //! sequence number on while it grows. The bytes are drawn in `format.rs`; what a record's payload means is not
 //! known here.
 
+mod active;
 mod directory;
 mod error;
 mod file;

@@ -8,18 +8,19 @@
 //!
 //! Invariants:
 //! - A file is synced before the next one is created, so only the newest can end in a torn record.
-//! - A file that lost a torn tail is never appended to again, so no byte that was cut off can come back in it.
+//! - Whoever cuts off a torn tail goes on in a new file, so that bytes cut off cannot come back behind new records.
 //! - After any failed write the log is poisoned; only opening it again finds out what is on disk.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use evergraph_disk::{AppendFile, Checksum, Disk, DiskError};
+use evergraph_disk::{Disk, DiskError};
 use evergraph_types::Sequence;
 
+use crate::active::ActiveFile;
 use crate::directory::file_path;
 use crate::file::Record;
-use crate::format::{ALIGNMENT, FileIdentity, RecordHeader, RecordKind};
+use crate::format::{FileIdentity, RecordKind};
 use crate::recovery::{Found, FoundFile, read_log};
 use crate::{LogError, Recovery, ReplayError};
 
@@ -57,20 +58,6 @@ struct LogFile {
     first_sequence: Sequence,
     last_sequence: Sequence,
     bytes: u64,
-}
-
-/// The file that is appended to.
-#[derive(Debug)]
-struct ActiveFile {
-    file: Box<dyn AppendFile>,
-    identity: FileIdentity,
-    /// How many bytes from the start are synced.
-    synced_bytes: u64,
-    /// Bytes and number of the records not yet synced; marks do not count.
-    unsynced_record_bytes: u64,
-    unsynced_records: u64,
-    /// Whether a record is in the file that no later one vouches for.
-    unvouched: bool,
 }
 
 impl Log {
@@ -305,93 +292,5 @@ impl From<FoundFile> for LogFile {
             last_sequence: found.last_sequence,
             bytes: found.bytes,
         }
-    }
-}
-
-impl ActiveFile {
-    fn create(
-        disk: &dyn Disk,
-        directory: &Path,
-        path: &Path,
-        identity: FileIdentity,
-    ) -> Result<ActiveFile, DiskError> {
-        let mut file = disk.create(path)?;
-        file.append(&identity.encode())?;
-        file.sync()?;
-        disk.sync_dir(directory)?;
-        let synced_bytes = file.len();
-        Ok(ActiveFile {
-            file,
-            identity,
-            synced_bytes,
-            unsynced_record_bytes: 0,
-            unsynced_records: 0,
-            unvouched: false,
-        })
-    }
-
-    fn append(
-        &mut self,
-        kind: RecordKind,
-        (first_sequence, last_sequence): (Sequence, Sequence),
-        time_micros: i64,
-        payload_parts: &[&[u8]],
-    ) -> Result<(), DiskError> {
-        let mut sum = Checksum::new();
-        let mut payload_bytes = 0;
-        for part in payload_parts {
-            sum.update(part);
-            payload_bytes += part.len();
-        }
-        let offset = self.file.len();
-        let header = RecordHeader {
-            kind,
-            payload_bytes: payload_bytes as u64,
-            first_sequence,
-            last_sequence,
-            time_micros,
-            synced_bytes: self.synced_bytes,
-            payload_checksum: sum.finish(),
-        };
-        let header = header.encode(&self.identity, offset);
-        let padding = [0; ALIGNMENT];
-        let mut parts: Vec<&[u8]> = Vec::with_capacity(payload_parts.len() + 2);
-        parts.push(&header);
-        parts.extend_from_slice(payload_parts);
-        parts.push(&padding[..payload_bytes.next_multiple_of(ALIGNMENT) - payload_bytes]);
-        self.file.append_vectored(&parts)?;
-        if kind == RecordKind::Commits {
-            self.unsynced_records += 1;
-            self.unsynced_record_bytes += self.file.len() - offset;
-            self.unvouched = true;
-        }
-        Ok(())
-    }
-
-    fn sync(&mut self, last_sequence: Sequence) -> Result<(), DiskError> {
-        if self.unsynced_records == 0 {
-            return Ok(());
-        }
-        self.file.sync()?;
-        self.synced_bytes = self.file.len();
-        let several = self.unsynced_records > 1;
-        self.unsynced_records = 0;
-        self.unsynced_record_bytes = 0;
-        // A single record is vouched for by the next one; of several only the last would be.
-        if several { self.mark(last_sequence) } else { Ok(()) }
-    }
-
-    fn mark(&mut self, last_sequence: Sequence) -> Result<(), DiskError> {
-        self.append(RecordKind::Mark, (last_sequence, last_sequence), 0, &[])?;
-        self.unvouched = false;
-        Ok(())
-    }
-
-    /// Makes all of the file durable, marks included, before a newer file may exist.
-    fn seal(mut self) -> Result<(), DiskError> {
-        if self.synced_bytes < self.file.len() {
-            self.file.sync()?;
-        }
-        Ok(())
     }
 }

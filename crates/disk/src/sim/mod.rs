@@ -20,9 +20,6 @@ mod journal;
 mod random;
 mod state;
 
-#[cfg(test)]
-mod tests;
-
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,175 @@
+//! Both disks do the same: random operations on the simulated one and on the system's give the same answers.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use evergraph_disk::{AppendFile, Disk, DiskError, Mapping, OsDisk, SimDisk, write_atomically};
+use proptest::prelude::*;
+
+#[derive(Clone, Debug)]
+enum Step {
+    Create(u8),
+    OpenAppend(u8),
+    Append(u8, Vec<Vec<u8>>),
+    Sync(u8),
+    Rename(u8, u8),
+    Remove(u8),
+    Truncate(u8, u64),
+    Rewrite(u8, u64),
+    WriteAtomically(u8, Vec<u8>),
+    SyncDirectory,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let name = 0..4u8;
+    let bytes = prop::collection::vec(any::<u8>(), 0..700);
+    prop_oneof![
+        3 => name.clone().prop_map(Step::Create),
+        1 => name.clone().prop_map(Step::OpenAppend),
+        6 => (name.clone(), prop::collection::vec(bytes.clone(), 0..4)).prop_map(|(name, parts)| Step::Append(name, parts)),
+        1 => name.clone().prop_map(Step::Sync),
+        2 => (name.clone(), 0..4u8).prop_map(|(from, to)| Step::Rename(from, to)),
+        1 => name.clone().prop_map(Step::Remove),
+        2 => (name.clone(), 0..1500u64).prop_map(|(name, length)| Step::Truncate(name, length)),
+        1 => (name.clone(), 0..1500u64).prop_map(|(name, offset)| Step::Rewrite(name, offset)),
+        1 => (name, bytes).prop_map(|(name, bytes)| Step::WriteAtomically(name, bytes)),
+        1 => Just(Step::SyncDirectory),
+    ]
+}
+
+/// A disk with its open files, carrying out steps and telling what came of each.
+struct Run<D> {
+    disk: D,
+    directory: PathBuf,
+    open: BTreeMap<u8, Box<dyn AppendFile>>,
+}
+
+impl<D: Disk> Run<D> {
+    fn new(disk: D, directory: &Path) -> Self {
+        disk.create_dir_all(directory).unwrap();
+        Run { disk, directory: directory.to_owned(), open: BTreeMap::new() }
+    }
+
+    fn path(&self, name: u8) -> PathBuf {
+        self.directory.join(format!("file{name}"))
+    }
+
+    fn step(&mut self, step: &Step) -> Result<(), String> {
+        let kind = |error: DiskError| match error {
+            DiskError::NotFound { .. } => "absent".to_owned(),
+            DiskError::Exists { .. } => "exists".to_owned(),
+            DiskError::Io { operation, .. } => operation.to_owned(),
+            other => format!("{other:?}"),
+        };
+        match step {
+            Step::Create(name) => {
+                let file = self.disk.create(&self.path(*name)).map_err(kind)?;
+                self.open.insert(*name, file);
+            }
+            Step::OpenAppend(name) => {
+                let file = self.disk.open_append(&self.path(*name)).map_err(kind)?;
+                self.open.insert(*name, file);
+            }
+            Step::Append(name, parts) => {
+                let Some(file) = self.open.get_mut(name) else { return Ok(()) };
+                let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
+                file.append_vectored(&parts).map_err(kind)?;
+            }
+            Step::Sync(name) => match self.open.get_mut(name) {
+                Some(file) => file.sync().map_err(kind)?,
+                None => return Ok(()),
+            },
+            // The store lets go of files before it moves or cuts them.
+            Step::Rename(from, to) => {
+                self.open.remove(from);
+                self.open.remove(to);
+                self.disk.rename(&self.path(*from), &self.path(*to)).map_err(kind)?;
+            }
+            Step::Remove(name) => {
+                self.open.remove(name);
+                self.disk.remove(&self.path(*name)).map_err(kind)?;
+            }
+            Step::Truncate(name, length) => {
+                self.open.remove(name);
+                self.disk.truncate(&self.path(*name), *length).map_err(kind)?;
+            }
+            Step::Rewrite(name, offset) => self.disk.rewrite(&self.path(*name), *offset).map_err(kind)?,
+            Step::WriteAtomically(name, bytes) => {
+                self.open.remove(name);
+                write_atomically(&self.disk, &self.directory, &format!("file{name}"), bytes).map_err(kind)?;
+            }
+            Step::SyncDirectory => self.disk.sync_dir(&self.directory).map_err(kind)?,
+        }
+        Ok(())
+    }
+
+    /// Everything that can be seen of the disk, read in every way there is.
+    fn image(&self) -> BTreeMap<String, Vec<u8>> {
+        let names = self.disk.list(&self.directory).unwrap();
+        let files = names.into_iter().map(|name| {
+            let path = self.directory.join(&name);
+            let bytes = self.disk.read(&path).unwrap();
+            assert_eq!(&*self.disk.map(&path).unwrap(), &bytes[..]);
+            assert_eq!(self.disk.len(&path).unwrap(), Some(bytes.len() as u64));
+            (name, bytes)
+        });
+        files.collect()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #[test]
+    fn the_simulated_disk_answers_as_the_real_one(steps in prop::collection::vec(step(), 0..30)) {
+        let home = tempfile::tempdir().unwrap();
+        let mut real = Run::new(OsDisk, &home.path().join("a/b"));
+        let mut simulated = Run::new(SimDisk::new(0), Path::new("/a/b"));
+        for step in &steps {
+            prop_assert_eq!(real.step(step), simulated.step(step), "{:?}", step);
+            prop_assert_eq!(real.image(), simulated.image());
+            for (name, file) in &real.open {
+                prop_assert_eq!(file.len(), simulated.open[name].len());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_mapping_is_aligned_and_keeps_what_it_showed() {
+    let home = tempfile::tempdir().unwrap();
+    let disks: [(Box<dyn Disk>, &Path); 2] =
+        [(Box::new(OsDisk), home.path()), (Box::new(SimDisk::new(0)), Path::new("/"))];
+    for (disk, directory) in disks {
+        let path = directory.join("file");
+        let mut file = disk.create(&path).unwrap();
+        assert!(disk.map(&path).unwrap().is_empty());
+        file.append(&[7; 100]).unwrap();
+        let mapping = disk.map(&path).unwrap();
+        file.append(&[8; 5000]).unwrap();
+        disk.remove(&path).unwrap();
+        assert_eq!(&*mapping.clone(), &[7; 100]);
+        assert_eq!(mapping.as_ptr().align_offset(Mapping::ALIGNMENT), 0);
+    }
+}
+
+#[test]
+fn what_is_absent_is_named() {
+    let home = tempfile::tempdir().unwrap();
+    let disks: [(Box<dyn Disk>, &Path); 2] =
+        [(Box::new(OsDisk), home.path()), (Box::new(SimDisk::new(0)), Path::new("/"))];
+    for (disk, directory) in disks {
+        let path = directory.join("none");
+        for error in [
+            disk.read(&path).unwrap_err(),
+            disk.map(&path).unwrap_err(),
+            disk.open_append(&path).unwrap_err(),
+            disk.list(&path).unwrap_err(),
+            disk.create(&path.join("file")).unwrap_err(),
+            disk.sync_dir(&path).unwrap_err(),
+        ] {
+            assert!(matches!(error, DiskError::NotFound { .. }), "{error}");
+            assert!(error.to_string().contains("none"), "{error}");
+        }
+        assert_eq!(disk.len(&path).unwrap(), None);
+    }
+}
