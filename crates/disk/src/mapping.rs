@@ -4,7 +4,7 @@
 //! lies at an address divisible by [`Mapping::ALIGNMENT`].
 
 use std::fmt;
-use std::ops::{Deref, Range};
+use std::ops::Deref;
 use std::sync::Arc;
 
 use memmap2::{Advice, Mmap};
@@ -62,15 +62,6 @@ impl Mapping {
             Access::Random => Advice::Random,
         };
         let _ = map.advise(advice);
-    }
-
-    /// Asks the system to start reading the bytes in this range, cut to the mapping, without waiting for them. Only
-    /// a hint.
-    pub fn prefetch(&self, range: Range<usize>) {
-        let end = range.end.min(self.len());
-        if let (Bytes::Mapped(map), true) = (&self.bytes, range.start < end) {
-            let _ = map.advise_range(Advice::WillNeed, range.start, end - range.start);
-        }
     }
 }
 
