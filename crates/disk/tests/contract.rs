@@ -1,5 +1,7 @@
 //! Both disks do the same: random operations on the simulated one and on the system's give the same answers.
 
+#![allow(clippy::unwrap_used)] // A failure to set up is a failed test.
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

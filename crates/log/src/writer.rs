@@ -20,7 +20,7 @@ use evergraph_types::Sequence;
 use crate::active::ActiveFile;
 use crate::directory::file_path;
 use crate::file::Record;
-use crate::format::{FileIdentity, RecordKind};
+use crate::format::{FILE_HEADER_BYTES, FileIdentity, RecordKind};
 use crate::recovery::{Found, FoundFile, read_log};
 use crate::{LogError, Recovery, ReplayError};
 
@@ -236,7 +236,9 @@ impl Log {
         time_micros: i64,
         payload_parts: &[&[u8]],
     ) -> Result<(), DiskError> {
-        if let Some(full) = self.active.take_if(|active| active.file.len() >= self.options.file_bytes) {
+        // A file without records is never full: its successor would have the same name.
+        let full_bytes = self.options.file_bytes.max(FILE_HEADER_BYTES as u64 + 1);
+        if let Some(full) = self.active.take_if(|active| active.file.len() >= full_bytes) {
             full.seal()?;
         }
         let active = match &mut self.active {

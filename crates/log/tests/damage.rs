@@ -1,0 +1,191 @@
+//! Cutting a log off anywhere leaves its whole records; flipping any bit is noticed. Never a wrong record.
+
+#![allow(clippy::unwrap_used)] // A failure to set up is a failed test.
+
+mod common;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use common::{Entry, STORE, append, directory, entry_after, open, scan};
+use evergraph_disk::{Disk, SimDisk};
+use evergraph_log::{FORMAT_VERSION, LogError, LogReader};
+
+/// How the commits of a log got to disk.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Syncs {
+    Each,
+    Once,
+    Close,
+}
+
+/// A small log and what is in it; `file_bytes` decides into how many files.
+fn small_log(syncs: Syncs, file_bytes: u64) -> (SimDisk, Vec<Entry>) {
+    let disk = SimDisk::new(0);
+    let (mut log, _, _) = open(&disk, 0, file_bytes).unwrap();
+    let mut entries = Vec::new();
+    for (commits, payload_bytes) in [(1, 0), (3, 21), (1, 64), (2, 5)] {
+        let entry = entry_after(log.last_sequence(), commits, payload_bytes);
+        append(&mut log, &entry).unwrap();
+        entries.push(entry);
+        if syncs == Syncs::Each {
+            log.sync().unwrap();
+        }
+    }
+    match syncs {
+        Syncs::Close => log.close().unwrap(),
+        Syncs::Each | Syncs::Once => log.sync().unwrap(),
+    }
+    (disk, entries)
+}
+
+fn files(disk: &SimDisk) -> Vec<PathBuf> {
+    disk.list(directory()).unwrap().into_iter().map(|name| directory().join(name)).collect()
+}
+
+fn copy_of(disk: &SimDisk) -> SimDisk {
+    disk.crash(evergraph_disk::CrashPlan::KeepUnsynced)
+}
+
+/// Opens for writing, goes on, and checks that the result is what was there and the new record.
+fn goes_on(disk: &SimDisk, expected: &[Entry]) {
+    let (mut log, _, found) = open(disk, 0, 1 << 20).unwrap();
+    assert_eq!(found, expected);
+    let next = entry_after(log.last_sequence(), 2, 40);
+    append(&mut log, &next).unwrap();
+    log.sync().unwrap();
+    drop(log);
+    let (recovery, found) = scan(disk, 0).unwrap();
+    assert_eq!((recovery.torn, found), (None, [expected, &[next]].concat()));
+}
+
+/// Follows the log and checks that it gives right records up to an error.
+fn follows(disk: &SimDisk, entries: &[Entry]) {
+    let mut reader = LogReader::new(Arc::new(disk.clone()), directory(), STORE, 1);
+    for entry in entries {
+        match reader.next(u64::MAX) {
+            Ok(record) => assert_eq!(record.map(Entry::from).as_ref(), Some(entry)),
+            Err(_) => return,
+        }
+    }
+}
+
+#[test]
+fn every_cut_leaves_the_whole_records() {
+    for (syncs, file_bytes) in
+        [(Syncs::Each, 1 << 20), (Syncs::Once, 1 << 20), (Syncs::Close, 1 << 20), (Syncs::Each, 100)]
+    {
+        let (disk, entries) = small_log(syncs, file_bytes);
+        let newest = files(&disk).pop().unwrap();
+        let bytes = disk.read(&newest).unwrap();
+        let mut counts = Vec::new();
+        for length in 0..=bytes.len() {
+            let cut = copy_of(&disk);
+            cut.put(&newest, &bytes[..length]).unwrap();
+            let (recovery, found) = scan(&cut, 0).unwrap();
+            assert!(entries.starts_with(&found), "cut at {length}");
+            assert_eq!(recovery.last_sequence, found.last().map_or(0, |entry| entry.last));
+            assert_eq!(cut.read(&newest).unwrap(), &bytes[..length], "scanning changes nothing");
+            goes_on(&cut, &found);
+            counts.push(found.len());
+        }
+        assert!(counts.is_sorted() && counts.last() == Some(&entries.len()));
+    }
+}
+
+#[test]
+fn a_cut_in_an_older_file_is_damage() {
+    let (disk, _) = small_log(Syncs::Each, 100);
+    let oldest = files(&disk).remove(0);
+    let bytes = disk.read(&oldest).unwrap();
+    for length in 0..bytes.len() {
+        let cut = copy_of(&disk);
+        cut.put(&oldest, &bytes[..length]).unwrap();
+        match scan(&cut, 0) {
+            // A cut between two records shows only in the file that ought to go on from there.
+            Err(LogError::Corruption(corruption)) => assert!(corruption.path == oldest || length >= 64),
+            other => panic!("cut at {length}: {other:?}"),
+        }
+        open(&cut, 0, 200).unwrap_err();
+        assert_eq!(cut.read(&oldest).unwrap(), &bytes[..length], "damage is left as it is");
+    }
+}
+
+#[test]
+fn every_flipped_bit_is_noticed() {
+    for (syncs, file_bytes) in
+        [(Syncs::Each, 1 << 20), (Syncs::Once, 1 << 20), (Syncs::Close, 1 << 20), (Syncs::Each, 100)]
+    {
+        let (disk, entries) = small_log(syncs, file_bytes);
+        for path in files(&disk) {
+            let length = disk.len(&path).unwrap().unwrap();
+            for (offset, bit) in (0..length).flat_map(|offset| (0..8).map(move |bit| (offset, bit))) {
+                let flipped = copy_of(&disk);
+                flipped.flip_bit(&path, offset, bit).unwrap();
+                follows(&flipped, &entries);
+                match scan(&flipped, 0) {
+                    Err(LogError::Corruption(corruption)) => {
+                        assert!(corruption.path == path && corruption.offset <= offset);
+                        open(&flipped, 0, 1 << 20).unwrap_err();
+                    }
+                    Ok((recovery, found)) => {
+                        assert!(recovery.torn.is_some(), "bit {bit} of byte {offset} passed unnoticed");
+                        // Nothing after the last record says that it was synced, unless the log was closed.
+                        let spared = if syncs == Syncs::Each { entries.len() - 1 } else { entries.len() };
+                        assert_eq!(found, &entries[..spared], "bit {bit} of byte {offset}");
+                        goes_on(&flipped, &found);
+                    }
+                    Err(other) => panic!("{other}"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_missing_file_is_damage() {
+    let (disk, entries) = small_log(Syncs::Each, 100);
+    assert!(files(&disk).len() >= 3);
+    for path in files(&disk).split_last().unwrap().1 {
+        let lacking = copy_of(&disk);
+        lacking.remove(path).unwrap();
+        assert!(matches!(scan(&lacking, 0), Err(LogError::Corruption(_))), "{path:?}");
+    }
+    let (_, found) = scan(&disk, 4).unwrap();
+    assert_eq!(found, &entries[2..], "what is no longer needed may be missing");
+}
+
+#[test]
+fn stale_bytes_of_another_place_are_no_records() {
+    let (disk, entries) = small_log(Syncs::Each, 1 << 20);
+    let path = files(&disk).remove(0);
+    let bytes = disk.read(&path).unwrap();
+    // The first record once more at the end, and the file under another name.
+    let twice = copy_of(&disk);
+    twice.put(&path, &[&bytes[..], &bytes[64..128]].concat()).unwrap();
+    let (recovery, found) = scan(&twice, 0).unwrap();
+    assert!(recovery.torn.is_some());
+    assert_eq!(found, entries);
+    let renamed = copy_of(&disk);
+    renamed.rename(&path, &directory().join("0000000000000005.log")).unwrap();
+    assert!(matches!(scan(&renamed, 9), Err(LogError::Corruption(_))));
+}
+
+#[test]
+fn other_stores_and_newer_formats_are_told_apart() {
+    let (disk, _) = small_log(Syncs::Each, 1 << 20);
+    let path = files(&disk).remove(0);
+    let mut bytes = disk.read(&path).unwrap();
+    let mut with_header = |change: &dyn Fn(&mut [u8])| {
+        change(&mut bytes);
+        let sum = evergraph_disk::checksum(&bytes[..56]);
+        bytes[56..64].copy_from_slice(&sum.to_le_bytes());
+        disk.put(&path, &bytes).unwrap();
+        scan(&disk, 0).unwrap_err()
+    };
+    let error = with_header(&|bytes| bytes[16] ^= 1);
+    assert!(matches!(error, LogError::OtherStore { .. }), "{error}");
+    let error = with_header(&|bytes| bytes[8] = 9);
+    assert!(matches!(error, LogError::NewerFormat { found: 9, supported: FORMAT_VERSION, .. }), "{error}");
+    assert!(error.to_string().contains("format 9"), "{error}");
+}
