@@ -22,13 +22,13 @@
 //!   12   4  zero                               16   8  number of blocks: T / 1 MiB, rounded up
 //!   16  16  store id                           24  16  zero
 //!   32   8  segment number                     40   8  checksum of both tables
-//!   40   8  lower: holds versions after this   48   8  checksum of footer bytes 0 to 48
+//!   40   8  lower: holds versions after this   48   8  checksum of footer bytes 0 to 47
 //!   48   8  upper: up to and with this         56   8  magic "EVGREND\0"
 //!   56   8  since: history is whole from here
 //!   64   8  least event time, signed           section table entry, ascending by id
 //!   72   8  greatest event time, signed          0   2  kind
 //!   80  40  zero                                 2   2  owner
-//!  120   8  checksum of header bytes 0 to 120    4   4  part
+//!  120   8  checksum of header bytes 0 to 119    4   4  part
 //!                                                8   8  offset: a multiple of 64
 //!  block table entry: the checksum of a block   16   8  length in bytes
 //! ```

@@ -6,13 +6,13 @@ use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use evergraph_disk::{Access, Corruption, Disk, Mapping};
+use evergraph_disk::{Corruption, Disk, Mapping};
 use rayon::prelude::*;
 
 use crate::format::{self, Layout, Section};
 use crate::{SectionId, SegmentError, SegmentInfo};
 
-/// How many blocks are checked at a time before the next ones are touched: front to back, as disks like it.
+/// How many blocks are checked at a time before the next ones are touched, so that a disk reads front to back.
 const BLOCKS_AT_A_TIME: usize = 32;
 
 /// An open segment.
@@ -31,9 +31,7 @@ impl Segment {
     /// [`SegmentError::WrongStore`], or [`SegmentError::Disk`] if the file cannot be mapped.
     pub fn open(disk: &dyn Disk, path: &Path, store_id: &[u8; 16]) -> Result<Self, SegmentError> {
         let file = disk.map(path)?;
-        file.advise(Access::Sequential);
         let (info, layout) = check(path, &file, store_id)?;
-        file.advise(Access::Normal);
         Ok(Segment { path: path.to_owned(), file, info, layout })
     }
 
@@ -48,7 +46,6 @@ impl Segment {
         store_id: &[u8; 16],
     ) -> Result<Vec<Corruption>, SegmentError> {
         let file = disk.map(path)?;
-        file.advise(Access::Sequential);
         let header = match format::read_header(path, &file, store_id) {
             Ok(_) => None,
             Err(SegmentError::Corrupt(corruption)) => Some(corruption),
@@ -136,10 +133,8 @@ fn range(section: &Section) -> Range<usize> {
 fn check(path: &Path, file: &[u8], store_id: &[u8; 16]) -> Result<(SegmentInfo, Layout), SegmentError> {
     let info = format::read_header(path, file, store_id)?;
     let layout = format::read_layout(path, file)?;
-    match damaged_blocks(path, file, &layout).find_first(|_| true) {
-        Some(corruption) => Err(corruption.into()),
-        None => Ok((info, layout)),
-    }
+    let damage = damaged_blocks(path, file, &layout).find_first(|_| true);
+    damage.map_or(Ok((info, layout)), |corruption| Err(corruption.into()))
 }
 
 /// The blocks that differ from their checksums, in their order.

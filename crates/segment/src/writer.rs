@@ -12,7 +12,7 @@ use std::fmt;
 use std::mem;
 use std::path::{Path, PathBuf};
 
-use evergraph_disk::{AppendFile, Checksum, Disk, checksum};
+use evergraph_disk::{AppendFile, Checksum, Disk};
 
 use crate::format::{self, BLOCK_BYTES, SECTION_ALIGNMENT, Section};
 use crate::{SectionId, SegmentError, SegmentInfo};
@@ -138,18 +138,11 @@ impl SegmentWriter {
 
     /// Writes the block that starts with the buffer and ends with `block_end`.
     fn write_block(&mut self, block_end: &[u8]) -> Result<(), SegmentError> {
-        let sum = if self.buffer.is_empty() {
-            checksum(block_end)
-        } else if block_end.is_empty() {
-            checksum(&self.buffer)
-        } else {
-            let mut sum = Checksum::new();
-            sum.update(&self.buffer);
-            sum.update(block_end);
-            sum.finish()
-        };
+        let mut sum = Checksum::new();
+        sum.update(&self.buffer);
+        sum.update(block_end);
         self.file.append_vectored(&[&self.buffer, block_end])?;
-        self.checksums.push(sum);
+        self.checksums.push(sum.finish());
         self.written += (self.buffer.len() + block_end.len()) as u64;
         self.buffer.clear();
         Ok(())
