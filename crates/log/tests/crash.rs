@@ -38,9 +38,14 @@ fn workload(interval: usize, file_bytes: u64) -> Workload {
             run.acknowledged.push((disk.operations(), log.last_sequence()));
         }
         if number % 7 == 6 {
-            let through = log.last_sequence() / 2;
+            let through = reached(&run.trimmed, disk.operations()).max(log.last_sequence() / 2);
             run.trimmed.push((disk.operations(), through));
             log.trim(through).unwrap();
+        }
+        if number == 17 {
+            // Whole files that were never synced go too.
+            run.trimmed.push((disk.operations(), log.last_sequence()));
+            log.trim(log.last_sequence()).unwrap();
         }
         if number == 11 {
             if interval == 3 {

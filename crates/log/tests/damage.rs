@@ -14,10 +14,23 @@ use evergraph_log::{FORMAT_VERSION, LogError, LogReader};
 /// How the commits of a log got to disk.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Syncs {
+    /// After every record.
     Each,
+    /// After the last.
     Once,
+    /// By closing.
     Close,
+    /// The last after opening again, which vouches for all it found.
+    Reopened,
 }
+
+const CASES: [(Syncs, u64); 5] = [
+    (Syncs::Each, 1 << 20),
+    (Syncs::Once, 1 << 20),
+    (Syncs::Close, 1 << 20),
+    (Syncs::Reopened, 1 << 20),
+    (Syncs::Each, 100),
+];
 
 /// A small log and what is in it; `file_bytes` decides into how many files.
 fn small_log(syncs: Syncs, file_bytes: u64) -> (SimDisk, Vec<Entry>) {
@@ -25,6 +38,10 @@ fn small_log(syncs: Syncs, file_bytes: u64) -> (SimDisk, Vec<Entry>) {
     let (mut log, _, _) = open(&disk, 0, file_bytes).unwrap();
     let mut entries = Vec::new();
     for (commits, payload_bytes) in [(1, 0), (3, 21), (1, 64), (2, 5)] {
+        if syncs == Syncs::Reopened && entries.len() == 3 {
+            drop(log);
+            log = open(&disk, 0, file_bytes).unwrap().0;
+        }
         let entry = entry_after(log.last_sequence(), commits, payload_bytes);
         append(&mut log, &entry).unwrap();
         entries.push(entry);
@@ -34,7 +51,7 @@ fn small_log(syncs: Syncs, file_bytes: u64) -> (SimDisk, Vec<Entry>) {
     }
     match syncs {
         Syncs::Close => log.close().unwrap(),
-        Syncs::Each | Syncs::Once => log.sync().unwrap(),
+        _ => log.sync().unwrap(),
     }
     (disk, entries)
 }
@@ -72,9 +89,7 @@ fn follows(disk: &SimDisk, entries: &[Entry]) {
 
 #[test]
 fn every_cut_leaves_the_whole_records() {
-    for (syncs, file_bytes) in
-        [(Syncs::Each, 1 << 20), (Syncs::Once, 1 << 20), (Syncs::Close, 1 << 20), (Syncs::Each, 100)]
-    {
+    for (syncs, file_bytes) in CASES {
         let (disk, entries) = small_log(syncs, file_bytes);
         let newest = files(&disk).pop().unwrap();
         let bytes = disk.read(&newest).unwrap();
@@ -91,6 +106,16 @@ fn every_cut_leaves_the_whole_records() {
         }
         assert!(counts.is_sorted() && counts.last() == Some(&entries.len()));
     }
+}
+
+#[test]
+fn after_a_torn_tail_is_cut_off_the_log_goes_on_in_a_new_file() {
+    let (disk, entries) = small_log(Syncs::Each, 1 << 20);
+    let path = files(&disk).remove(0);
+    let bytes = disk.read(&path).unwrap();
+    disk.put(&path, &bytes[..bytes.len() - 8]).unwrap();
+    goes_on(&disk, &entries[..3]);
+    assert_eq!(files(&disk), [path, directory().join("0000000000000006.log")]);
 }
 
 #[test]
@@ -113,9 +138,7 @@ fn a_cut_in_an_older_file_is_damage() {
 
 #[test]
 fn every_flipped_bit_is_noticed() {
-    for (syncs, file_bytes) in
-        [(Syncs::Each, 1 << 20), (Syncs::Once, 1 << 20), (Syncs::Close, 1 << 20), (Syncs::Each, 100)]
-    {
+    for (syncs, file_bytes) in CASES {
         let (disk, entries) = small_log(syncs, file_bytes);
         for path in files(&disk) {
             let length = disk.len(&path).unwrap().unwrap();
@@ -130,8 +153,9 @@ fn every_flipped_bit_is_noticed() {
                     }
                     Ok((recovery, found)) => {
                         assert!(recovery.torn.is_some(), "bit {bit} of byte {offset} passed unnoticed");
-                        // Nothing after the last record says that it was synced, unless the log was closed.
-                        let spared = if syncs == Syncs::Each { entries.len() - 1 } else { entries.len() };
+                        // Nothing after the last record says that it was synced, unless there is a mark.
+                        let marked = matches!(syncs, Syncs::Once | Syncs::Close);
+                        let spared = entries.len() - usize::from(!marked);
                         assert_eq!(found, &entries[..spared], "bit {bit} of byte {offset}");
                         goes_on(&flipped, &found);
                     }
