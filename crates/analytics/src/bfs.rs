@@ -1,0 +1,195 @@
+//! Breadth-first search: hops from the nearest source, and the tree they form.
+//!
+//! Method: direction-optimizing (Beamer, Asanovic, Patterson, "Direction-Optimizing Breadth-First Search", SC 2012,
+//! section 4) as an [`edge_map`]: small frontiers push along their edges, large ones let every unreached vertex look for
+//! a parent among its in-neighbors and stop at the first. Complexity: O(V + E) work, one round per level.
+//!
+//! Invariant: the result does not depend on the number of threads. Where lists ascend, a parent is the smallest of
+//! the neighbors one level nearer: pull meets it first, and push settles races for the smallest.
+
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use evergraph_types::{Direction, VertexId};
+use evergraph_view::GraphView;
+
+use crate::control::ensure;
+use crate::{AlgorithmError, Control, EdgeFunction, NO_VERTEX, VerifyError, VertexSubset, Way, edge_map};
+
+/// The distance of a vertex that no source reaches.
+pub const UNREACHED: u32 = u32::MAX;
+
+/// How [`bfs`] goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BfsOptions {
+    /// Along the edges or against them.
+    pub direction: Direction,
+    /// Vertices more hops away than this are not visited.
+    pub max_depth: u32,
+}
+
+impl Default for BfsOptions {
+    fn default() -> Self {
+        BfsOptions { direction: Direction::Out, max_depth: UNREACHED }
+    }
+}
+
+/// What [`bfs`] found, by vertex id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bfs {
+    /// A neighbor one hop nearer to a source; a source's parent is itself; [`NO_VERTEX`] where none is reached.
+    pub parents: Vec<VertexId>,
+    /// Hops from the nearest source; [`UNREACHED`] where there is no path.
+    pub distances: Vec<u32>,
+    /// How many vertices were reached, sources included.
+    pub reached: u64,
+    /// The largest distance.
+    pub depth: u32,
+}
+
+/// Breadth-first search from all `sources` at once.
+///
+/// ```
+/// use evergraph_analytics::{BfsOptions, Control, bfs};
+/// use evergraph_view::FlatView;
+///
+/// let path = FlatView::from_edges(4, &[(0, 1), (1, 2)], false);
+/// let result = bfs(&path, &[0], &BfsOptions::default(), &Control::new())?;
+/// assert_eq!(result.distances, [0, 1, 2, u32::MAX]);
+/// assert_eq!(result.parents, [0, 0, 1, u32::MAX]);
+/// # Ok::<(), evergraph_analytics::AlgorithmError>(())
+/// ```
+pub fn bfs(
+    view: &dyn GraphView,
+    sources: &[VertexId],
+    options: &BfsOptions,
+    control: &Control,
+) -> Result<Bfs, AlgorithmError> {
+    if let Some(&vertex) = sources.iter().find(|&&vertex| !view.has_vertex(vertex)) {
+        return Err(AlgorithmError::SourceNotFound { vertex });
+    }
+    let flat = view.flat();
+    let mut frontier = VertexSubset::from_ids(view.id_bound(), sources.to_vec());
+    let mut step = Step::new(view.id_bound(), &frontier.ids());
+    let (mut reached, mut depth) = (frontier.len() as u64, 0);
+    while depth < options.max_depth {
+        control.check()?;
+        step.level = depth + 1;
+        frontier = edge_map(&flat, options.direction, Way::Auto, &frontier, &step, control)?;
+        if frontier.is_empty() {
+            break;
+        }
+        depth += 1;
+        reached += frontier.len() as u64;
+        control.progress(reached, view.num_vertices());
+    }
+    let (parents, distances) = step.finish();
+    Ok(Bfs { parents, distances, reached, depth })
+}
+
+/// One level: claims unreached vertices for it.
+struct Step {
+    level: u32,
+    parents: Vec<AtomicU32>,
+    distances: Vec<AtomicU32>,
+}
+
+impl Step {
+    fn new(bound: VertexId, sources: &[VertexId]) -> Self {
+        let unreached = || vec![UNREACHED; bound as usize].into_iter().map(AtomicU32::new).collect();
+        let step = Step { level: 0, parents: unreached(), distances: unreached() };
+        for &source in sources {
+            step.distances[source as usize].store(0, Relaxed);
+            step.parents[source as usize].store(source, Relaxed);
+        }
+        step
+    }
+
+    fn finish(self) -> (Vec<VertexId>, Vec<u32>) {
+        let plain = |items: Vec<AtomicU32>| items.into_iter().map(AtomicU32::into_inner).collect();
+        (plain(self.parents), plain(self.distances))
+    }
+}
+
+impl EdgeFunction for Step {
+    const FIRST_ONLY: bool = true;
+
+    #[inline]
+    fn cond(&self, dst: VertexId) -> bool {
+        // Vertices claimed in this very round pass, for a push may still find them a smaller parent.
+        self.distances[dst as usize].load(Relaxed) >= self.level
+    }
+
+    #[inline]
+    fn pull(&self, src: VertexId, dst: VertexId) -> bool {
+        self.distances[dst as usize].store(self.level, Relaxed);
+        self.parents[dst as usize].store(src, Relaxed);
+        true
+    }
+
+    #[inline]
+    fn push(&self, src: VertexId, dst: VertexId) -> bool {
+        let claim = self.distances[dst as usize].compare_exchange(UNREACHED, self.level, Relaxed, Relaxed);
+        self.parents[dst as usize].fetch_min(src, Relaxed);
+        claim.is_ok()
+    }
+}
+
+/// Checks a result against a queue, one vertex at a time, and every parent against the lists: O(V + E).
+pub fn verify(
+    view: &dyn GraphView,
+    sources: &[VertexId],
+    options: &BfsOptions,
+    result: &Bfs,
+) -> Result<(), VerifyError> {
+    let expected = distances_by_queue(view, sources, options);
+    ensure(result.parents.len() == expected.len() && result.distances.len() == expected.len(), || {
+        format!("{} distances, {} expected", result.distances.len(), expected.len())
+    })?;
+    for (vertex, (&found, &wanted)) in result.distances.iter().zip(&expected).enumerate() {
+        ensure(found == wanted, || format!("vertex {vertex} is at distance {found}, {wanted} expected"))?;
+        let (vertex, parent) = (vertex as VertexId, result.parents[vertex]);
+        let holds = match wanted {
+            UNREACHED => parent == NO_VERTEX,
+            0 => parent == vertex,
+            _ => expected[parent as usize] == wanted - 1 && has_edge(view, options.direction, parent, vertex),
+        };
+        ensure(holds, || format!("vertex {vertex} cannot have parent {parent}"))?;
+    }
+    let reached = expected.iter().filter(|&&distance| distance != UNREACHED);
+    ensure(result.reached == reached.clone().count() as u64, || format!("{} reached", result.reached))?;
+    let depth = reached.max().copied().unwrap_or(0);
+    ensure(result.depth == depth, || format!("depth {}, {depth} expected", result.depth))
+}
+
+fn distances_by_queue(view: &dyn GraphView, sources: &[VertexId], options: &BfsOptions) -> Vec<u32> {
+    let mut distances = vec![UNREACHED; view.id_bound() as usize];
+    sources.iter().for_each(|&source| distances[source as usize] = 0);
+    let mut queue: VecDeque<VertexId> = sources.iter().copied().collect();
+    while let Some(vertex) = queue.pop_front() {
+        let next = distances[vertex as usize] + 1;
+        if next > options.max_depth {
+            continue;
+        }
+        view.for_each_slice(options.direction, vertex, &mut |slice| {
+            for &neighbor in slice {
+                if distances[neighbor as usize] == UNREACHED {
+                    distances[neighbor as usize] = next;
+                    queue.push_back(neighbor);
+                }
+            }
+            ControlFlow::Continue(())
+        });
+    }
+    distances
+}
+
+fn has_edge(view: &dyn GraphView, direction: Direction, src: VertexId, dst: VertexId) -> bool {
+    let mut found = false;
+    view.for_each_slice(direction, src, &mut |slice| {
+        found |= slice.contains(&dst);
+        if found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    found
+}

@@ -1,0 +1,111 @@
+//! How a caller watches and stops a running algorithm, and how an algorithm says that it could not finish.
+//!
+//! ```text
+//!  worker threads                          Control                        whoever waits for the result
+//!  check()? at every range of work  ◄──  cancelled: bool  ◄──────────  cancel()   (Ctrl-C, a closed connection)
+//!  progress(done, total) per round  ──►  done, total: u64  ──────────►  status()   (a progress bar, a few times a second)
+//! ```
+//!
+//! Invariant: the algorithm only reads `cancelled` and only writes the counts, so that nothing a caller does (a Python
+//! callback, a slow terminal) ever runs on a worker thread.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+use evergraph_types::VertexId;
+use thiserror::Error;
+
+/// No vertex: in results that name a vertex, where there is none to name. Never an id.
+pub const NO_VERTEX: VertexId = VertexId::MAX;
+
+/// Why an algorithm gave no result.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum AlgorithmError {
+    /// [`Control::cancel`] was called.
+    #[error("the algorithm was cancelled before it finished")]
+    Cancelled,
+    /// A vertex to start from is not in the view.
+    #[error("source vertex {vertex} is not in this view; start from a vertex that it has")]
+    SourceNotFound {
+        /// Its id.
+        vertex: VertexId,
+    },
+    /// An argument that makes no sense.
+    #[error("argument {name}: {why}")]
+    InvalidArgument {
+        /// The argument as users know it.
+        name: &'static str,
+        /// What is wrong with it, and what is allowed.
+        why: String,
+    },
+}
+
+/// How far an algorithm is, in units of its own (vertices reached, iterations).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Units done.
+    pub done: u64,
+    /// Units there are; an upper bound where the algorithm may end early. 0 before the first report.
+    pub total: u64,
+}
+
+/// A hand on a running algorithm: shared between the thread that runs it and the one that waits.
+///
+/// ```
+/// use evergraph_analytics::{AlgorithmError, Control};
+///
+/// let control = Control::new();
+/// assert!(control.check().is_ok());
+/// control.progress(3, 10);
+/// assert_eq!((control.status().done, control.status().total), (3, 10));
+/// control.cancel();
+/// assert_eq!(control.check(), Err(AlgorithmError::Cancelled));
+/// ```
+#[derive(Debug, Default)]
+pub struct Control {
+    cancelled: AtomicBool,
+    done: AtomicU64,
+    total: AtomicU64,
+}
+
+impl Control {
+    /// Nothing cancelled, nothing done.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Asks the algorithm to stop. It returns [`AlgorithmError::Cancelled`] within a few milliseconds.
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Relaxed);
+    }
+
+    /// Called by algorithms between pieces of work: an error once the caller has cancelled.
+    #[inline]
+    pub fn check(&self) -> Result<(), AlgorithmError> {
+        if self.cancelled.load(Relaxed) { Err(AlgorithmError::Cancelled) } else { Ok(()) }
+    }
+
+    /// Called by algorithms once a round: `done` of at most `total` units are finished.
+    pub fn progress(&self, done: u64, total: u64) {
+        self.done.store(done, Relaxed);
+        self.total.store(total, Relaxed);
+    }
+
+    /// The last progress reported.
+    pub fn status(&self) -> Progress {
+        Progress { done: self.done.load(Relaxed), total: self.total.load(Relaxed) }
+    }
+}
+
+/// A result that its slow verifier did not agree with.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("the result is wrong: {what}")]
+pub struct VerifyError {
+    /// What was expected and what was found, and at which vertex.
+    pub what: String,
+}
+
+/// `Err` with the message, unless `holds`.
+pub(crate) fn ensure(holds: bool, what: impl FnOnce() -> String) -> Result<(), VerifyError> {
+    if holds { Ok(()) } else { Err(VerifyError { what: what() }) }
+}

@@ -1,0 +1,222 @@
+//! `edge_map`: apply a function to the edges out of a set of vertices; the vertices where it changed something are the
+//! next set (Shun and Blelloch, "Ligra", PPoPP 2013, section 4; direction choice after Beamer et al., SC 2012).
+//!
+//! ```text
+//!  push   for u in frontier:              pull   for v in all vertices, if cond(v):
+//!           for v in out(u):                       for u in in(v), while cond(v):
+//!             if cond(v) and push(u, v):             if u in frontier and pull(u, v):
+//!               next += v                              next += v
+//! ```
+//!
+//! Push costs the edges of the frontier, but threads meet at `v`. Pull costs at most all edges, usually far fewer
+//! because it stops early, and `v` belongs to one thread. The choice follows the size of the frontier with its edges.
+//!
+//! Invariant: if the function's outcome does not depend on the order of edges, the next set depends on neither the
+//! number of threads nor the way chosen, and the way chosen depends on the graph and the frontier alone.
+
+use std::ops::{ControlFlow, Range};
+
+use evergraph_types::{Direction, VertexId};
+use evergraph_view::{FlatTable, FlatView, GraphView, Neighbors};
+use rayon::prelude::*;
+
+use crate::bitmap::{WORD_BITS, bits};
+use crate::ranges::{HUB_DEGREE, split_list};
+use crate::{AlgorithmError, Bitmap, Control, VertexSubset};
+
+/// What to do with an edge from the frontier.
+pub trait EdgeFunction: Sync {
+    /// One success is enough: pull leaves a vertex at its first. Otherwise it goes on while `cond` holds.
+    const FIRST_ONLY: bool = false;
+
+    /// Whether edges to `dst` are (still) of interest.
+    fn cond(&self, dst: VertexId) -> bool;
+
+    /// Visits an edge when `dst` belongs to this thread. `true` puts `dst` into the next set.
+    fn pull(&self, src: VertexId, dst: VertexId) -> bool;
+
+    /// Visits an edge when other threads may visit edges to `dst` at the same time. `true` puts `dst` into the next
+    /// set, and must be given at most once per `dst` and call of [`edge_map`].
+    fn push(&self, src: VertexId, dst: VertexId) -> bool;
+}
+
+/// The way along the edges.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Way {
+    /// By the size of the frontier.
+    #[default]
+    Auto,
+    /// From the frontier out.
+    Push,
+    /// From every vertex back to the frontier.
+    Pull,
+}
+
+/// Pull if the frontier and its edges make up more than this fraction of all (Ligra, section 4).
+const PULL_FRACTION: u64 = 20;
+
+/// Fewer edges than this are pushed on the calling thread.
+const SEQUENTIAL_EDGES: u64 = 1 << 12;
+
+/// Words of the next bitmap filled by one task of a pull.
+const WORDS_PER_TASK: usize = 16;
+
+/// How many lists ahead of its own a pull asks for.
+const LISTS_AHEAD: usize = 16;
+
+/// Applies `function` to the edges that leave `frontier` in `direction`; gives the vertices for which it was `true`.
+pub fn edge_map<F: EdgeFunction>(
+    view: &FlatView,
+    direction: Direction,
+    way: Way,
+    frontier: &VertexSubset,
+    function: &F,
+    control: &Control,
+) -> Result<VertexSubset, AlgorithmError> {
+    let table = view.table(direction);
+    let pulls = match way {
+        Way::Push => false,
+        Way::Pull => true,
+        Way::Auto => is_heavy(view, table, frontier),
+    };
+    if pulls {
+        pull(view.table(direction.reverse()), &frontier.bitmap(), function, control)
+    } else {
+        let next = push(table, &frontier.ids(), function, control)?;
+        Ok(VertexSubset::from_distinct(view.id_bound(), next))
+    }
+}
+
+fn is_heavy(view: &FlatView, table: &FlatTable, frontier: &VertexSubset) -> bool {
+    // A frontier of many vertices is heavy whatever their degrees: counting them would cost as much as it could save.
+    let count = frontier.len() as u64;
+    count > view.num_vertices() / PULL_FRACTION
+        || count + total_degree(table, &frontier.ids()) > view.num_entries() / PULL_FRACTION
+}
+
+fn total_degree(table: &FlatTable, ids: &[VertexId]) -> u64 {
+    ids.par_iter().with_min_len(1 << 10).map(|&vertex| table.degree(vertex) as u64).sum()
+}
+
+fn push<F: EdgeFunction>(
+    table: &FlatTable,
+    ids: &[VertexId],
+    function: &F,
+    control: &Control,
+) -> Result<Vec<VertexId>, AlgorithmError> {
+    let visit = |next: &mut Vec<VertexId>, src: VertexId, slice: &[VertexId]| {
+        next.extend(slice.iter().copied().filter(|&dst| function.cond(dst) && function.push(src, dst)));
+    };
+    let visit_list = |mut next: Vec<VertexId>, &src: &VertexId| {
+        control.check()?;
+        let list = table.neighbors(src);
+        if list.len() < HUB_DEGREE {
+            list.for_each_slice(|slice| visit(&mut next, src, slice));
+        } else {
+            next.extend(split_list(list).par_iter().fold(Vec::new, |mut next, slice| {
+                visit(&mut next, src, slice);
+                next
+            }).flatten().collect::<Vec<_>>());
+        }
+        Ok(next)
+    };
+    if ids.len() as u64 <= SEQUENTIAL_EDGES && total_degree(table, ids) <= SEQUENTIAL_EDGES {
+        return ids.iter().try_fold(Vec::new(), visit_list);
+    }
+    let pieces: Result<Vec<Vec<VertexId>>, AlgorithmError> =
+        ids.par_iter().with_min_len(4).try_fold(Vec::new, visit_list).collect();
+    Ok(pieces?.concat())
+}
+
+fn pull<F: EdgeFunction>(
+    table: &FlatTable,
+    frontier: &Bitmap,
+    function: &F,
+    control: &Control,
+) -> Result<VertexSubset, AlgorithmError> {
+    let bound = frontier.bound();
+    let mut next = Bitmap::empty(bound);
+    let tasks = next.words_mut().par_chunks_mut(WORDS_PER_TASK).enumerate();
+    let counts = tasks.map(|(task, words)| {
+        control.check()?;
+        let mut count = 0;
+        for (index, word) in words.iter_mut().enumerate() {
+            let first = ((task * WORDS_PER_TASK + index) * WORD_BITS) as VertexId;
+            let found = pull_word(table, frontier, function, first..bound.min(first.saturating_add(64)));
+            *word = found;
+            count += found.count_ones() as usize;
+        }
+        Ok(count)
+    });
+    let count = counts.try_reduce(|| 0, |left, right| Ok(left + right))?;
+    Ok(VertexSubset::from_counted(next, count))
+}
+
+/// The vertices of one word of the bitmap. Which of them want edges is found out first, so that the heads of their lists
+/// can be on their way from memory before they are needed: that is what a pull spends its time on.
+#[inline]
+fn pull_word<F: EdgeFunction>(
+    table: &FlatTable,
+    frontier: &Bitmap,
+    function: &F,
+    vertices: Range<VertexId>,
+) -> u64 {
+    let first = vertices.start;
+    let wants = |dst: VertexId| function.cond(dst) & (table.degree(dst) != 0);
+    let wanted = vertices.fold(0, |wanted, dst| wanted | u64::from(wants(dst)) << (dst - first));
+    let mut ahead = bits(wanted);
+    ahead.by_ref().take(LISTS_AHEAD).for_each(|bit| table.prefetch(first + bit));
+    let mut found = 0;
+    for bit in bits(wanted) {
+        if let Some(bit) = ahead.next() {
+            table.prefetch(first + bit);
+        }
+        found |= u64::from(pull_into(table, frontier, function, first + bit)) << bit;
+    }
+    found
+}
+
+#[inline]
+fn pull_into<F: EdgeFunction>(table: &FlatTable, frontier: &Bitmap, function: &F, dst: VertexId) -> bool {
+    let list = table.neighbors(dst);
+    if list.len() >= HUB_DEGREE {
+        return pull_into_hub(list, frontier, function, dst);
+    }
+    let mut changed = false;
+    let _ = list.try_for_each(|src| pull_edge(frontier, function, src, dst, &mut changed));
+    changed
+}
+
+/// Breaks when `dst` needs no more edges.
+#[inline]
+fn pull_edge<F: EdgeFunction>(
+    frontier: &Bitmap,
+    function: &F,
+    src: VertexId,
+    dst: VertexId,
+    changed: &mut bool,
+) -> ControlFlow<()> {
+    if frontier.contains(src) && function.pull(src, dst) {
+        *changed = true;
+        if F::FIRST_ONLY || !function.cond(dst) {
+            return ControlFlow::Break(());
+        }
+    }
+    ControlFlow::Continue(())
+}
+
+/// The first piece as any list, for most hubs need no more; the others in parallel, where edges meet at `dst` as they
+/// do in a push.
+#[cold]
+fn pull_into_hub<F: EdgeFunction>(list: Neighbors<'_>, frontier: &Bitmap, function: &F, dst: VertexId) -> bool {
+    let pieces = split_list(list);
+    let (Some((first, rest)), mut changed) = (pieces.split_first(), false) else { return false };
+    if first.iter().try_for_each(|&src| pull_edge(frontier, function, src, dst, &mut changed)).is_break() {
+        return changed;
+    }
+    let pushed = rest.par_iter().map(|slice| {
+        let members = slice.iter().copied().filter(|&src| frontier.contains(src) && function.cond(dst));
+        members.fold(false, |changed, src| changed | function.push(src, dst))
+    });
+    changed | pushed.reduce(|| false, |left, right| left | right)
+}

@@ -1,0 +1,127 @@
+//! Ranges of vertices with about equally many edges each: how whole-graph passes are spread over threads.
+//!
+//! ```text
+//!  vertices  0 ......... 64k ......... 128k ...      segments of a fixed width, cut in parallel
+//!  ranges    |--|-----|--|---|--------|-|--|         each at most EDGES_PER_RANGE edges, unless one vertex has more
+//! ```
+//!
+//! A hub with more edges than a range should have is not cut here: whoever walks its list splits it with
+//! [`split_list`] and joins in the same pool.
+//!
+//! Invariant: the cuts depend on the graph alone, never on the number of threads, so that a sum taken range by range
+//! and added up in order of the ranges is the same to the last bit on any machine.
+
+use std::ops::Range;
+
+use evergraph_types::{Direction, VertexId};
+use evergraph_view::{FlatView, GraphView, Neighbors};
+use rayon::prelude::*;
+
+use crate::{AlgorithmError, Control};
+
+/// Edges in a range: a few tenths of a millisecond of work, hundreds of ranges on a graph worth running in parallel.
+const EDGES_PER_RANGE: usize = 1 << 16;
+
+/// Vertices in a range that goes by vertices.
+const VERTICES_PER_RANGE: usize = 1 << 12;
+
+/// What a vertex without edges costs, in edges.
+const VERTEX_COST: usize = 2;
+
+/// The vertices that are cut into ranges by one task.
+const SEGMENT: usize = 1 << 16;
+
+/// Lists longer than this are split over threads.
+pub(crate) const HUB_DEGREE: usize = 1 << 17;
+
+/// The pieces a hub's list is split into.
+const HUB_PIECE: usize = 1 << 14;
+
+/// Consecutive ranges of vertices, covering all ids from 0 to the bound.
+#[derive(Clone, Debug)]
+pub struct Ranges {
+    cuts: Vec<VertexId>,
+}
+
+impl Ranges {
+    /// Ranges with about equally many edges in one direction.
+    pub fn by_edges(view: &FlatView, direction: Direction) -> Self {
+        let table = view.table(direction);
+        let bound = view.id_bound() as usize;
+        let segments: Vec<Vec<VertexId>> = (0..bound.div_ceil(SEGMENT))
+            .into_par_iter()
+            .map(|segment| {
+                let (mut cuts, mut cost) = (vec![(segment * SEGMENT) as VertexId], 0);
+                for vertex in segment * SEGMENT..bound.min((segment + 1) * SEGMENT) {
+                    let own = table.degree(vertex as VertexId) + VERTEX_COST;
+                    if cost > 0 && cost + own > EDGES_PER_RANGE {
+                        cuts.push(vertex as VertexId);
+                        cost = 0;
+                    }
+                    cost += own;
+                }
+                cuts
+            })
+            .collect();
+        let mut cuts = segments.concat();
+        cuts.push(bound as VertexId);
+        Ranges { cuts }
+    }
+
+    /// Ranges with equally many vertices, whatever their edges: for work that is the same at every vertex.
+    pub fn by_vertices(bound: VertexId) -> Self {
+        Ranges { cuts: (0..bound).step_by(VERTICES_PER_RANGE).chain([bound]).collect() }
+    }
+
+    /// The ranges in order.
+    pub fn par_iter(&self) -> impl IndexedParallelIterator<Item = Range<VertexId>> + '_ {
+        self.cuts.par_windows(2).map(|cut| cut[0]..cut[1])
+    }
+
+    /// Calls `visit` with every range, in parallel, until the caller cancels.
+    pub fn for_each(
+        &self,
+        control: &Control,
+        visit: impl Fn(Range<VertexId>) + Sync,
+    ) -> Result<(), AlgorithmError> {
+        self.par_iter().try_for_each(|range| {
+            control.check()?;
+            visit(range);
+            Ok(())
+        })
+    }
+
+    /// Calls `visit` with every range and gives the results in order of the ranges.
+    pub fn map<R: Send>(
+        &self,
+        control: &Control,
+        visit: impl Fn(Range<VertexId>) -> R + Sync,
+    ) -> Result<Vec<R>, AlgorithmError> {
+        self.par_iter()
+            .map(|range| {
+                control.check()?;
+                Ok(visit(range))
+            })
+            .collect()
+    }
+
+    /// An array with one item per vertex, cut where the ranges are.
+    ///
+    /// # Panics
+    /// If the array does not have one item per vertex.
+    pub fn split_mut<'a, T>(&self, mut items: &'a mut [T]) -> Vec<&'a mut [T]> {
+        assert_eq!(self.cuts.last().map(|&bound| bound as usize), Some(items.len()), "one item per vertex");
+        let mut pieces = Vec::with_capacity(self.cuts.len());
+        for cut in self.cuts.windows(2) {
+            let (piece, rest) = items.split_at_mut((cut[1] - cut[0]) as usize);
+            pieces.push(piece);
+            items = rest;
+        }
+        pieces
+    }
+}
+
+/// The list of a hub in pieces that can be worked on in parallel, in order.
+pub(crate) fn split_list<'a>(list: Neighbors<'a>) -> Vec<&'a [VertexId]> {
+    list.slices().flat_map(|slice| slice.chunks(HUB_PIECE)).collect()
+}
