@@ -1,0 +1,188 @@
+//! A field as a value: keys and property values, with the rules by which types are inferred.
+//!
+//! Inference is a join over the values of a column: int64 and float64 join to float64, all else that differs to string.
+//! A value can be read once it is known not to lose anything by that.
+
+use std::borrow::Cow;
+
+use evergraph_types::{KeyKind, MAX_VERTICES, PropertyType};
+use memchr::memchr;
+
+use crate::fault::{Fault, Place, clip};
+use crate::number::{NotInt, parse_bool, parse_float, parse_int};
+use crate::split::Field;
+use crate::time::parse_timestamp;
+
+/// A value of a property column.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Cell<'a> {
+    /// Nothing, in a column of any type.
+    Null,
+    /// Nothing but blanks or a pair of quotes: null, but text if the column turns out to be a string column.
+    Blank,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Timestamp(i64),
+    Text(Text<'a>),
+}
+
+/// Text as it stands in the file: with doubled quotes where `escaped`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Text<'a> {
+    raw: &'a str,
+    escaped: bool,
+}
+
+impl<'a> Text<'a> {
+    /// The text of a field, if it is text.
+    pub(crate) fn read(data: &'a [u8], field: &Field) -> Result<Self, Place> {
+        let bytes = &data[field.start..field.end];
+        if let Some(at) = memchr(0, bytes) {
+            return Err(Place { at: field.start + at, fault: Fault::Nul });
+        }
+        match std::str::from_utf8(bytes) {
+            Ok(raw) => Ok(Text { raw, escaped: field.escaped }),
+            Err(error) => Err(Place { at: field.start + error.valid_up_to(), fault: Fault::NotUtf8 }),
+        }
+    }
+
+    /// The text without the doubling.
+    pub(crate) fn unescape(&self) -> Cow<'a, str> {
+        if self.escaped { Cow::Owned(self.raw.replace("\"\"", "\"")) } else { Cow::Borrowed(self.raw) }
+    }
+}
+
+impl Cell<'_> {
+    /// The type of the value; `None` where it is null.
+    pub(crate) fn kind(&self) -> Option<PropertyType> {
+        match self {
+            Cell::Null | Cell::Blank => None,
+            Cell::Bool(_) => Some(PropertyType::Bool),
+            Cell::Int(_) => Some(PropertyType::Int64),
+            Cell::Float(_) => Some(PropertyType::Float64),
+            Cell::Timestamp(_) => Some(PropertyType::Timestamp),
+            Cell::Text(_) => Some(PropertyType::String),
+        }
+    }
+}
+
+/// The type that holds the values of both.
+pub(crate) fn join(left: Option<PropertyType>, right: Option<PropertyType>) -> Option<PropertyType> {
+    use PropertyType::{Float64, Int64, String};
+    match (left, right) {
+        (None, kind) | (kind, None) => kind,
+        (Some(left), Some(right)) if left == right => Some(left),
+        (Some(Int64 | Float64), Some(Int64 | Float64)) => Some(Float64),
+        _ => Some(String),
+    }
+}
+
+/// The value of a field in a column of which `guess` is what is known so far; of the guessed type if it can be.
+pub(crate) fn read_inferred<'a>(
+    data: &'a [u8],
+    field: &Field,
+    guess: Option<PropertyType>,
+) -> Result<Cell<'a>, Place> {
+    let bytes = trim(&data[field.start..field.end]);
+    if guess == Some(PropertyType::String) {
+        return read_text(data, field);
+    }
+    if bytes.is_empty() {
+        return Ok(if is_missing(field) { Cell::Null } else { Cell::Blank });
+    }
+    if let Some(cell) = guess.and_then(|kind| read_as(bytes, kind)) {
+        return Ok(cell);
+    }
+    match classify(bytes) {
+        Some(cell) => Ok(cell),
+        None => Text::read(data, field).map(Cell::Text),
+    }
+}
+
+/// The value of a field in a column of declared type.
+pub(crate) fn read_declared<'a>(
+    data: &'a [u8],
+    field: &Field,
+    kind: PropertyType,
+    property: &str,
+) -> Result<Cell<'a>, Place> {
+    if kind == PropertyType::String {
+        return read_text(data, field);
+    }
+    let bytes = trim(&data[field.start..field.end]);
+    if bytes.is_empty() {
+        return Ok(Cell::Null);
+    }
+    let cell = match kind {
+        PropertyType::Timestamp => {
+            read_as(bytes, kind).or_else(|| parse_int(bytes).ok().map(Cell::Timestamp))
+        }
+        kind => read_as(bytes, kind),
+    };
+    cell.ok_or_else(|| {
+        let fault = Fault::Value { property: property.to_owned(), kind, text: clip(bytes) };
+        Place { at: field.start, fault }
+    })
+}
+
+/// The narrowest type but string that takes the value.
+pub(crate) fn classify(bytes: &[u8]) -> Option<Cell<'static>> {
+    [PropertyType::Int64, PropertyType::Float64, PropertyType::Bool, PropertyType::Timestamp]
+        .into_iter()
+        .find_map(|kind| read_as(bytes, kind))
+}
+
+fn read_as(bytes: &[u8], kind: PropertyType) -> Option<Cell<'static>> {
+    match kind {
+        PropertyType::Bool => parse_bool(bytes).map(Cell::Bool),
+        PropertyType::Int64 => parse_int(bytes).ok().map(Cell::Int),
+        PropertyType::Float64 => parse_float(bytes).map(Cell::Float),
+        PropertyType::Timestamp => parse_timestamp(bytes).map(Cell::Timestamp),
+        PropertyType::String => None,
+    }
+}
+
+fn read_text<'a>(data: &'a [u8], field: &Field) -> Result<Cell<'a>, Place> {
+    if is_missing(field) { Ok(Cell::Null) } else { Text::read(data, field).map(Cell::Text) }
+}
+
+/// No byte and no quotes either: a missing value, unlike `""`, which is an empty string.
+fn is_missing(field: &Field) -> bool {
+    field.start == field.end && !field.quoted
+}
+
+/// An integer key of this kind.
+pub(crate) fn read_int_key(data: &[u8], field: &Field, kind: KeyKind) -> Result<i64, Place> {
+    let bytes = trim(&data[field.start..field.end]);
+    let fault = match parse_int(bytes) {
+        Ok(number) if kind != KeyKind::Dense || is_dense(number) => return Ok(number),
+        Ok(_) => Fault::DenseRange { text: clip(bytes) },
+        Err(NotInt::Range) if kind == KeyKind::Dense => Fault::DenseRange { text: clip(bytes) },
+        Err(NotInt::Range) => Fault::IntRange { text: clip(bytes) },
+        Err(NotInt::Text) if bytes.is_empty() => Fault::EmptyKey,
+        Err(NotInt::Text) => Fault::NotInt { text: clip(bytes) },
+    };
+    Err(Place { at: field.start, fault })
+}
+
+fn is_dense(number: i64) -> bool {
+    u64::try_from(number).is_ok_and(|id| id < MAX_VERTICES)
+}
+
+/// A string key.
+pub(crate) fn read_text_key<'a>(data: &'a [u8], field: &Field) -> Result<Text<'a>, Place> {
+    if field.start == field.end {
+        return Err(Place { at: field.start - usize::from(field.quoted), fault: Fault::EmptyKey });
+    }
+    Text::read(data, field)
+}
+
+/// Without blanks at both ends. Numbers may stand among blanks; strings keep theirs.
+pub(crate) fn trim(bytes: &[u8]) -> &[u8] {
+    let mut bytes = bytes;
+    while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = bytes {
+        bytes = rest;
+    }
+    bytes
+}

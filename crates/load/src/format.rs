@@ -1,0 +1,137 @@
+//! Which format a file has and what separates its fields: by its name and its first line.
+
+use std::path::Path;
+
+use crate::{Format, LoadError, LoadOptions};
+
+/// Refuses files that would be misread rather than refused later.
+pub(crate) fn refuse_other_formats(path: &Path, options: &LoadOptions, head: &[u8]) -> Result<(), LoadError> {
+    let by_content = match head {
+        [b'P', b'A', b'R', b'1', ..] => Some("Parquet"),
+        [b'A', b'R', b'R', b'O', b'W', b'1', ..] => Some("Arrow"),
+        [b'B', b'Z', b'h', ..] => Some("bzip2"),
+        [0xfd, b'7', b'z', b'X', b'Z', ..] => Some("xz"),
+        [b'P', b'K', 3, 4, ..] => Some("zip"),
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some("UTF-16"),
+        head if head.starts_with(b"%%MatrixMarket") => Some("Matrix Market"),
+        head if head.starts_with(b"<?xml") => Some("XML"),
+        _ => None,
+    };
+    let by_name = match extension(path).as_str() {
+        "parquet" => Some("Parquet"),
+        "arrow" | "feather" | "ipc" => Some("Arrow"),
+        "mtx" => Some("Matrix Market"),
+        "graphml" | "gexf" => Some("XML"),
+        "json" | "jsonl" | "ndjson" => Some("JSON"),
+        _ => None,
+    };
+    match by_content.or(by_name.filter(|_| options.format.is_none())) {
+        Some(what) => Err(LoadError::Unsupported {
+            path: path.to_owned(),
+            what: format!(
+                "{what} is not read here: convert it to CSV or an edge list in UTF-8 (.gz and .zst are fine)"
+            ),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// The extension in lower case, without that of the compression.
+fn extension(path: &Path) -> String {
+    let of = |path: &Path| {
+        path.extension().and_then(|extension| extension.to_str()).unwrap_or_default().to_ascii_lowercase()
+    };
+    match of(path).as_str() {
+        "gz" | "gzip" | "zst" | "zstd" => {
+            path.file_stem().map(|stem| of(Path::new(stem))).unwrap_or_default()
+        }
+        extension => extension.to_owned(),
+    }
+}
+
+/// The format and delimiter; what the options leave open follows the name, then the first line.
+pub(crate) fn detect(path: &Path, options: &LoadOptions, text: &[u8]) -> (Format, Option<u8>) {
+    if let Some(delimiter) = options.delimiter {
+        let by_delimiter = if delimiter == b'\t' { Format::Tsv } else { Format::Csv };
+        return (options.format.unwrap_or(by_delimiter), Some(delimiter));
+    }
+    let named = match extension(path).as_str() {
+        "csv" => Some(Format::Csv),
+        "tsv" | "tab" => Some(Format::Tsv),
+        _ => None,
+    };
+    let separators = separators(first_line(text, options.format.or(named).is_none()));
+    match (options.format, named) {
+        (Some(Format::EdgeList), _) => (Format::EdgeList, None),
+        (Some(Format::Tsv), _) => (Format::Tsv, Some(b'\t')),
+        (Some(Format::Csv), _) => (Format::Csv, most_frequent(&separators).or(Some(b','))),
+        (None, Some(Format::Tsv)) if separators.is_empty() || separators.contains(&b'\t') => {
+            (Format::Tsv, Some(b'\t'))
+        }
+        (None, Some(Format::Csv)) if separators.is_empty() => (Format::Csv, Some(b',')),
+        (None, Some(Format::Csv)) => match most_frequent(&separators) {
+            Some(separator) => (Format::Csv, Some(separator)),
+            None => (Format::EdgeList, None),
+        },
+        (None, _) => match separators.first() {
+            None | Some(b' ' | b'\t') => (Format::EdgeList, None),
+            Some(separator) => (Format::Csv, Some(*separator)),
+        },
+    }
+}
+
+/// The first line that is not empty and, where these are skipped, no comment.
+fn first_line(text: &[u8], skip_comments: bool) -> &[u8] {
+    let mut lines = text.split(|byte| *byte == b'\n').map(|line| line.trim_ascii());
+    let comment = |line: &[u8]| skip_comments && matches!(line.first(), Some(b'#' | b'%'));
+    lines.find(|line| !line.is_empty() && !comment(line)).unwrap_or_default()
+}
+
+/// The separators of a line in order, outside quotes. Blanks before another separator belong to that.
+fn separators(line: &[u8]) -> Vec<u8> {
+    let mut found = Vec::new();
+    let mut quoted = false;
+    let mut after_blank = false;
+    for byte in line {
+        match byte {
+            b'"' => quoted = !quoted,
+            _ if quoted => {}
+            b' ' if after_blank => {}
+            b' ' => found.push(b' '),
+            b',' | b';' | b'|' | b'\t' => {
+                if after_blank {
+                    found.pop();
+                }
+                found.push(*byte);
+            }
+            _ => {}
+        }
+        after_blank = *byte == b' ' && !quoted;
+    }
+    found
+}
+
+/// The most frequent separator but blanks; the more usual one of two that are as frequent.
+fn most_frequent(separators: &[u8]) -> Option<u8> {
+    let count = |wanted: u8| separators.iter().filter(|separator| **separator == wanted).count();
+    // `max_by_key` gives the last of equals.
+    [b'|', b'\t', b';', b',']
+        .into_iter()
+        .max_by_key(|separator| count(*separator))
+        .filter(|best| count(*best) > 0)
+}
+
+/// Refuses a delimiter that cannot be told from something else.
+pub(crate) fn check_delimiter(path: &Path, format: Format, delimiter: Option<u8>) -> Result<(), LoadError> {
+    let fail = |reason: &str| {
+        let reason = reason.to_owned();
+        Err(LoadError::Option { path: path.to_owned(), option: "delimiter", reason })
+    };
+    match delimiter {
+        Some(b'\n' | b'\r' | 0) => fail("a line end or NUL cannot separate fields"),
+        Some(b'"') if format != Format::EdgeList => fail("a quote cannot separate fields"),
+        Some(b'#' | b'%') if format == Format::EdgeList => fail("it starts comments in an edge list"),
+        Some(0x80..) => fail("it must be an ASCII character"),
+        _ => Ok(()),
+    }
+}

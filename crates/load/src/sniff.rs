@@ -1,0 +1,182 @@
+//! The first look at a file: which format, which delimiter, is there a header, which columns, which types.
+//!
+//! Order of decisions, each using the ones before it; what the options say is never questioned:
+//!
+//! ```text
+//!  name, first line ──► format, delimiter ──► first rows ──► header? ──► columns ──► types of a sample ──► Plan
+//! ```
+
+use std::path::Path;
+
+use memchr::{memchr_iter, memrchr};
+
+use crate::block::{Stop, parse_block};
+use crate::cell::{Text, classify, trim};
+use crate::columns::Columns;
+use crate::fault::{Fault, clip};
+use crate::format::{check_delimiter, detect, refuse_other_formats};
+use crate::number::parse_int;
+use crate::plan::{Plan, Widen};
+use crate::split::{Dialect, Field, Split};
+use crate::{ColumnRef, Format, LoadError, LoadOptions, OnError};
+
+/// What the first look found.
+#[derive(Debug)]
+pub(crate) struct Sniffed {
+    pub(crate) plan: Plan,
+    pub(crate) format: Format,
+    pub(crate) header: Option<Vec<String>>,
+    /// Where in the file the records start, after a byte order mark and the header.
+    pub(crate) start: usize,
+    /// The lines before them.
+    pub(crate) lines: u64,
+    /// What the sample refuted, lines counted from `start`.
+    pub(crate) widened: Widen,
+}
+
+/// A record of the sample.
+struct Row {
+    start: usize,
+    next: usize,
+    fields: Vec<Field>,
+    count: usize,
+    fault: Option<Fault>,
+}
+
+const SAMPLE_BYTES: usize = 256 << 10;
+const MAX_COLUMNS: usize = 1 << 16;
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Looks at the first bytes of a file; `None` if they hold no record and there are more.
+pub(crate) fn sniff(
+    path: &Path,
+    options: &LoadOptions,
+    head: &[u8],
+    complete: bool,
+) -> Result<Option<Sniffed>, LoadError> {
+    refuse_other_formats(path, options, head)?;
+    let mark = if head.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+    let text = &head[mark..];
+    let (format, delimiter) = detect(path, options, text);
+    check_delimiter(path, format, delimiter)?;
+    let dialect = Dialect {
+        delimiter,
+        quotes: format != Format::EdgeList,
+        comments: format == Format::EdgeList,
+        limit_bytes: options.line_limit_bytes,
+    };
+    let rows = sample_rows(&dialect, text, complete);
+    let Some(first) = rows.first() else {
+        return if complete { Err(LoadError::Empty { path: path.to_owned() }) } else { Ok(None) };
+    };
+    let header = match has_header(options, format, text, &rows) {
+        true => Some(names(path, text, first)?),
+        false => None,
+    };
+    let start = if header.is_some() { first.next } else { 0 };
+    let counts: Vec<usize> = rows.iter().map(|row| row.count).collect();
+    let mut plan = Columns { path, header: header.as_deref(), counts: &counts }.plan(options, dialect)?;
+    // Small blocks are asked for by tests; a sample as small lets them see guesses refuted.
+    let sample_bytes = options.block_bytes.min(SAMPLE_BYTES);
+    let widened = sample_types(&mut plan, &text[start..], sample_bytes, complete);
+    let lines = count_lines(&text[..start]);
+    Ok(Some(Sniffed { plan, format, header, start: mark + start, lines, widened }))
+}
+
+fn count_lines(text: &[u8]) -> u64 {
+    let unfinished = text.last().is_some_and(|byte| *byte != b'\n');
+    memchr_iter(b'\n', text).count() as u64 + u64::from(unfinished)
+}
+
+/// The first records; bad ones among them are left to the parser.
+fn sample_rows(dialect: &Dialect, text: &[u8], complete: bool) -> Vec<Row> {
+    const ROWS: usize = 64;
+    let mut rows = Vec::new();
+    let mut start = 0;
+    while start < text.len() && rows.len() < ROWS {
+        let mut fields = Vec::new();
+        let (next, count, fault) = match dialect.split(text, start, complete, &mut fields, MAX_COLUMNS) {
+            Split::Blank { next } => {
+                start = next;
+                continue;
+            }
+            Split::Row { next, count } => (next, count, None),
+            Split::Bad { place, next } => (next, 0, Some(place.fault)),
+            Split::Endless { place } => (text.len(), 0, Some(place.fault)),
+            Split::Incomplete => break,
+        };
+        rows.push(Row { start, next, fields, count, fault });
+        start = next;
+    }
+    rows
+}
+
+/// Whether the first row names the columns.
+fn has_header(options: &LoadOptions, format: Format, text: &[u8], rows: &[Row]) -> bool {
+    let by_name = |column: &ColumnRef| matches!(column, ColumnRef::Name(_));
+    let properties = options.properties.iter().flatten().map(|property| &property.column);
+    if let Some(header) = options.header {
+        return header;
+    }
+    if options.src.iter().chain(&options.dst).chain(properties).any(by_name) {
+        return true;
+    }
+    let value = |field: &Field| trim(&text[field.start..field.end]);
+    let Some(first) = rows.first().filter(|row| row.fault.is_none()) else { return false };
+    let words = first.fields.iter().all(|field| classify(value(field)).is_none())
+        && first.fields.iter().any(|field| !value(field).is_empty());
+    let number = |field: &Field| parse_int(value(field)).is_ok();
+    match format {
+        Format::EdgeList => rows.get(1).is_some_and(|second| {
+            words && second.count == first.count && second.count >= 2 && second.fields[..2].iter().all(number)
+        }),
+        Format::Csv | Format::Tsv => words,
+    }
+}
+
+/// The names in the header.
+fn names(path: &Path, text: &[u8], row: &Row) -> Result<Vec<String>, LoadError> {
+    let fail = |at: usize, fault: &Fault| {
+        let before = &text[..at];
+        let line_start = memrchr(b'\n', before).map_or(0, |newline| newline + 1);
+        let line = text[line_start..].split(|byte| *byte == b'\n').next().unwrap_or_default();
+        LoadError::Line {
+            path: path.to_owned(),
+            line: memchr_iter(b'\n', before).count() as u64 + 1,
+            column: u32::try_from(at - line_start + 1).unwrap_or(u32::MAX),
+            reason: format!("in the header: {fault}"),
+            text: clip(line),
+        }
+    };
+    if let Some(fault) = &row.fault {
+        return Err(fail(row.start, fault));
+    }
+    let name = |field: &Field| match Text::read(text, field) {
+        Ok(name) if field.quoted => Ok(name.unescape().into_owned()),
+        Ok(name) => Ok(name.unescape().trim().to_owned()),
+        Err(place) => Err(fail(place.at, &place.fault)),
+    };
+    row.fields.iter().map(name).collect()
+}
+
+/// Parses the start of the file for the types of its columns and the length of its rows.
+fn sample_types(plan: &mut Plan, text: &[u8], sample_bytes: usize, complete: bool) -> Widen {
+    let sample = text.get(..sample_bytes).unwrap_or(text);
+    let complete = complete && sample.len() == text.len();
+    let mut widened = Widen::default();
+    let mut quiet = Plan { on_error: OnError::Skip, rejects_kept: 0, ..plan.clone() };
+    loop {
+        let block = parse_block(&quiet, sample, 0, sample.len(), complete);
+        if let Stop::Widen(widen) = block.stop {
+            quiet.widen(&widen);
+            widened.keys = widened.keys.or(widen.keys);
+            continue;
+        }
+        plan.keys = quiet.keys;
+        plan.bytes_per_row = block.end.checked_div(block.src.len()).unwrap_or(sample.len()).max(1);
+        for (property, column) in plan.properties.iter_mut().zip(&block.columns) {
+            property.kind = property.kind.filter(|_| property.declared).or(column.kind());
+        }
+        return widened;
+    }
+}
