@@ -77,7 +77,7 @@ fn keys_that_are_not_of_the_declared_kind() {
     let dense = with_keys(KeyKind::Dense);
     let id = "is no dense id: these are from 0 to 4294967293";
     assert_eq!(
-        first_bad("a.txt", "1 4294967293\n2 4294967294\n", &dense),
+        first_bad("a.txt", "1 4294967293\n2 4294967294\n1 2\n1 2\n", &dense),
         format!("2:3: the vertex key 4294967294 {id}")
     );
     assert_eq!(first_bad("a.txt", "1 2\n-1 4\n", &dense), format!("2:1: the vertex key -1 {id}"));

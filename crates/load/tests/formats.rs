@@ -152,6 +152,29 @@ fn empty_is_missing_and_quoted_empty_is_text() {
 }
 
 #[test]
+fn blanks_are_missing_among_numbers_and_text_among_text() {
+    let column = |rows: &str, block_bytes| {
+        let options = LoadOptions { block_bytes, ..LoadOptions::default() };
+        let parsed = load_with("a.csv", &format!("src,dst,p\n{rows}"), &options);
+        let of_part = |part: &evergraph_types::EdgeBatch| {
+            (0..part.len()).map(|row| part.columns[0].1.get(row)).collect::<Vec<_>>()
+        };
+        parsed.parts.iter().flat_map(of_part).collect::<Vec<_>>()
+    };
+    let text = |text: &str| Value::Text(text.to_owned());
+    for block_bytes in [1, 1 << 20] {
+        assert_eq!(column("1,2, \n1,2,5\n", block_bytes), [Value::Null, Value::Int(5)]);
+        assert_eq!(column("1,2, \n1,2,x\n", block_bytes), [text(" "), text("x")]);
+        assert_eq!(column("1,2, \n1,2,\n", block_bytes), [text(" "), Value::Null]);
+    }
+    // Wherever the sample and the blocks end.
+    for block_bytes in 1..40 {
+        let found = column(&("1,2,\n".repeat(4) + "1,2, \n1,2,x\n"), block_bytes);
+        assert_eq!(found[4..], [text(" "), text("x")]);
+    }
+}
+
+#[test]
 fn threads_do_not_change_the_result() {
     let text: String = (0..5000).map(|row| format!("{row} {}\n", row % 77)).collect();
     let with = |threads| LoadOptions { threads, block_bytes: 1000, ..LoadOptions::default() };

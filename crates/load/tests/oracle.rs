@@ -121,7 +121,7 @@ fn soup() -> impl Strategy<Value = Vec<u8>> {
     vec(select(pieces.to_vec()), 0..60).prop_map(|pieces| pieces.concat())
 }
 
-/// Lines that are mostly right, with three fields.
+/// Lines that are mostly right, with two or three fields.
 fn lines(delimiter: &'static str) -> impl Strategy<Value = Vec<u8>> {
     let fields = [
         "1",
@@ -162,10 +162,12 @@ fn lines(delimiter: &'static str) -> impl Strategy<Value = Vec<u8>> {
     let usual = (0..200u32).prop_map(|number| number.to_string());
     let odd = select(fields.to_vec()).prop_map(str::to_owned);
     let field = prop_oneof![9 => usual, 1 => odd];
-    let count = prop_oneof![12 => Just(3usize), 1 => 0..6usize];
-    let line = (count, vec(field, 6), select(ends.to_vec()))
-        .prop_map(move |(count, fields, end)| fields[..count].join(delimiter) + end);
-    vec(line, 0..30).prop_map(|lines| lines.concat().into_bytes())
+    let line = |width: usize| {
+        let count = prop_oneof![12 => Just(width), 1 => 0..6usize];
+        (count, vec(field.clone(), 6), select(ends.to_vec()))
+            .prop_map(move |(count, fields, end)| fields[..count].join(delimiter) + end)
+    };
+    prop_oneof![vec(line(2), 0..40), vec(line(3), 0..30)].prop_map(|lines| lines.concat().into_bytes())
 }
 
 fn options() -> impl Strategy<Value = LoadOptions> {
