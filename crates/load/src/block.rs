@@ -11,7 +11,7 @@ use crate::cell::{Cell, Text, read_declared, read_inferred, read_int_key, read_t
 use crate::column::ColumnBuilder;
 use crate::fault::{Fault, Place, clip};
 use crate::parsed::{Reject, Rejects};
-use crate::plain::plain_pairs;
+use crate::plain::plain_rows;
 use crate::plan::{Plan, Widen};
 use crate::split::{Field, Split};
 
@@ -86,30 +86,46 @@ struct Parser<'a> {
 enum Keys<'a> {
     Int(i64, i64),
     Text(Text<'a>, Text<'a>),
+    /// Strings where integers were guessed.
+    Refuting(Box<Reject>),
+}
+
+/// Why a row is not taken.
+enum Refusal {
+    Bad(Place),
+    /// It is good, but the plan is not.
+    Widen(Widen),
+}
+
+impl From<Place> for Refusal {
+    fn from(place: Place) -> Self {
+        Refusal::Bad(place)
+    }
 }
 
 impl<'a> Parser<'a> {
     fn run(mut self, end: usize) -> Block {
+        let mut plain = true;
         while self.block.end < end {
-            self.plain_rows(end);
+            plain = plain && plain_rows(self.plan, self.data, end, &mut self.block);
             let start = self.block.end;
             if start >= end {
                 break;
             }
             let room = self.plan.fields + 1;
             match self.plan.dialect.split(self.data, start, self.complete, &mut self.fields, room) {
-                Split::Blank { next } => self.advance(next),
-                Split::Row { next, count } => match self.row(count) {
-                    Ok(widen) if widen.is_empty() => self.advance(next),
-                    Ok(widen) => return self.stop(Stop::Widen(widen)),
-                    Err(place) if self.reject(&place) => return self.stop(Stop::Failed),
-                    Err(_) => self.advance(next),
+                Split::Blank { next } => self.advance(next, false),
+                Split::Row { next, count, quoted } => match self.row(count) {
+                    Ok(()) => self.advance(next, quoted),
+                    Err(Refusal::Widen(widen)) => return self.stop(Stop::Widen(widen)),
+                    Err(Refusal::Bad(place)) if self.reject(&place) => return self.stop(Stop::Failed),
+                    Err(Refusal::Bad(_)) => self.advance(next, quoted),
                 },
                 Split::Bad { place, next } => {
                     if self.reject(&place) {
                         return self.stop(Stop::Failed);
                     }
-                    self.advance(next);
+                    self.advance(next, false);
                 }
                 Split::Endless { place } => {
                     let failed = self.reject(&place);
@@ -127,52 +143,38 @@ impl<'a> Parser<'a> {
         self.block
     }
 
-    /// Takes as many rows of the simplest shape as there are from here on.
-    fn plain_rows(&mut self, end: usize) {
-        let plan = self.plan;
-        if !plan.is_plain() {
-            return;
-        }
-        if let (KeyColumn::Int(src), KeyColumn::Int(dst)) = (&mut self.block.src, &mut self.block.dst) {
-            let (first, second) = if plan.src < plan.dst { (src, dst) } else { (dst, src) };
-            let rows = first.len();
-            self.block.end = plain_pairs(plan, self.data, self.block.end, end, first, second);
-            self.block.lines += (first.len() - rows) as u64;
-        }
-    }
-
-    /// Moves on to the record at `next`, counting lines; only a quoted field can make a record longer than one.
-    fn advance(&mut self, next: usize) {
+    /// Moves on to the record at `next`, counting the lines of this one.
+    fn advance(&mut self, next: usize, quoted: bool) {
         let record = &self.data[self.block.end..next];
-        let ended = usize::from(record.last() != Some(&b'\n'));
-        let lines = if self.plan.dialect.quotes { memchr_iter(b'\n', record).count() + ended } else { 1 };
+        let lines = if quoted {
+            memchr_iter(b'\n', record).count() + usize::from(record.last() != Some(&b'\n'))
+        } else {
+            1
+        };
         self.block.lines += lines as u64;
         self.block.end = next;
     }
 
     /// Reads the row in `fields` and, if every value is as expected, takes it.
-    fn row(&mut self, count: usize) -> Result<Widen, Place> {
+    fn row(&mut self, count: usize) -> Result<(), Refusal> {
         let plan = self.plan;
         if count != plan.fields {
-            return Err(self.wrong_count(count));
+            return Err(self.wrong_count(count).into());
         }
-        let mut widen = Widen::default();
-        let keys = self.keys(&mut widen)?;
+        let keys = self.keys()?;
+        let mut refuting = matches!(keys, Keys::Refuting(_));
         self.cells.clear();
-        for (position, property) in plan.properties.iter().enumerate() {
+        for (property, column) in plan.properties.iter().zip(&self.block.columns) {
             let field = &self.fields[property.field];
-            let column = &self.block.columns[position];
-            let cell = match property.kind.filter(|_| property.declared) {
-                Some(kind) => read_declared(self.data, field, kind, &property.name)?,
-                None => read_inferred(self.data, field, column.kind())?,
+            let cell = match property.kind {
+                Some(kind) if property.declared => read_declared(self.data, field, kind, &property.name)?,
+                _ => read_inferred(self.data, field, column.kind())?,
             };
-            if !column.admits(&cell) {
-                widen.properties.push(position);
-            }
+            refuting |= !column.admits(&cell);
             self.cells.push(cell);
         }
-        if !widen.is_empty() {
-            return Ok(widen);
+        if refuting {
+            return Err(Refusal::Widen(self.refuted(keys)));
         }
         match (keys, &mut self.block.src, &mut self.block.dst) {
             (Keys::Int(src, dst), KeyColumn::Int(sources), KeyColumn::Int(destinations)) => {
@@ -180,31 +182,42 @@ impl<'a> Parser<'a> {
                 destinations.push(dst);
             }
             (Keys::Text(src, dst), KeyColumn::Text(sources), KeyColumn::Text(destinations)) => {
-                sources.push(&src.unescape());
-                destinations.push(&dst.unescape());
+                src.push_to(sources);
+                dst.push_to(destinations);
             }
-            _ => return Ok(widen),
+            // The columns were made for the kind of keys of the plan.
+            _ => return Ok(()),
         }
         for (column, cell) in self.block.columns.iter_mut().zip(&self.cells) {
             column.push(cell);
         }
-        Ok(widen)
+        Ok(())
     }
 
-    fn keys(&self, widen: &mut Widen) -> Result<Keys<'a>, Place> {
+    fn keys(&self) -> Result<Keys<'a>, Place> {
         let (src, dst) = (&self.fields[self.plan.src], &self.fields[self.plan.dst]);
-        let as_text = || Ok((read_text_key(self.data, src)?, read_text_key(self.data, dst)?));
         let kind = self.plan.keys;
         if kind == KeyKind::Text {
-            return as_text().map(|(src, dst)| Keys::Text(src, dst));
+            return Ok(Keys::Text(read_text_key(self.data, src)?, read_text_key(self.data, dst)?));
         }
         match (read_int_key(self.data, src, kind), read_int_key(self.data, dst, kind)) {
             (Ok(src), Ok(dst)) => Ok(Keys::Int(src, dst)),
             (Err(place), _) | (_, Err(place)) if self.plan.keys_inferred => {
-                widen.keys = Some(self.describe(&place));
-                as_text().map(|(src, dst)| Keys::Text(src, dst))
+                read_text_key(self.data, src)?;
+                read_text_key(self.data, dst)?;
+                Ok(Keys::Refuting(Box::new(self.describe(&place))))
             }
             (Err(place), _) | (_, Err(place)) => Err(place),
+        }
+    }
+
+    /// Which guesses the row at hand refutes.
+    fn refuted(&self, keys: Keys) -> Widen {
+        let columns = self.block.columns.iter().zip(&self.cells).enumerate();
+        let refuted = columns.filter(|(_, (column, cell))| !column.admits(cell));
+        Widen {
+            keys: if let Keys::Refuting(reject) = keys { Some(*reject) } else { None },
+            properties: refuted.map(|(position, _)| position).collect(),
         }
     }
 
@@ -215,7 +228,7 @@ impl<'a> Parser<'a> {
             (None, Some(last)) => last.end + usize::from(last.quoted),
             (None, None) => self.block.end,
         };
-        Place { at, fault }
+        Place::new(at, fault)
     }
 
     /// Notes a bad line; whether it ends the block.

@@ -3,13 +3,12 @@
 //! Inference is a join over the values of a column: int64 and float64 join to float64, all else that differs to string.
 //! A value can be read once it is known not to lose anything by that.
 
-use std::borrow::Cow;
-
-use evergraph_types::{KeyKind, MAX_VERTICES, PropertyType};
+use evergraph_types::{KeyKind, MAX_VERTICES, PropertyType, TextValues};
 use memchr::memchr;
 
 use crate::fault::{Fault, Place, clip};
-use crate::number::{NotInt, parse_bool, parse_float, parse_int};
+use crate::number::{NotInt, parse_bool, parse_float, parse_int, plain_digits};
+use crate::scan::is_plain_text;
 use crate::split::Field;
 use crate::time::parse_timestamp;
 
@@ -27,29 +26,46 @@ pub(crate) enum Cell<'a> {
     Text(Text<'a>),
 }
 
-/// Text as it stands in the file: with doubled quotes where `escaped`.
+/// Text as it stands in the file: UTF-8 without NUL, with doubled quotes where `escaped`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Text<'a> {
-    raw: &'a str,
+    raw: &'a [u8],
     escaped: bool,
 }
 
 impl<'a> Text<'a> {
     /// The text of a field, if it is text.
     pub(crate) fn read(data: &'a [u8], field: &Field) -> Result<Self, Place> {
-        let bytes = &data[field.start..field.end];
-        if let Some(at) = memchr(0, bytes) {
-            return Err(Place { at: field.start + at, fault: Fault::Nul });
+        let text = Text { raw: &data[field.start..field.end], escaped: field.escaped };
+        if is_plain_text(text.raw) {
+            return Ok(text);
         }
-        match std::str::from_utf8(bytes) {
-            Ok(raw) => Ok(Text { raw, escaped: field.escaped }),
-            Err(error) => Err(Place { at: field.start + error.valid_up_to(), fault: Fault::NotUtf8 }),
+        if let Some(at) = memchr(0, text.raw) {
+            return Err(Place::new(field.start + at, Fault::Nul));
+        }
+        match std::str::from_utf8(text.raw) {
+            Ok(_) => Ok(text),
+            Err(error) => Err(Place::new(field.start + error.valid_up_to(), Fault::NotUtf8)),
         }
     }
 
+    /// Appends the text, without the doubling.
+    pub(crate) fn push_to(&self, values: &mut TextValues) {
+        let mut raw = self.raw;
+        while let Some(quote) = memchr(b'"', raw).filter(|_| self.escaped) {
+            let (before, after) = raw.split_at(quote + 1);
+            values.bytes.extend_from_slice(before);
+            raw = after.get(1..).unwrap_or_default();
+        }
+        values.bytes.extend_from_slice(raw);
+        values.offsets.push(values.bytes.len() as u64);
+    }
+
     /// The text without the doubling.
-    pub(crate) fn unescape(&self) -> Cow<'a, str> {
-        if self.escaped { Cow::Owned(self.raw.replace("\"\"", "\"")) } else { Cow::Borrowed(self.raw) }
+    pub(crate) fn to_text(self) -> String {
+        let mut values = TextValues::default();
+        self.push_to(&mut values);
+        values.get(0).to_owned()
     }
 }
 
@@ -122,7 +138,7 @@ pub(crate) fn read_declared<'a>(
     };
     cell.ok_or_else(|| {
         let fault = Fault::Value { property: property.to_owned(), kind, text: clip(bytes) };
-        Place { at: field.start, fault }
+        Place::new(field.start, fault)
     })
 }
 
@@ -154,6 +170,12 @@ fn is_missing(field: &Field) -> bool {
 
 /// An integer key of this kind.
 pub(crate) fn read_int_key(data: &[u8], field: &Field, kind: KeyKind) -> Result<i64, Place> {
+    if let Some((number, next)) = plain_digits(data, field.start)
+        && next == field.end
+        && (kind != KeyKind::Dense || number < MAX_VERTICES)
+    {
+        return Ok(number as i64);
+    }
     let bytes = trim(&data[field.start..field.end]);
     let fault = match parse_int(bytes) {
         Ok(number) if kind != KeyKind::Dense || is_dense(number) => return Ok(number),
@@ -163,7 +185,7 @@ pub(crate) fn read_int_key(data: &[u8], field: &Field, kind: KeyKind) -> Result<
         Err(NotInt::Text) if bytes.is_empty() => Fault::EmptyKey,
         Err(NotInt::Text) => Fault::NotInt { text: clip(bytes) },
     };
-    Err(Place { at: field.start, fault })
+    Err(Place::new(field.start, fault))
 }
 
 fn is_dense(number: i64) -> bool {
@@ -173,7 +195,7 @@ fn is_dense(number: i64) -> bool {
 /// A string key.
 pub(crate) fn read_text_key<'a>(data: &'a [u8], field: &Field) -> Result<Text<'a>, Place> {
     if field.start == field.end {
-        return Err(Place { at: field.start - usize::from(field.quoted), fault: Fault::EmptyKey });
+        return Err(Place::new(field.start - usize::from(field.quoted), Fault::EmptyKey));
     }
     Text::read(data, field)
 }

@@ -42,6 +42,16 @@ impl ColumnBuilder {
         }
     }
 
+    /// The values, if they are integers without nulls: what the fast path can append to.
+    pub(crate) fn plain_integers(&mut self) -> Option<&mut Vec<i64>> {
+        match (&mut self.column.values, self.kind) {
+            (ColumnValues::Int64(values), Some(PropertyType::Int64)) => {
+                Some(values).filter(|_| self.column.validity.is_none())
+            }
+            _ => None,
+        }
+    }
+
     /// Appends a value that is admitted.
     pub(crate) fn push(&mut self, cell: &Cell) {
         self.blanks |= matches!(cell, Cell::Blank);
@@ -55,7 +65,7 @@ impl ColumnBuilder {
             (ColumnValues::Int64(values), Cell::Int(number)) => values.push(*number),
             (ColumnValues::Float64(values), Cell::Float(number)) => values.push(*number),
             (ColumnValues::Timestamp(values), Cell::Timestamp(micros)) => values.push(*micros),
-            (ColumnValues::String(values), Cell::Text(text)) => values.push(&text.unescape()),
+            (ColumnValues::String(values), Cell::Text(text)) => text.push_to(values),
             (values, _) => {
                 push_default(values);
                 self.column.validity.get_or_insert_with(|| vec![true; rows]).push(false);

@@ -35,7 +35,15 @@ pub(crate) enum Fault {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) at: usize,
-    pub(crate) fault: Fault,
+    /// Boxed to keep the results of the hot path small.
+    pub(crate) fault: Box<Fault>,
+}
+
+impl Place {
+    /// This fault at this byte.
+    pub(crate) fn new(at: usize, fault: Fault) -> Self {
+        Place { at, fault: Box::new(fault) }
+    }
 }
 
 impl fmt::Display for Fault {

@@ -27,6 +27,7 @@ mod plain;
 mod plan;
 mod progress;
 mod read;
+mod scan;
 mod sniff;
 mod source;
 mod split;

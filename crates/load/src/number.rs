@@ -51,7 +51,32 @@ fn parse_long_int(negative: bool, digits: &[u8]) -> Result<i64, NotInt> {
 
 /// A double, as `str::parse::<f64>` takes it: also `inf`, `nan`, `1e9`, `.5`.
 pub(crate) fn parse_float(text: &[u8]) -> Option<f64> {
-    std::str::from_utf8(text).ok()?.parse().ok()
+    short_decimal(text).or_else(|| std::str::from_utf8(text).ok()?.parse().ok())
+}
+
+/// A decimal of at most 15 digits and without exponent. Its digits as an integer and the power of ten to divide by are both
+/// exact doubles, so that the quotient is the double nearest to the decimal (Clinger, 1990).
+fn short_decimal(text: &[u8]) -> Option<f64> {
+    const POWERS_OF_TEN: [f64; 16] =
+        [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+    let (negative, digits) = match text {
+        [b'-', digits @ ..] => (true, digits),
+        digits => (false, digits),
+    };
+    if !(2..=16).contains(&digits.len()) {
+        return None;
+    }
+    let (mut number, mut point) = (0u64, None);
+    for (position, byte) in digits.iter().enumerate() {
+        match byte {
+            b'0'..=b'9' => number = number * 10 + u64::from(byte - b'0'),
+            b'.' if point.is_none() => point = Some(position),
+            _ => return None,
+        }
+    }
+    let decimals = digits.len() - 1 - point?;
+    let value = number as f64 / POWERS_OF_TEN.get(decimals)?;
+    Some(if negative { -value } else { value })
 }
 
 /// `true` or `false` in any case.
@@ -127,6 +152,12 @@ mod tests {
         #[test]
         fn integers_are_those_of_the_standard_library(text in "[-+]?[0-9]{0,21}[ a]?") {
             prop_assert_eq!(parse_int(text.as_bytes()).ok(), text.parse::<i64>().ok());
+        }
+
+        #[test]
+        fn doubles_are_those_of_the_standard_library(text in "[-+]?[0-9]{0,17}(\\.[0-9]{0,17})?(e-?[0-9]{1,3})?") {
+            let bits = |number: Option<f64>| number.map(f64::to_bits);
+            prop_assert_eq!(bits(parse_float(text.as_bytes())), bits(text.parse().ok()));
         }
 
         #[test]

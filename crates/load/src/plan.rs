@@ -71,11 +71,6 @@ impl Plan {
         }
     }
 
-    /// Whether rows are two integer keys and nothing else.
-    pub(crate) fn is_plain(&self) -> bool {
-        self.fields == 2 && self.src != self.dst && self.properties.is_empty() && self.keys != KeyKind::Text
-    }
-
     /// The rows that `bytes` of the file may hold, a little generously.
     pub(crate) fn rows_in(&self, bytes: usize) -> usize {
         let rows = bytes / self.bytes_per_row.max(2);

@@ -176,8 +176,8 @@ impl<'a> Pass<'a> {
         let mut buffer: Vec<u8> = Vec::new();
         let mut to_skip = start;
         loop {
-            // At least one chunk more than what the last window left, so that a long record comes to its end.
-            let wanted = self.window_bytes().max(buffer.len() + 1);
+            // Twice what the last window left, so that a long record comes to its end and is not looked at too often.
+            let wanted = self.window_bytes().max(buffer.len().saturating_mul(2));
             let mut ended = None;
             while ended.is_none() && buffer.len() < wanted {
                 match chunks.recv() {

@@ -100,9 +100,9 @@ fn sample_rows(dialect: &Dialect, text: &[u8], complete: bool) -> Vec<Row> {
                 start = next;
                 continue;
             }
-            Split::Row { next, count } => (next, count, None),
-            Split::Bad { place, next } => (next, 0, Some(place.fault)),
-            Split::Endless { place } => (text.len(), 0, Some(place.fault)),
+            Split::Row { next, count, .. } => (next, count, None),
+            Split::Bad { place, next } => (next, 0, Some(*place.fault)),
+            Split::Endless { place } => (text.len(), 0, Some(*place.fault)),
             Split::Incomplete => break,
         };
         rows.push(Row { start, next, fields, count, fault });
@@ -152,8 +152,8 @@ fn names(path: &Path, text: &[u8], row: &Row) -> Result<Vec<String>, LoadError> 
         return Err(fail(row.start, fault));
     }
     let name = |field: &Field| match Text::read(text, field) {
-        Ok(name) if field.quoted => Ok(name.unescape().into_owned()),
-        Ok(name) => Ok(name.unescape().trim().to_owned()),
+        Ok(name) if field.quoted => Ok(name.to_text()),
+        Ok(name) => Ok(name.to_text().trim().to_owned()),
         Err(place) => Err(fail(place.at, &place.fault)),
     };
     row.fields.iter().map(name).collect()

@@ -7,6 +7,7 @@
 use memchr::memchr;
 
 use crate::fault::{Fault, Place};
+use crate::scan::{find_blank, find_delimiter};
 
 /// How lines are cut into fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +37,9 @@ pub(crate) struct Field {
 pub(crate) enum Split {
     /// A comment or an empty line; the next record is at `next`.
     Blank { next: usize },
-    /// A record of `count` fields, of which as many are kept as the caller has room for.
-    Row { next: usize, count: usize },
+    /// A record of `count` fields, of which as many are kept as the caller has room for. It is a line, or, with a `quoted`
+    /// field, maybe more than one.
+    Row { next: usize, count: usize, quoted: bool },
     /// A line that cannot be read; reading goes on at `next`.
     Bad { place: Place, next: usize },
     /// A line beyond the limit, whose end is beyond the data.
@@ -76,10 +78,11 @@ impl Dialect {
         if let Some(split) = self.blank(at_hand, start, complete && !at_limit) {
             return split;
         }
-        let (mut from, mut count) = (start, 0);
+        let (mut from, mut count, mut quoted) = (start, 0, false);
         loop {
             let (field, stop) = self.field(at_hand, from);
             if let Some(field) = field {
+                quoted |= field.quoted;
                 if count < room {
                     fields.push(field);
                 }
@@ -87,19 +90,19 @@ impl Dialect {
             }
             match stop {
                 Stop::Field(next) => from = next,
-                Stop::Line(next) => return Split::Row { next, count },
+                Stop::Line(next) => return Split::Row { next, count, quoted },
                 Stop::Bad(place) => return self.bad(data, start, place, complete),
                 Stop::Data if !at_limit && !complete => return Split::Incomplete,
                 Stop::Data => match field.filter(|field| field.quoted && field.end == horizon) {
                     Some(field) => {
-                        let place = Place { at: field.start - 1, fault: Fault::Unclosed };
+                        let place = Place::new(field.start - 1, Fault::Unclosed);
                         return self.bad(data, start, place, complete);
                     }
                     None if at_limit => {
-                        let place = Place { at: start, fault: Fault::TooLong { limit: self.limit_bytes } };
+                        let place = Place::new(start, Fault::TooLong { limit: self.limit_bytes });
                         return self.bad(data, start, place, complete);
                     }
-                    None => return Split::Row { next: horizon, count },
+                    None => return Split::Row { next: horizon, count, quoted },
                 },
             }
         }
@@ -157,9 +160,9 @@ impl Dialect {
             Some(b'\r') => match data.get(at + 1) {
                 Some(b'\n') => Stop::Line(at + 2),
                 None => Stop::Data,
-                Some(_) => Stop::Bad(Place { at, fault: Fault::AfterQuote }),
+                Some(_) => Stop::Bad(Place::new(at, Fault::AfterQuote)),
             },
-            Some(_) => Stop::Bad(Place { at, fault: Fault::AfterQuote }),
+            Some(_) => Stop::Bad(Place::new(at, Fault::AfterQuote)),
         }
     }
 
@@ -177,14 +180,11 @@ impl Dialect {
 }
 
 fn delimited_field(data: &[u8], start: usize, delimiter: u8) -> (Option<Field>, Stop) {
-    let mut end = start;
-    let stop = loop {
-        match data.get(end) {
-            Some(byte) if *byte == delimiter => break Stop::Field(end + 1),
-            Some(b'\n') => break Stop::Line(end + 1),
-            Some(_) => end += 1,
-            None => break Stop::Data,
-        }
+    let end = find_delimiter(data, start, delimiter);
+    let stop = match data.get(end) {
+        None => Stop::Data,
+        Some(b'\n') => Stop::Line(end + 1),
+        Some(_) => Stop::Field(end + 1),
     };
     let at_line_end = !matches!(stop, Stop::Field(_));
     let carriage_return = at_line_end && end > start && data[end - 1] == b'\r';
@@ -197,14 +197,11 @@ fn field_between_blanks(data: &[u8], start: usize) -> (Option<Field>, Stop) {
     while let Some(b' ' | b'\t' | b'\r') = data.get(start) {
         start += 1;
     }
-    let mut end = start;
-    let stop = loop {
-        match data.get(end) {
-            Some(b' ' | b'\t' | b'\r') => break Stop::Field(end + 1),
-            Some(b'\n') => break Stop::Line(end + 1),
-            Some(_) => end += 1,
-            None => break Stop::Data,
-        }
+    let end = find_blank(data, start);
+    let stop = match data.get(end) {
+        None => Stop::Data,
+        Some(b'\n') => Stop::Line(end + 1),
+        Some(_) => Stop::Field(end + 1),
     };
     (Some(Field { start, end, quoted: false, escaped: false }).filter(|_| end > start), stop)
 }

@@ -12,6 +12,7 @@ use evergraph_load::{
 };
 use evergraph_types::{KeyKind, PropertyType, Value};
 use proptest::collection::vec;
+use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -158,13 +159,13 @@ fn lines(delimiter: &'static str) -> impl Strategy<Value = Vec<u8>> {
         "\u{0}",
         "\"a,b\"",
     ];
-    let ends = ["\n", "\n", "\n", "\n", "\r\n", "\n\n", "\n# note\n", ""];
+    let ends = vec!["\n", "\n", "\n", "\n", "\r\n", "\n\n", "\n# note\n", "\n# 1 2\n", "\n#,1,2\n", ""];
     let usual = (0..200u32).prop_map(|number| number.to_string());
     let odd = select(fields.to_vec()).prop_map(str::to_owned);
     let field = prop_oneof![9 => usual, 1 => odd];
     let line = |width: usize| {
         let count = prop_oneof![12 => Just(width), 1 => 0..6usize];
-        (count, vec(field.clone(), 6), select(ends.to_vec()))
+        (count, vec(field.clone(), 6), select(ends.clone()))
             .prop_map(move |(count, fields, end)| fields[..count].join(delimiter) + end)
     };
     prop_oneof![vec(line(2), 0..40), vec(line(3), 0..30)].prop_map(|lines| lines.concat().into_bytes())
@@ -176,11 +177,19 @@ fn options() -> impl Strategy<Value = LoadOptions> {
     let block_bytes = select(vec![1usize, 2, 3, 5, 8, 13, 40, 200, 1 << 20]);
     let line_limit_bytes = prop_oneof![4 => Just(64usize << 20), 1 => 1..40usize];
     let on_error = select(vec![OnError::Raise, OnError::Skip]);
-    (keys, kind, any::<bool>(), block_bytes, line_limit_bytes, on_error, 0..6usize).prop_map(
-        |(keys, kind, property, block_bytes, line_limit_bytes, on_error, max_rejects_kept)| LoadOptions {
+    let usual = option::of(Just(2usize)).prop_map(|property| (None, None, property));
+    let ends = select(vec![(0usize, 1usize), (1, 0), (1, 2), (2, 1), (0, 2), (0, 0)]);
+    let any =
+        (ends, option::of(0..3usize)).prop_map(|((src, dst), property)| (Some(src), Some(dst), property));
+    let columns = prop_oneof![usual, any];
+    (keys, kind, columns, block_bytes, line_limit_bytes, on_error, 0..6usize).prop_map(
+        |(keys, kind, columns, block_bytes, line_limit_bytes, on_error, max_rejects_kept)| LoadOptions {
             header: Some(false),
-            properties: property
-                .then(|| vec![PropertySpec { column: ColumnRef::Index(2), name: "p".to_owned(), kind }]),
+            src: columns.0.map(ColumnRef::Index),
+            dst: columns.1.map(ColumnRef::Index),
+            properties: columns.2.map(|property| {
+                vec![PropertySpec { column: ColumnRef::Index(property), name: "p".to_owned(), kind }]
+            }),
             keys,
             on_error,
             max_rejects_kept,

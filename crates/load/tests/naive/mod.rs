@@ -1,7 +1,7 @@
 //! The oracle: a reader that goes record by record, byte by byte, over a file in memory, without blocks, guesses or
 //! speed. It says what a file holds and what is wrong with it.
 
-use evergraph_load::{Format, LoadOptions, OnError, PropertySpec};
+use evergraph_load::{ColumnRef, Format, LoadOptions, OnError, PropertySpec};
 use evergraph_types::{KeyKind, MAX_VERTICES, PropertyType};
 
 /// A field, its quotes and doubled quotes removed.
@@ -43,11 +43,12 @@ struct Record {
 /// Reads a file as [`LoadOptions`] say: format, columns by index, header or not must be given.
 pub(crate) fn read(file: &[u8], options: &LoadOptions) -> Expected {
     let bytes = file.strip_prefix(b"\xef\xbb\xbf").unwrap_or(file);
-    let (src, dst) = (0, 1);
+    let end = |column: &Option<ColumnRef>, usual| column.as_ref().map_or(usual, position);
+    let (src, dst) = (end(&options.src, 0), end(&options.dst, 1));
     let specs = options.properties.clone().unwrap_or_default();
     let mut records = records(bytes, options);
     let mut expected = Expected { lines: lines(bytes), ..Expected::default() };
-    let used = specs.iter().map(index).max().unwrap_or(0).max(dst);
+    let used = specs.iter().map(index).chain([src, dst]).max().unwrap_or(0);
     let count = |record: &Record| record.fields.as_ref().map_or(0, Vec::len);
     let fields = if options.header == Some(true) {
         (!records.is_empty()).then(|| count(&records.remove(0))).filter(|count| *count > used)
@@ -91,9 +92,13 @@ fn lines(bytes: &[u8]) -> u64 {
 }
 
 fn index(spec: &PropertySpec) -> usize {
-    match spec.column {
-        evergraph_load::ColumnRef::Index(index) => index,
-        evergraph_load::ColumnRef::Name(_) => unreachable!("the oracle takes columns by index"),
+    position(&spec.column)
+}
+
+fn position(column: &ColumnRef) -> usize {
+    match column {
+        ColumnRef::Index(index) => *index,
+        ColumnRef::Name(_) => unreachable!("the oracle takes columns by index"),
     }
 }
 
