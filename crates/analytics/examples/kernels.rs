@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use evergraph_analytics::{BfsOptions, Control, PageRankOptions, bfs, connected_components, pagerank};
 use evergraph_generate::{Generator, Kronecker, Model};
-use evergraph_view::{FlatTable, FlatView, GraphView};
 use evergraph_types::{Direction, VertexId};
+use evergraph_view::{FlatTable, FlatView, GraphView};
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
@@ -30,7 +30,8 @@ fn main() {
 }
 
 type Kernel = fn(&FlatView) -> Vec<Duration>;
-const KERNELS: [(&str, Kernel); 3] = [("bfs", time_bfs), ("pagerank/iteration", time_pagerank), ("components", time_components)];
+const KERNELS: [(&str, Kernel); 3] =
+    [("bfs", time_bfs), ("pagerank/iteration", time_pagerank), ("components", time_components)];
 
 fn sorted(mut times: Vec<Duration>) -> Vec<Duration> {
     times.sort();
@@ -40,18 +41,46 @@ fn sorted(mut times: Vec<Duration>) -> Vec<Duration> {
 fn time_bfs(view: &FlatView) -> Vec<Duration> {
     let sources = (0..).map(|i: u32| i.wrapping_mul(2_654_435_761) % view.id_bound());
     let sources = sources.filter(|&v| view.degree(Direction::Out, v) > 0).take(32);
-    let times: Vec<_> = sources.map(|source| time(|| { bfs(view, &[source], &BfsOptions::default(), &Control::new()).unwrap(); })).collect();
+    let times: Vec<_> = sources
+        .map(|source| {
+            time(|| {
+                bfs(view, &[source], &BfsOptions::default(), &Control::new()).unwrap();
+            })
+        })
+        .collect();
     let mean = times.iter().sum::<Duration>() / 32;
-    let mut times = sorted(times); times.push(mean); times
+    let mut times = sorted(times);
+    times.push(mean);
+    times
 }
 
 fn time_pagerank(view: &FlatView) -> Vec<Duration> {
-    let options = PageRankOptions { max_iter: 10, tol: std::env::var("TOL").map_or(1e-11, |t| t.parse().unwrap()), ..Default::default() };
-    sorted((0..5).map(|_| time(|| { pagerank(view, &options, &Control::new()).unwrap(); }) / 10).collect())
+    let options = PageRankOptions {
+        max_iter: 10,
+        tol: std::env::var("TOL").map_or(1e-11, |t| t.parse().unwrap()),
+        ..Default::default()
+    };
+    sorted(
+        (0..5)
+            .map(|_| {
+                time(|| {
+                    pagerank(view, &options, &Control::new()).unwrap();
+                }) / 10
+            })
+            .collect(),
+    )
 }
 
 fn time_components(view: &FlatView) -> Vec<Duration> {
-    sorted((0..5).map(|_| time(|| { connected_components(view, &Control::new()).unwrap(); })).collect())
+    sorted(
+        (0..5)
+            .map(|_| {
+                time(|| {
+                    connected_components(view, &Control::new()).unwrap();
+                })
+            })
+            .collect(),
+    )
 }
 
 fn time(run: impl FnOnce()) -> Duration {
@@ -85,7 +114,9 @@ fn kronecker(scale: u32) -> (Vec<u64>, Vec<VertexId>) {
         list.sort_unstable();
         let first = neighbors.len();
         for &neighbor in list.iter() {
-            if neighbor as usize != vertex && (neighbors.len() == first || neighbors.last() != Some(&neighbor)) {
+            if neighbor as usize != vertex
+                && (neighbors.len() == first || neighbors.last() != Some(&neighbor))
+            {
                 neighbors.push(neighbor);
             }
         }

@@ -14,24 +14,29 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::GraphView;
 
-use crate::control::ensure;
+use crate::control::{ensure, in_pool};
+use crate::registry::{Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, Scalar, VertexColumn};
 use crate::{AlgorithmError, Control, EdgeFunction, NO_VERTEX, VerifyError, VertexSubset, Way, edge_map};
 
 /// The distance of a vertex that no source reaches.
 pub const UNREACHED: u32 = u32::MAX;
 
-/// How [`bfs`] goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The arguments of [`bfs`]; names and defaults are those of NetworkX.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BfsOptions {
-    /// Along the edges or against them.
-    pub direction: Direction,
+    /// Against the edges of a directed view.
+    pub reverse: bool,
     /// Vertices more hops away than this are not visited.
-    pub max_depth: u32,
+    pub depth_limit: Option<u32>,
 }
 
-impl Default for BfsOptions {
-    fn default() -> Self {
-        BfsOptions { direction: Direction::Out, max_depth: UNREACHED }
+impl BfsOptions {
+    fn direction(&self) -> Direction {
+        if self.reverse { Direction::In } else { Direction::Out }
+    }
+
+    fn depth_limit(&self) -> u32 {
+        self.depth_limit.unwrap_or(UNREACHED)
     }
 }
 
@@ -69,14 +74,23 @@ pub fn bfs(
     if let Some(&vertex) = sources.iter().find(|&&vertex| !view.has_vertex(vertex)) {
         return Err(AlgorithmError::SourceNotFound { vertex });
     }
+    in_pool(|| search(view, sources, options, control))
+}
+
+fn search(
+    view: &dyn GraphView,
+    sources: &[VertexId],
+    options: &BfsOptions,
+    control: &Control,
+) -> Result<Bfs, AlgorithmError> {
     let flat = view.flat();
     let mut frontier = VertexSubset::from_ids(view.id_bound(), sources.to_vec());
     let mut step = Step::new(view.id_bound(), &frontier.ids());
     let (mut reached, mut depth) = (frontier.len() as u64, 0);
-    while depth < options.max_depth {
+    while depth < options.depth_limit() {
         control.check()?;
         step.level = depth + 1;
-        frontier = edge_map(&flat, options.direction, Way::Auto, &frontier, &step, control)?;
+        frontier = edge_map(&flat, options.direction(), Way::Auto, &frontier, &step, control)?;
         if frontier.is_empty() {
             break;
         }
@@ -153,7 +167,10 @@ pub fn verify(
         let holds = match wanted {
             UNREACHED => parent == NO_VERTEX,
             0 => parent == vertex,
-            _ => expected[parent as usize] == wanted - 1 && has_edge(view, options.direction, parent, vertex),
+            _ => {
+                expected.get(parent as usize) == Some(&(wanted - 1))
+                    && has_edge(view, options.direction().reverse(), vertex, parent)
+            }
         };
         ensure(holds, || format!("vertex {vertex} cannot have parent {parent}"))?;
     }
@@ -169,10 +186,10 @@ fn distances_by_queue(view: &dyn GraphView, sources: &[VertexId], options: &BfsO
     let mut queue: VecDeque<VertexId> = sources.iter().copied().collect();
     while let Some(vertex) = queue.pop_front() {
         let next = distances[vertex as usize] + 1;
-        if next > options.max_depth {
+        if next > options.depth_limit() {
             continue;
         }
-        view.for_each_slice(options.direction, vertex, &mut |slice| {
+        view.for_each_slice(options.direction(), vertex, &mut |slice| {
             for &neighbor in slice {
                 if distances[neighbor as usize] == UNREACHED {
                     distances[neighbor as usize] = next;
@@ -192,4 +209,68 @@ fn has_edge(view: &dyn GraphView, direction: Direction, src: VertexId, dst: Vert
         if found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     found
+}
+
+pub(crate) static ALGORITHM: Algorithm = Algorithm {
+    name: "bfs",
+    summary: "Hops from the nearest source to every vertex, and a tree of shortest paths",
+    complexity: "O(V + E)",
+    source: "Beamer, Asanovic, Patterson: Direction-Optimizing Breadth-First Search, SC 2012, section 4",
+    arguments: &[
+        Argument {
+            name: "source",
+            kind: Kind::Vertices,
+            default: None,
+            summary: "the vertices to start from",
+        },
+        Argument {
+            name: "reverse",
+            kind: Kind::Flag,
+            default: Some("false"),
+            summary: "go against the edges of a directed view",
+        },
+        Argument {
+            name: "depth_limit",
+            kind: Kind::Count,
+            default: Some("none"),
+            summary: "do not visit vertices more hops away than this",
+        },
+    ],
+    results: &[
+        Field { name: "distance", summary: "hops from the nearest source; null if not reached" },
+        Field {
+            name: "parent",
+            summary: "a neighbor one hop nearer; a source's is itself; null if not reached",
+        },
+        Field { name: "reached", summary: "vertices reached, sources included" },
+        Field { name: "depth", summary: "the largest distance" },
+    ],
+    run,
+};
+
+fn run(
+    view: &dyn GraphView,
+    arguments: &Arguments,
+    check: Check,
+    control: &Control,
+) -> Result<Outcome, AlgorithmError> {
+    let sources = arguments.vertices("source");
+    let options = BfsOptions {
+        reverse: arguments.flag("reverse").unwrap_or_default(),
+        depth_limit: arguments.count("depth_limit"),
+    };
+    let result = bfs(view, sources, &options, control)?;
+    if check == Check::Verify {
+        verify(view, sources, &options, &result)?;
+    }
+    Ok(Outcome {
+        columns: vec![
+            ("distance", VertexColumn::Counts(result.distances)),
+            ("parent", VertexColumn::Vertices(result.parents)),
+        ],
+        values: vec![
+            ("reached", Scalar::Count(result.reached)),
+            ("depth", Scalar::Count(u64::from(result.depth))),
+        ],
+    })
 }

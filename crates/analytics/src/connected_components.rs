@@ -13,14 +13,16 @@
 //! Invariant: labels only ever fall, and a root is the smallest vertex of its tree; so at the end the label of a
 //! vertex is the smallest id of its component, whatever the threads did in between.
 
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use evergraph_types::{Direction, VertexId};
-use evergraph_view::{FlatView, GraphView};
+use evergraph_view::{FlatView, GraphView, Neighbors};
 use rayon::prelude::*;
 
-use crate::control::ensure;
+use crate::control::{ensure, in_pool};
 use crate::ranges::{HUB_DEGREE, split_list};
+use crate::registry::{Algorithm, Arguments, Check, Field, Outcome, Scalar, VertexColumn};
 use crate::{AlgorithmError, Control, NO_VERTEX, Ranges, VerifyError};
 
 /// Neighbors that every vertex is linked with before the largest component is looked for.
@@ -48,8 +50,7 @@ impl Components {
         for &label in self.labels.iter().filter(|&&label| label != NO_VERTEX) {
             sizes[label as usize] += 1;
         }
-        let mut sizes: Vec<(VertexId, u64)> =
-            (0..).zip(sizes).filter(|&(_, size)| size > 0).collect();
+        let mut sizes: Vec<(VertexId, u64)> = (0..).zip(sizes).filter(|&(_, size)| size > 0).collect();
         sizes.sort_by_key(|&(label, size)| (std::cmp::Reverse(size), label));
         sizes
     }
@@ -68,7 +69,10 @@ impl Components {
 /// # Ok::<(), evergraph_analytics::AlgorithmError>(())
 /// ```
 pub fn connected_components(view: &dyn GraphView, control: &Control) -> Result<Components, AlgorithmError> {
-    let flat = view.flat();
+    in_pool(|| components(&view.flat(), control))
+}
+
+fn components(flat: &FlatView, control: &Control) -> Result<Components, AlgorithmError> {
     let labels: Vec<AtomicU32> = (0..flat.id_bound()).into_par_iter().map(AtomicU32::new).collect();
     let ranges = Ranges::by_vertices(flat.id_bound());
     ranges.for_each(control, |range| {
@@ -83,12 +87,12 @@ pub fn connected_components(view: &dyn GraphView, control: &Control) -> Result<C
     let largest = most_frequent(&labels);
     ranges.for_each(control, |range| {
         for vertex in range.filter(|&vertex| labels[vertex as usize].load(Relaxed) != largest) {
-            link_rest(&flat, &labels, vertex);
+            link_rest(flat, &labels, vertex);
         }
     })?;
     compress(&labels, &ranges, control)?;
     control.progress(2, 2);
-    Ok(finish(&flat, labels))
+    Ok(finish(flat, labels))
 }
 
 fn finish(view: &FlatView, labels: Vec<AtomicU32>) -> Components {
@@ -132,7 +136,7 @@ fn link_rest(view: &FlatView, labels: &[AtomicU32], vertex: VertexId) {
     }
 }
 
-fn link_list(labels: &[AtomicU32], vertex: VertexId, list: evergraph_view::Neighbors<'_>) {
+fn link_list(labels: &[AtomicU32], vertex: VertexId, list: Neighbors<'_>) {
     let visit = |slice: &[VertexId]| slice.iter().for_each(|&neighbor| link(labels, vertex, neighbor));
     if list.len() < HUB_DEGREE {
         list.for_each_slice(visit);
@@ -162,4 +166,73 @@ fn most_frequent(labels: &[AtomicU32]) -> VertexId {
     sample.sort_unstable();
     let runs = sample.chunk_by(|left, right| left == right);
     runs.max_by_key(|run| run.len()).map_or(NO_VERTEX, |run| run[0])
+}
+
+/// Checks a result against a search from each vertex that has no label yet, in ascending order: O(V + E).
+pub fn verify(view: &dyn GraphView, result: &Components) -> Result<(), VerifyError> {
+    let mut expected = vec![NO_VERTEX; view.id_bound() as usize];
+    let mut count = 0;
+    for start in (0..view.id_bound()).filter(|&vertex| view.has_vertex(vertex)) {
+        if expected[start as usize] == NO_VERTEX {
+            count += 1;
+            spread(view, start, &mut expected);
+        }
+    }
+    ensure(result.labels.len() == expected.len(), || {
+        format!("{} labels, {} expected", result.labels.len(), expected.len())
+    })?;
+    for (vertex, (found, wanted)) in result.labels.iter().zip(&expected).enumerate() {
+        ensure(found == wanted, || format!("vertex {vertex} is in component {found}, {wanted} expected"))?;
+    }
+    ensure(result.count == count, || format!("{} components, {count} expected", result.count))
+}
+
+fn spread(view: &dyn GraphView, start: VertexId, labels: &mut [VertexId]) {
+    let mut stack = vec![start];
+    labels[start as usize] = start;
+    while let Some(vertex) = stack.pop() {
+        for direction in [Direction::Out, Direction::In] {
+            view.for_each_slice(direction, vertex, &mut |slice| {
+                for &neighbor in slice {
+                    if labels[neighbor as usize] == NO_VERTEX {
+                        labels[neighbor as usize] = start;
+                        stack.push(neighbor);
+                    }
+                }
+                ControlFlow::Continue(())
+            });
+        }
+    }
+}
+
+pub(crate) static ALGORITHM: Algorithm = Algorithm {
+    name: "connected_components",
+    summary: "Which vertices hang together, whatever the direction of edges",
+    complexity: "O(V + E), usually O(V)",
+    source: "Sutton, Ben-Nun, Barak: Optimizing Parallel Graph Connectivity Computation via Subgraph Sampling, \
+             IPDPS 2018, section IV",
+    arguments: &[],
+    results: &[
+        Field { name: "component", summary: "the first vertex of its component" },
+        Field { name: "components", summary: "how many components there are" },
+        Field { name: "largest", summary: "vertices in the largest component" },
+    ],
+    run,
+};
+
+fn run(
+    view: &dyn GraphView,
+    _arguments: &Arguments,
+    check: Check,
+    control: &Control,
+) -> Result<Outcome, AlgorithmError> {
+    let result = connected_components(view, control)?;
+    if check == Check::Verify {
+        verify(view, &result)?;
+    }
+    let largest = result.sizes().first().map_or(0, |&(_, size)| size);
+    Ok(Outcome {
+        columns: vec![("component", VertexColumn::Vertices(result.labels))],
+        values: vec![("components", Scalar::Count(result.count)), ("largest", Scalar::Count(largest))],
+    })
 }

@@ -34,10 +34,13 @@ pub enum AlgorithmError {
     #[error("argument {name}: {why}")]
     InvalidArgument {
         /// The argument as users know it.
-        name: &'static str,
+        name: String,
         /// What is wrong with it, and what is allowed.
         why: String,
     },
+    /// The slow verifier was asked for and did not agree with the result: a bug.
+    #[error(transparent)]
+    WrongResult(#[from] VerifyError),
 }
 
 /// How far an algorithm is, in units of its own (vertices reached, iterations).
@@ -99,7 +102,7 @@ impl Control {
 
 /// A result that its slow verifier did not agree with.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("the result is wrong: {what}")]
+#[error("the verifier found a wrong result, which is a bug worth reporting: {what}")]
 pub struct VerifyError {
     /// What was expected and what was found, and at which vertex.
     pub what: String,
@@ -108,4 +111,9 @@ pub struct VerifyError {
 /// `Err` with the message, unless `holds`.
 pub(crate) fn ensure(holds: bool, what: impl FnOnce() -> String) -> Result<(), VerifyError> {
     if holds { Ok(()) } else { Err(VerifyError { what: what() }) }
+}
+
+/// Runs `body` on a thread of the current pool, so that its many small parallel steps need not enter the pool each.
+pub(crate) fn in_pool<R: Send>(body: impl FnOnce() -> R + Send) -> R {
+    rayon::scope(|_| body())
 }

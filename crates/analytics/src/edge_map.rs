@@ -113,10 +113,16 @@ fn push<F: EdgeFunction>(
         if list.len() < HUB_DEGREE {
             list.for_each_slice(|slice| visit(&mut next, src, slice));
         } else {
-            next.extend(split_list(list).par_iter().fold(Vec::new, |mut next, slice| {
-                visit(&mut next, src, slice);
-                next
-            }).flatten().collect::<Vec<_>>());
+            next.extend(
+                split_list(list)
+                    .par_iter()
+                    .fold(Vec::new, |mut next, slice| {
+                        visit(&mut next, src, slice);
+                        next
+                    })
+                    .flatten()
+                    .collect::<Vec<_>>(),
+            );
         }
         Ok(next)
     };
@@ -137,7 +143,7 @@ fn pull<F: EdgeFunction>(
     let bound = frontier.bound();
     let mut next = Bitmap::empty(bound);
     let tasks = next.words_mut().par_chunks_mut(WORDS_PER_TASK).enumerate();
-    let counts = tasks.map(|(task, words)| {
+    let counts = tasks.map(|(task, words)| -> Result<usize, AlgorithmError> {
         control.check()?;
         let mut count = 0;
         for (index, word) in words.iter_mut().enumerate() {
@@ -196,9 +202,10 @@ fn pull_edge<F: EdgeFunction>(
     dst: VertexId,
     changed: &mut bool,
 ) -> ControlFlow<()> {
-    if frontier.contains(src) && function.pull(src, dst) {
-        *changed = true;
-        if F::FIRST_ONLY || !function.cond(dst) {
+    if frontier.contains(src) {
+        let success = function.pull(src, dst);
+        *changed |= success;
+        if (success && F::FIRST_ONLY) || !function.cond(dst) {
             return ControlFlow::Break(());
         }
     }
@@ -208,7 +215,12 @@ fn pull_edge<F: EdgeFunction>(
 /// The first piece as any list, for most hubs need no more; the others in parallel, where edges meet at `dst` as they
 /// do in a push.
 #[cold]
-fn pull_into_hub<F: EdgeFunction>(list: Neighbors<'_>, frontier: &Bitmap, function: &F, dst: VertexId) -> bool {
+fn pull_into_hub<F: EdgeFunction>(
+    list: Neighbors<'_>,
+    frontier: &Bitmap,
+    function: &F,
+    dst: VertexId,
+) -> bool {
     let pieces = split_list(list);
     let (Some((first, rest)), mut changed) = (pieces.split_first(), false) else { return false };
     if first.iter().try_for_each(|&src| pull_edge(frontier, function, src, dst, &mut changed)).is_break() {

@@ -1,11 +1,28 @@
-//! Graph algorithms on views.
+//! Graph algorithms on views: Ligra's interface at the bottom, one algorithm a file on top, each with the paper it is
+//! from and a slow verifier.
+//!
+//! ```text
+//!  bfs   connected_components   pagerank   triangle_count        algorithms() lists them for other languages
+//!   │            │                  │            │
+//!  edge_map   Ranges: work cut evenly, the same on any machine   Oriented: lists as bitmaps
+//!   │            │                  │            │
+//!  VertexSubset  └───── FlatView (crate view) ───┘               Control: cancellation and progress
+//! ```
+//!
+//! Algorithms take any [`GraphView`](evergraph_view::GraphView), run on the current rayon pool, and never print. What
+//! they give does not depend on the number of threads.
+
 pub mod bfs;
 mod bitmap;
 pub mod connected_components;
 mod control;
 mod edge_map;
+mod intersect;
+mod oriented;
 pub mod pagerank;
 mod ranges;
+mod registry;
+pub mod triangle_count;
 mod vertex_subset;
 
 pub use bfs::{Bfs, BfsOptions, UNREACHED, bfs};
@@ -15,4 +32,9 @@ pub use control::{AlgorithmError, Control, NO_VERTEX, Progress, VerifyError};
 pub use edge_map::{EdgeFunction, Way, edge_map};
 pub use pagerank::{PageRank, PageRankOptions, pagerank};
 pub use ranges::Ranges;
+pub use registry::{
+    Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, Scalar, Value, VertexColumn, algorithm,
+    algorithms,
+};
+pub use triangle_count::triangle_count;
 pub use vertex_subset::{VertexSubset, vertex_filter, vertex_map};

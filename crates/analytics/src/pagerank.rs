@@ -20,8 +20,11 @@ use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatView, GraphView, Neighbors};
 use rayon::prelude::*;
 
-use crate::control::ensure;
+use crate::control::{ensure, in_pool};
 use crate::ranges::{HUB_DEGREE, split_list};
+use crate::registry::{
+    Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, Scalar, VertexColumn, invalid,
+};
 use crate::{AlgorithmError, Control, Ranges, VerifyError};
 
 /// The arguments of [`pagerank`]; names and defaults are those of NetworkX.
@@ -74,13 +77,23 @@ pub fn pagerank(
     control: &Control,
 ) -> Result<PageRank, AlgorithmError> {
     check(view, options)?;
-    let flat = view.flat();
-    if fits_single_precision(view.num_vertices(), options.tol) {
-        Iteration::<f32>::new(&flat, options).run(options, control)
+    in_pool(|| iterate(&view.flat(), options, control))
+}
+
+fn iterate(
+    flat: &FlatView,
+    options: &PageRankOptions,
+    control: &Control,
+) -> Result<PageRank, AlgorithmError> {
+    if fits_single_precision(flat.num_vertices(), options.tol) {
+        Iteration::<f32>::new(flat, options).run(options, control)
     } else {
-        Iteration::<f64>::new(&flat, options).run(options, control)
+        Iteration::<f64>::new(flat, options).run(options, control)
     }
 }
+
+/// How much rounding to 32 bits moves a number, relative to it.
+const ROUNDING: f64 = 1.0 / (1 << 24) as f64;
 
 /// Whether shares may be kept in 32 bits between iterations: half the cache for them, and on a graph of 2^20 vertices
 /// 0.8 of the time. Sums and scores stay in 64 bits.
@@ -89,12 +102,11 @@ pub fn pagerank(
 /// one iteration (L1) and alpha / (1 - alpha) times that in all. That is let pass where it is at most a hundredth of what
 /// the tolerance lets pass, and on graphs whose shares do not fit the second-level cache anyway.
 fn fits_single_precision(vertices: u64, tol: f64) -> bool {
-    const ROUNDING: f64 = 1.0 / (1 << 24) as f64;
     vertices >= 1 << 17 && vertices as f64 * tol >= 100.0 * ROUNDING
 }
 
 fn check(view: &dyn GraphView, options: &PageRankOptions) -> Result<(), AlgorithmError> {
-    let invalid = |name, why| Err(AlgorithmError::InvalidArgument { name, why });
+    let invalid = |name, why| Err(invalid(name, why));
     if !(0.0..=1.0).contains(&options.alpha) {
         return invalid("alpha", format!("{} is not between 0 and 1", options.alpha));
     }
@@ -103,17 +115,23 @@ fn check(view: &dyn GraphView, options: &PageRankOptions) -> Result<(), Algorith
     }
     let Some(weights) = &options.personalization else { return Ok(()) };
     if weights.len() != view.id_bound() as usize {
-        return invalid("personalization", format!("{} weights for {} vertex ids", weights.len(), view.id_bound()));
+        return invalid(
+            "personalization",
+            format!("{} weights for {} vertex ids", weights.len(), view.id_bound()),
+        );
     }
     for (vertex, &weight) in weights.iter().enumerate() {
         if !(weight >= 0.0 && weight.is_finite()) {
-            return invalid("personalization", format!("weight {weight} of vertex {vertex} is not 0 or above"));
+            return invalid(
+                "personalization",
+                format!("weight {weight} of vertex {vertex} is not 0 or above"),
+            );
         }
         if weight > 0.0 && !view.has_vertex(vertex as VertexId) {
             return invalid("personalization", format!("vertex {vertex} is not in this view"));
         }
     }
-    if view.num_vertices() > 0 && !(weights.iter().sum::<f64>() > 0.0) {
+    if view.num_vertices() > 0 && weights.iter().all(|&weight| weight == 0.0) {
         return invalid("personalization", "all weights are 0; give at least one vertex a weight".to_owned());
     }
     Ok(())
@@ -197,11 +215,15 @@ impl<'a, S: Share> Iteration<'a, S> {
             }
         };
         let bound = view.id_bound();
-        let scores: Vec<f64> =
-            (0..bound).into_par_iter().map(|vertex| if view.has_vertex(vertex) { share } else { 0.0 }).collect();
+        let scores: Vec<f64> = (0..bound)
+            .into_par_iter()
+            .map(|vertex| if view.has_vertex(vertex) { share } else { 0.0 })
+            .collect();
         let shares = (0..bound)
             .into_par_iter()
-            .map(|vertex| S::from_f64(share_of(scores[vertex as usize], view.table(Direction::Out).degree(vertex))))
+            .map(|vertex| {
+                S::from_f64(share_of(scores[vertex as usize], view.table(Direction::Out).degree(vertex)))
+            })
             .collect();
         let is_dangling =
             |&vertex: &VertexId| view.has_vertex(vertex) && view.table(Direction::Out).degree(vertex) == 0;
@@ -296,4 +318,126 @@ fn gather<S: Share>(shares: &[S], list: Neighbors<'_>) -> f64 {
 #[inline]
 fn gather_slice<S: Share>(shares: &[S], slice: &[VertexId], sum: f64) -> f64 {
     slice.iter().fold(sum, |sum, &neighbor| sum + shares[neighbor as usize].to_f64())
+}
+
+/// Checks a result against as many iterations that push every score along the out-edges, one vertex at a time and in
+/// 64 bits throughout: O(iterations * (V + E)).
+pub fn verify(view: &dyn GraphView, options: &PageRankOptions, result: &PageRank) -> Result<(), VerifyError> {
+    let vertices = view.num_vertices() as f64;
+    let jump = personalization(view, options);
+    let mut scores: Vec<f64> = (0..view.id_bound())
+        .map(|vertex| if view.has_vertex(vertex) { 1.0 / vertices } else { 0.0 })
+        .collect();
+    let rounding = if fits_single_precision(view.num_vertices(), options.tol) { ROUNDING } else { 1e-13 };
+    let allowed = rounding * f64::from(result.iterations + 1);
+    let mut error = f64::INFINITY;
+    for iteration in 0..result.iterations {
+        ensure(error >= vertices * options.tol - allowed, || format!("{iteration} iterations were enough"))?;
+        let next = push_scores(view, options.alpha, &jump, &scores);
+        error = distance(&next, &scores);
+        scores = next;
+    }
+    ensure(result.scores.len() == scores.len(), || format!("{} scores", result.scores.len()))?;
+    let wrong = distance(&result.scores, &scores);
+    ensure(wrong <= allowed, || format!("scores are off by {wrong:e} in all, at most {allowed:e} expected"))?;
+    ensure(result.iterations == 0 || (result.error - error).abs() <= allowed, || {
+        format!("error {:e}, {error:e} expected", result.error)
+    })?;
+    let converged = result.error < vertices * options.tol || vertices == 0.0;
+    ensure(result.converged == converged, || format!("converged is {}", result.converged))?;
+    let ended = converged || result.iterations == options.max_iter;
+    ensure(ended, || format!("it stopped after {} iterations", result.iterations))
+}
+
+fn personalization(view: &dyn GraphView, options: &PageRankOptions) -> Vec<f64> {
+    let exists = |vertex| if view.has_vertex(vertex) { 1.0 } else { 0.0 };
+    let weights = options.personalization.clone();
+    let weights = weights.unwrap_or_else(|| (0..view.id_bound()).map(exists).collect());
+    let total: f64 = weights.iter().sum();
+    weights.iter().map(|weight| weight / total).collect()
+}
+
+fn push_scores(view: &dyn GraphView, alpha: f64, jump: &[f64], scores: &[f64]) -> Vec<f64> {
+    let mut sums = vec![0.0; scores.len()];
+    let mut dangling = 0.0;
+    for (vertex, &score) in (0..).zip(scores) {
+        let degree = view.degree(Direction::Out, vertex);
+        dangling += if degree == 0 { score } else { 0.0 };
+        view.for_each_slice(Direction::Out, vertex, &mut |slice| {
+            slice.iter().for_each(|&neighbor| sums[neighbor as usize] += score / degree as f64);
+            ControlFlow::Continue(())
+        });
+    }
+    sums.iter().zip(jump).map(|(sum, jump)| alpha * (sum + dangling * jump) + (1.0 - alpha) * jump).collect()
+}
+
+fn distance(left: &[f64], right: &[f64]) -> f64 {
+    left.iter().zip(right).map(|(left, right)| (left - right).abs()).sum()
+}
+
+pub(crate) static ALGORITHM: Algorithm = Algorithm {
+    name: "pagerank",
+    summary: "The share of time a random surfer spends at each vertex",
+    complexity: "O(V + E) per iteration",
+    source: "Page, Brin, Motwani, Winograd: The PageRank Citation Ranking, Stanford 1999; as networkx.pagerank",
+    arguments: &[
+        Argument {
+            name: "alpha",
+            kind: Kind::Float,
+            default: Some("0.85"),
+            summary: "the chance to follow an edge rather than jump",
+        },
+        Argument {
+            name: "personalization",
+            kind: Kind::Weights,
+            default: Some("uniform"),
+            summary: "where jumps, and moves from vertices without out-edges, go",
+        },
+        Argument {
+            name: "max_iter",
+            kind: Kind::Count,
+            default: Some("100"),
+            summary: "the most iterations",
+        },
+        Argument {
+            name: "tol",
+            kind: Kind::Float,
+            default: Some("1e-6"),
+            summary: "converged when scores change by less than this per vertex on average",
+        },
+    ],
+    results: &[
+        Field { name: "score", summary: "the share of the vertex; all add up to 1" },
+        Field { name: "iterations", summary: "iterations done" },
+        Field { name: "error", summary: "how much the last iteration changed the scores in all" },
+        Field { name: "converged", summary: "whether the error fell below the tolerance" },
+    ],
+    run,
+};
+
+fn run(
+    view: &dyn GraphView,
+    arguments: &Arguments,
+    check: Check,
+    control: &Control,
+) -> Result<Outcome, AlgorithmError> {
+    let default = PageRankOptions::default();
+    let options = PageRankOptions {
+        alpha: arguments.float("alpha").unwrap_or(default.alpha),
+        personalization: arguments.weights("personalization").map(<[f64]>::to_vec),
+        max_iter: arguments.count("max_iter").unwrap_or(default.max_iter),
+        tol: arguments.float("tol").unwrap_or(default.tol),
+    };
+    let result = pagerank(view, &options, control)?;
+    if check == Check::Verify {
+        verify(view, &options, &result)?;
+    }
+    Ok(Outcome {
+        columns: vec![("score", VertexColumn::Floats(result.scores))],
+        values: vec![
+            ("iterations", Scalar::Count(u64::from(result.iterations))),
+            ("error", Scalar::Float(result.error)),
+            ("converged", Scalar::Flag(result.converged)),
+        ],
+    })
 }

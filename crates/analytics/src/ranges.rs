@@ -1,8 +1,8 @@
-//! Ranges of vertices with about equally many edges each: how whole-graph passes are spread over threads.
+//! Ranges of vertices with about equally much work each: how whole-graph passes are spread over threads.
 //!
 //! ```text
 //!  vertices  0 ......... 64k ......... 128k ...      segments of a fixed width, cut in parallel
-//!  ranges    |--|-----|--|---|--------|-|--|         each at most EDGES_PER_RANGE edges, unless one vertex has more
+//!  ranges    |--|-----|--|---|--------|-|--|         each within the budget, unless one vertex is not
 //! ```
 //!
 //! A hub with more edges than a range should have is not cut here: whoever walks its list splits it with
@@ -47,24 +47,28 @@ impl Ranges {
     /// Ranges with about equally many edges in one direction.
     pub fn by_edges(view: &FlatView, direction: Direction) -> Self {
         let table = view.table(direction);
-        let bound = view.id_bound() as usize;
-        let segments: Vec<Vec<VertexId>> = (0..bound.div_ceil(SEGMENT))
+        Self::by_cost(view.id_bound(), EDGES_PER_RANGE, |vertex| table.degree(vertex) + VERTEX_COST)
+    }
+
+    /// Ranges that cost at most `budget` each, unless one vertex costs more.
+    pub fn by_cost(bound: VertexId, budget: usize, cost: impl Fn(VertexId) -> usize + Sync) -> Self {
+        let segments: Vec<Vec<VertexId>> = (0..(bound as usize).div_ceil(SEGMENT))
             .into_par_iter()
             .map(|segment| {
-                let (mut cuts, mut cost) = (vec![(segment * SEGMENT) as VertexId], 0);
-                for vertex in segment * SEGMENT..bound.min((segment + 1) * SEGMENT) {
-                    let own = table.degree(vertex as VertexId) + VERTEX_COST;
-                    if cost > 0 && cost + own > EDGES_PER_RANGE {
+                let (mut cuts, mut spent) = (vec![(segment * SEGMENT) as VertexId], 0);
+                for vertex in segment * SEGMENT..(bound as usize).min((segment + 1) * SEGMENT) {
+                    let own = cost(vertex as VertexId);
+                    if spent > 0 && spent + own > budget {
                         cuts.push(vertex as VertexId);
-                        cost = 0;
+                        spent = 0;
                     }
-                    cost += own;
+                    spent += own;
                 }
                 cuts
             })
             .collect();
         let mut cuts = segments.concat();
-        cuts.push(bound as VertexId);
+        cuts.push(bound);
         Ranges { cuts }
     }
 

@@ -120,10 +120,10 @@ pub fn vertex_filter(
     keep: impl Fn(VertexId) -> bool + Sync,
 ) -> Result<VertexSubset, AlgorithmError> {
     let ids = subset.ids();
-    let pieces = ids.par_chunks(VERTICES_PER_TASK).map(|ids| {
+    let pieces = ids.par_chunks(VERTICES_PER_TASK).map(|ids| -> Result<Vec<VertexId>, AlgorithmError> {
         control.check()?;
         Ok(ids.iter().copied().filter(|&vertex| keep(vertex)).collect())
     });
-    let kept = pieces.collect::<Result<Vec<Vec<VertexId>>, _>>()?.concat();
+    let kept = pieces.collect::<Result<Vec<_>, _>>()?.concat();
     Ok(VertexSubset::from_distinct(subset.bound(), kept))
 }

@@ -1,0 +1,102 @@
+//! Every algorithm stops when it is told to, and says how far it is.
+
+use std::time::{Duration, Instant};
+
+use evergraph_analytics::{
+    AlgorithmError, Arguments, Check, Control, Kind, PageRankOptions, Value, algorithm, algorithms, pagerank,
+};
+use evergraph_view::{FlatView, GraphView};
+
+fn ring() -> FlatView {
+    let edges: Vec<_> = (0..1000).map(|vertex| (vertex, (vertex + 1) % 1000)).collect();
+    FlatView::from_edges(1000, &edges, false)
+}
+
+/// What each algorithm needs at least.
+fn required(name: &str) -> Arguments {
+    let algorithm = algorithm(name).expect("a name");
+    let needed = algorithm.arguments.iter().filter(|argument| argument.default.is_none());
+    needed.fold(Arguments::new(), |arguments, argument| match argument.kind {
+        Kind::Vertices => arguments.with(argument.name, Value::Vertices(vec![0])),
+        kind => panic!("no {kind:?} to give"),
+    })
+}
+
+#[test]
+fn every_algorithm_runs_verified_reports_progress_and_names_its_results() {
+    let view = ring();
+    for algorithm in algorithms() {
+        let control = Control::new();
+        let outcome =
+            algorithm.run(&view, &required(algorithm.name), Check::Verify, &control).expect(algorithm.name);
+        assert!(control.status().total > 0, "{} reports no progress", algorithm.name);
+        let columns = outcome.columns.iter().map(|(name, _)| *name);
+        let names: Vec<&str> = columns.chain(outcome.values.iter().map(|(name, _)| *name)).collect();
+        let described: Vec<&str> = algorithm.results.iter().map(|field| field.name).collect();
+        assert_eq!(names, described, "{}", algorithm.name);
+    }
+}
+
+#[test]
+fn every_algorithm_stops_when_cancelled() {
+    let view = ring();
+    let control = Control::new();
+    control.cancel();
+    for algorithm in algorithms() {
+        let result = algorithm.run(&view, &required(algorithm.name), Check::Skip, &control);
+        assert_eq!(result, Err(AlgorithmError::Cancelled), "{}", algorithm.name);
+    }
+}
+
+#[test]
+fn a_running_algorithm_stops_within_a_fifth_of_a_second() {
+    let edges: Vec<_> = (0..1_000_000u32).map(|edge| (edge % 50_021, edge % 49_999)).collect();
+    let view = FlatView::from_edges(50_021, &edges, false);
+    let control = Control::new();
+    let options = PageRankOptions { tol: 0.0, max_iter: u32::MAX, ..PageRankOptions::default() };
+    std::thread::scope(|scope| {
+        let running = scope.spawn(|| pagerank(&view, &options, &control));
+        while control.status().done < 3 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        control.cancel();
+        let asked = Instant::now();
+        assert_eq!(running.join().expect("no panic"), Err(AlgorithmError::Cancelled));
+        assert!(asked.elapsed() < Duration::from_millis(200), "{:?}", asked.elapsed());
+    });
+}
+
+#[test]
+fn names_are_unique_and_found() {
+    for (position, entry) in algorithms().iter().enumerate() {
+        assert!(std::ptr::eq(algorithm(entry.name).expect("found"), *entry));
+        assert!(algorithms()[..position].iter().all(|other| other.name != entry.name));
+        assert!(!entry.summary.is_empty() && !entry.source.is_empty() && entry.complexity.starts_with("O("));
+    }
+    assert!(algorithm("nothing").is_none());
+}
+
+#[test]
+fn arguments_are_read_and_refused_by_name() {
+    let pagerank = algorithm("pagerank").expect("pagerank");
+    let alpha = &pagerank.arguments[0];
+    assert_eq!(alpha.parse("0.5"), Ok(Value::Float(0.5)));
+    assert!(
+        matches!(alpha.parse("half"), Err(AlgorithmError::InvalidArgument { name, .. }) if name == "alpha")
+    );
+    let bad = [
+        Arguments::new().with("beta", Value::Float(1.0)),
+        Arguments::new().with("alpha", Value::Count(1)),
+        Arguments::new().with("alpha", Value::Float(2.0)),
+    ];
+    for arguments in bad {
+        let result = pagerank.run(&ring(), &arguments, Check::Skip, &Control::new());
+        assert!(matches!(result, Err(AlgorithmError::InvalidArgument { .. })), "{arguments:?}: {result:?}");
+    }
+    let bfs = algorithm("bfs").expect("bfs");
+    let result = bfs.run(&ring(), &Arguments::new(), Check::Skip, &Control::new());
+    assert!(matches!(result, Err(AlgorithmError::InvalidArgument { name, .. }) if name == "source"));
+    let outside = Arguments::new().with("source", Value::Vertices(vec![ring().id_bound()]));
+    let result = bfs.run(&ring(), &outside, Check::Skip, &Control::new());
+    assert_eq!(result, Err(AlgorithmError::SourceNotFound { vertex: 1000 }));
+}

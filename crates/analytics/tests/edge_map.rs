@@ -1,0 +1,153 @@
+//! The base: subsets, edge_map whichever way it goes, vertex_map and vertex_filter, against plain loops.
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use common::{Graph, any_graph, on_one_and_two_threads, star};
+use evergraph_analytics::{
+    Bitmap, Control, EdgeFunction, Ranges, VertexSubset, Way, edge_map, vertex_filter, vertex_map,
+};
+use evergraph_types::{Direction, VertexId};
+use evergraph_view::{FlatView, GraphView};
+use proptest::prelude::*;
+
+/// Counts the edges that arrive at each vertex below a cap; a vertex is in the next set if one arrived.
+struct CountArrivals {
+    cap: u32,
+    arrivals: Vec<AtomicU32>,
+}
+
+impl EdgeFunction for CountArrivals {
+    fn cond(&self, dst: VertexId) -> bool {
+        self.arrivals[dst as usize].load(Relaxed) < self.cap
+    }
+
+    fn pull(&self, src: VertexId, dst: VertexId) -> bool {
+        self.push(src, dst)
+    }
+
+    fn push(&self, _src: VertexId, dst: VertexId) -> bool {
+        self.arrivals[dst as usize].fetch_add(1, Relaxed) == 0
+    }
+}
+
+fn run(
+    view: &FlatView,
+    frontier: &VertexSubset,
+    direction: Direction,
+    way: Way,
+    cap: u32,
+) -> (Vec<VertexId>, Vec<u32>) {
+    let arrivals = (0..view.id_bound()).map(|_| AtomicU32::new(0)).collect();
+    let function = CountArrivals { cap, arrivals };
+    let next = edge_map(view, direction, way, frontier, &function, &Control::new()).expect("a subset");
+    assert_eq!(next.len(), next.ids().len());
+    let mut ids = next.ids().into_owned();
+    ids.sort_unstable();
+    (ids, function.arrivals.into_iter().map(AtomicU32::into_inner).collect())
+}
+
+proptest! {
+    #[test]
+    fn every_way_visits_each_edge_from_the_frontier_once(
+        graph in any_graph(),
+        picks in prop::collection::vec(any::<prop::sample::Index>(), 0..20),
+        dense in any::<bool>(),
+    ) {
+        let view = graph.view();
+        let bound = view.id_bound();
+        let members: Vec<VertexId> =
+            picks.iter().filter(|_| bound > 0).map(|pick| pick.index(bound as usize) as VertexId).collect();
+        let frontier = match dense {
+            true => VertexSubset::from_bitmap(Bitmap::from_ids(bound, &members)),
+            false => VertexSubset::from_ids(bound, members.clone()),
+        };
+        let members: BTreeSet<VertexId> = members.into_iter().collect();
+        prop_assert_eq!(frontier.len(), members.len());
+        for direction in [Direction::Out, Direction::In] {
+            let mut expected = vec![0; bound as usize];
+            for (src, dst) in graph.out_edges() {
+                let (from, to) = if direction == Direction::Out { (src, dst) } else { (dst, src) };
+                expected[to as usize] += u32::from(members.contains(&from));
+            }
+            let reached: Vec<VertexId> = (0..bound).filter(|&vertex| expected[vertex as usize] > 0).collect();
+            for way in [Way::Push, Way::Pull, Way::Auto] {
+                let found = on_one_and_two_threads(|| run(&view, &frontier, direction, way, u32::MAX));
+                prop_assert_eq!(&found, &(reached.clone(), expected.clone()));
+            }
+        }
+    }
+
+    #[test]
+    fn filters_and_maps_see_every_member(bound in 1u32..5000, picks in prop::collection::vec(any::<u32>(), 0..3000)) {
+        let members: Vec<VertexId> = picks.iter().map(|pick| pick % bound).collect();
+        let distinct: BTreeSet<VertexId> = members.iter().copied().collect();
+        let sparse = VertexSubset::from_ids(bound, members.clone());
+        let dense = VertexSubset::from_bitmap(Bitmap::from_ids(bound, &members));
+        for subset in [sparse, dense] {
+            let seen: Vec<AtomicU32> = (0..bound).map(|_| AtomicU32::new(0)).collect();
+            vertex_map(&subset, &Control::new(), |vertex| { seen[vertex as usize].fetch_add(1, Relaxed); }).expect("a map");
+            let times = |vertex: &VertexId| seen[*vertex as usize].load(Relaxed);
+            prop_assert!((0..bound).all(|vertex| times(&vertex) == u32::from(distinct.contains(&vertex))));
+            let even = vertex_filter(&subset, &Control::new(), |vertex| vertex % 2 == 0).expect("a subset");
+            let even: BTreeSet<VertexId> = even.ids().iter().copied().collect();
+            prop_assert!(even.iter().eq(distinct.iter().filter(|&vertex| vertex % 2 == 0)));
+            prop_assert_eq!(subset.bitmap().to_ids(), distinct.iter().copied().collect::<Vec<_>>());
+        }
+    }
+}
+
+#[test]
+fn a_pull_stops_when_cond_no_longer_holds() {
+    let view = FlatView::from_edges(10, &(1..10).map(|leaf| (leaf, 0)).collect::<Vec<_>>(), false);
+    let all = VertexSubset::all(&view);
+    for way in [Way::Push, Way::Pull] {
+        let (next, arrivals) = run(&view, &all, Direction::Out, way, 3);
+        assert_eq!((next, arrivals[0]), (vec![0], 3), "{way:?}");
+    }
+}
+
+#[test]
+fn hub_lists_are_visited_whole_in_pieces() {
+    for chunk_len in [usize::MAX, 512] {
+        let view = star(300_000, false, chunk_len);
+        let all = VertexSubset::all(&view);
+        for direction in [Direction::Out, Direction::In] {
+            let push = on_one_and_two_threads(|| run(&view, &all, direction, Way::Push, u32::MAX));
+            assert_eq!(push, on_one_and_two_threads(|| run(&view, &all, direction, Way::Pull, u32::MAX)));
+            assert_eq!(push.1.iter().map(|&count| u64::from(count)).sum::<u64>(), 300_001);
+        }
+    }
+}
+
+#[test]
+fn all_is_what_exists() {
+    let mut graph = Graph::new(130, &[], false);
+    graph.exists[128] = false;
+    let all = VertexSubset::all(&graph.view());
+    assert_eq!((all.len(), all.bound()), (129, 130));
+    assert!(!all.ids().contains(&128));
+    assert!(VertexSubset::empty(5).is_empty());
+}
+
+#[test]
+fn ranges_cover_all_vertices_once_and_balance_their_edges() {
+    let edges: Vec<_> = (0..400_000u32).map(|edge| (edge % 1000, edge % 7)).collect();
+    let view = Graph { multi: true, ..Graph::new(150_000, &edges, false) }.view();
+    let by_vertices = Ranges::by_vertices(150_000);
+    let by_edges = [Ranges::by_edges(&view, Direction::Out), Ranges::by_edges(&view, Direction::In)];
+    for ranges in by_edges.iter().chain([&by_vertices]) {
+        let pieces = ranges.map(&Control::new(), |range| range).expect("ranges");
+        assert!(pieces.iter().flat_map(|range| range.clone()).eq(0..150_000));
+        let mut items = vec![0u8; 150_000];
+        let lengths = ranges.split_mut(&mut items).iter().map(|piece| piece.len()).collect::<Vec<_>>();
+        assert!(lengths.iter().copied().eq(pieces.iter().map(ExactSizeIterator::len)));
+    }
+    let edges_in =
+        |range: std::ops::Range<VertexId>| range.map(|vertex| view.degree(Direction::Out, vertex)).sum();
+    let loads: Vec<usize> = by_edges[0].map(&Control::new(), edges_in).expect("loads");
+    assert!(loads.len() > 6 && loads.iter().all(|&load| load <= 1 << 16), "{loads:?}");
+    assert_eq!(Ranges::by_vertices(0).map(&Control::new(), |range| range), Ok(vec![]));
+}
