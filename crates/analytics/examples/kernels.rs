@@ -1,10 +1,10 @@
 //! Times every algorithm against the yardstick on one graph, in turns, so that whatever else the machine does meets both.
 //!
 //! ```text
-//! cargo run --release -p evergraph-analytics --example kernels -- [scale] [only kernels whose name contains this]
+//! cargo run --release -p evergraph-analytics --example kernels -- [scale] [kronecker|uniform] [part of a name]
 //! ```
 //!
-//! Kronecker graph with 16 edges per vertex; every list flat as in a segment, or in chunks of 512 as in memory. Times are
+//! A graph of 2^scale vertices with 16 edges per vertex; only kernels whose name contains the part. Every list flat as in a segment, or in chunks of 512 as in memory. Times are
 //! the best of several turns, in milliseconds; BFS is the mean over sources of the best for each. What the triangle
 //! counts give is compared as well.
 #![allow(clippy::print_stdout)]
@@ -15,7 +15,7 @@ use std::time::Instant;
 use evergraph_analytics::{
     BfsOptions, Control, PageRankOptions, bfs, connected_components, pagerank, triangle_count,
 };
-use evergraph_generate::{Generator, Kronecker, Model};
+use evergraph_generate::{ErdosRenyi, Generator, Kronecker, Model};
 use evergraph_types::VertexId;
 use evergraph_view::{FlatTable, FlatView};
 use evergraph_yardstick::{self as yardstick, Graph};
@@ -34,8 +34,13 @@ struct Graphs {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let scale = arguments.next().map_or(Ok(16), |scale| scale.parse())?;
+    let model = match arguments.next().as_deref() {
+        None | Some("kronecker") => Model::Kronecker(Kronecker::graph500(scale, 16)),
+        Some("uniform") => Model::ErdosRenyi(ErdosRenyi { vertices: 1 << scale, edges: 16 << scale }),
+        Some(other) => return Err(format!("{other} is neither kronecker nor uniform").into()),
+    };
     let only = arguments.next().unwrap_or_default();
-    let graphs = build(scale)?;
+    let graphs = build(model)?;
     println!("{} edges", graphs.yardstick.num_edges());
     println!("{:24} {:>10} {:>10} {:>7} {:>10} {:>7}", "", "yardstick", "flat", "ratio", "chunked", "ratio");
     for threads in [1, 2] {
@@ -51,8 +56,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-fn build(scale: u32) -> Result<Graphs, Box<dyn std::error::Error>> {
-    let generator = Generator::new(Model::Kronecker(Kronecker::graph500(scale, 16)), 1)?;
+fn build(model: Model) -> Result<Graphs, Box<dyn std::error::Error>> {
+    let generator = Generator::new(model, 1)?;
     let yardstick = Graph::undirected(&generator.collect_pairs()?)?;
     let (offsets, neighbors) = (yardstick.out().offsets(), yardstick.out().all_neighbors());
     let flat = FlatTable::from_csr(offsets, neighbors.to_vec());

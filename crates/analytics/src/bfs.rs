@@ -131,8 +131,7 @@ impl EdgeFunction for Step {
 
     #[inline]
     fn cond(&self, dst: VertexId) -> bool {
-        // Vertices claimed in this very round pass, for a push may still find them a smaller parent.
-        self.distances[dst as usize].load(Relaxed) >= self.level
+        self.parents[dst as usize].load(Relaxed) == NO_VERTEX
     }
 
     #[inline]
@@ -144,9 +143,19 @@ impl EdgeFunction for Step {
 
     #[inline]
     fn push(&self, src: VertexId, dst: VertexId) -> bool {
-        let claim = self.distances[dst as usize].compare_exchange(UNREACHED, self.level, Relaxed, Relaxed);
-        self.parents[dst as usize].fetch_min(src, Relaxed);
-        claim.is_ok()
+        // One place is looked at for most edges: the distance only to tell this round's claims from earlier ones, and it
+        // may not be there yet.
+        let parent = &self.parents[dst as usize];
+        if parent.load(Relaxed) == NO_VERTEX
+            && parent.compare_exchange(NO_VERTEX, src, Relaxed, Relaxed).is_ok()
+        {
+            self.distances[dst as usize].store(self.level, Relaxed);
+            return true;
+        }
+        if src < parent.load(Relaxed) && self.distances[dst as usize].load(Relaxed) >= self.level {
+            parent.fetch_min(src, Relaxed);
+        }
+        false
     }
 }
 

@@ -4,7 +4,7 @@
 //! ```text
 //!  push   for u in frontier:              pull   for v in all vertices, if cond(v):
 //!           for v in out(u):                       for u in in(v), while cond(v):
-//!             if cond(v) and push(u, v):             if u in frontier and pull(u, v):
+//!             if push(u, v):                         if u in frontier and pull(u, v):
 //!               next += v                              next += v
 //! ```
 //!
@@ -29,14 +29,15 @@ pub trait EdgeFunction: Sync {
     /// One success is enough: pull leaves a vertex at its first. Otherwise it goes on while `cond` holds.
     const FIRST_ONLY: bool = false;
 
-    /// Whether edges to `dst` are (still) of interest.
+    /// Whether a pull should (still) look for edges to `dst`. A push does not ask: it looks at `dst` anyway, and where
+    /// that is far away in memory, looking at one place rather than two is what decides its speed.
     fn cond(&self, dst: VertexId) -> bool;
 
     /// Visits an edge when `dst` belongs to this thread. `true` puts `dst` into the next set.
     fn pull(&self, src: VertexId, dst: VertexId) -> bool;
 
-    /// Visits an edge when other threads may visit edges to `dst` at the same time. `true` puts `dst` into the next
-    /// set, and must be given at most once per `dst` and call of [`edge_map`].
+    /// Visits an edge, wanted or not, when other threads may visit edges to `dst` at the same time. `true` puts `dst`
+    /// into the next set, and must be given at most once per `dst` and call of [`edge_map`].
     fn push(&self, src: VertexId, dst: VertexId) -> bool;
 }
 
@@ -105,7 +106,7 @@ fn push<F: EdgeFunction>(
     control: &Control,
 ) -> Result<Vec<VertexId>, AlgorithmError> {
     let visit = |next: &mut Vec<VertexId>, src: VertexId, slice: &[VertexId]| {
-        next.extend(slice.iter().copied().filter(|&dst| function.cond(dst) && function.push(src, dst)));
+        next.extend(slice.iter().copied().filter(|&dst| function.push(src, dst)));
     };
     let visit_list = |mut next: Vec<VertexId>, &src: &VertexId| {
         control.check()?;
@@ -227,7 +228,7 @@ fn pull_into_hub<F: EdgeFunction>(
         return changed;
     }
     let pushed = rest.par_iter().map(|slice| {
-        let members = slice.iter().copied().filter(|&src| frontier.contains(src) && function.cond(dst));
+        let members = slice.iter().copied().filter(|&src| frontier.contains(src));
         members.fold(false, |changed, src| changed | function.push(src, dst))
     });
     changed | pushed.reduce(|| false, |left, right| left | right)
