@@ -21,6 +21,7 @@ use evergraph_view::{FlatView, GraphView, Neighbors};
 use rayon::prelude::*;
 
 use crate::control::{ensure, in_pool};
+use crate::prefetch::prefetch_list;
 use crate::ranges::{HUB_DEGREE, split_list};
 use crate::registry::{Algorithm, Arguments, Check, Field, Outcome, Scalar, VertexColumn};
 use crate::{AlgorithmError, Control, NO_VERTEX, Ranges, VerifyError};
@@ -77,7 +78,7 @@ fn components(flat: &FlatView, control: &Control) -> Result<Components, Algorith
     let ranges = Ranges::by_vertices(flat.id_bound());
     ranges.for_each(control, |range| {
         for vertex in range {
-            flat.table(Direction::Out).prefetch(vertex.saturating_add(LISTS_AHEAD));
+            prefetch_list(flat.table(Direction::Out), vertex.saturating_add(LISTS_AHEAD));
             let first = flat.out_neighbors(vertex);
             first.iter().take(SAMPLED_NEIGHBORS).for_each(|neighbor| link(&labels, vertex, neighbor));
         }

@@ -21,6 +21,7 @@ use evergraph_view::{FlatTable, FlatView, GraphView, Neighbors};
 use rayon::prelude::*;
 
 use crate::bitmap::{WORD_BITS, bits};
+use crate::prefetch::prefetch_list;
 use crate::ranges::{HUB_DEGREE, split_list};
 use crate::{AlgorithmError, Bitmap, Control, VertexSubset};
 
@@ -172,11 +173,11 @@ fn pull_word<F: EdgeFunction>(
     let wants = |dst: VertexId| function.cond(dst) & (table.degree(dst) != 0);
     let wanted = vertices.fold(0, |wanted, dst| wanted | u64::from(wants(dst)) << (dst - first));
     let mut ahead = bits(wanted);
-    ahead.by_ref().take(LISTS_AHEAD).for_each(|bit| table.prefetch(first + bit));
+    ahead.by_ref().take(LISTS_AHEAD).for_each(|bit| prefetch_list(table, first + bit));
     let mut found = 0;
     for bit in bits(wanted) {
         if let Some(bit) = ahead.next() {
-            table.prefetch(first + bit);
+            prefetch_list(table, first + bit);
         }
         found |= u64::from(pull_into(table, frontier, function, first + bit)) << bit;
     }

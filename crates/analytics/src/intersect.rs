@@ -9,6 +9,7 @@ use evergraph_types::VertexId;
 
 use crate::bitmap::bits;
 use crate::oriented::{BLOCK_BITS, Block, Oriented};
+use crate::prefetch::prefetch;
 
 /// The triangles whose vertex of highest rank is in `ranks`. `marks` has a word per 32 ranks, all zero, and is left so.
 pub(crate) fn count_triangles(graph: &Oriented, ranks: Range<VertexId>, marks: &mut [u32]) -> u64 {
@@ -44,6 +45,11 @@ fn count(graph: &Oriented, ranks: Range<VertexId>, marks: &mut [u32]) -> u64 {
             continue;
         }
         list.iter().for_each(|block| marks[block.word as usize] = block.bits);
+        for block in &list[hubs..] {
+            for bit in bits(u64::from(block.bits)) {
+                prefetch(graph.list(block.word * BLOCK_BITS + bit));
+            }
+        }
         for block in &list[hubs..] {
             for bit in bits(u64::from(block.bits)) {
                 triangles += common_with_row(marks, graph.list(block.word * BLOCK_BITS + bit));

@@ -20,6 +20,7 @@ mod edge_map;
 mod intersect;
 mod oriented;
 pub mod pagerank;
+mod prefetch;
 mod ranges;
 mod registry;
 pub mod triangle_count;

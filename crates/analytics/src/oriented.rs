@@ -17,6 +17,7 @@ use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatView, GraphView};
 use rayon::prelude::*;
 
+use crate::prefetch::prefetch_list;
 use crate::{AlgorithmError, Control, Ranges};
 
 /// Ranks per block.
@@ -59,7 +60,7 @@ impl Oriented {
             let mut piece = Piece::default();
             for rank in range {
                 if let Some(&later) = order.get(rank as usize + LISTS_AHEAD) {
-                    view.table(Direction::Out).prefetch(later);
+                    prefetch_list(view.table(Direction::Out), later);
                 }
                 piece.push(view, &ranks, order[rank as usize], rank);
             }

@@ -95,17 +95,6 @@ impl FlatTable {
         self.entries[vertex as usize].degree as usize
     }
 
-    /// Asks the processor to bring the head of a list near, a few vertices before it is read: a pass that touches the
-    /// start of many lists otherwise waits for memory at each. Nothing for a vertex out of range.
-    #[inline]
-    pub fn prefetch(&self, vertex: VertexId) {
-        if let Some(entry) = self.entries.get(vertex as usize)
-            && entry.degree != 0
-        {
-            prefetch(entry.pointer());
-        }
-    }
-
     /// The neighbors of `vertex`.
     ///
     /// # Panics
@@ -121,15 +110,4 @@ impl std::fmt::Debug for FlatTable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "FlatTable({} vertices)", self.len())
     }
-}
-
-#[inline]
-fn prefetch(pointer: *const u8) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: a prefetch is a hint: it reads nothing that the program could see and faults at no address.
-    unsafe {
-        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(pointer.cast());
-    }
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    let _ = pointer;
 }

@@ -1,0 +1,31 @@
+//! Asking the processor to bring memory near before it is read: a pass that touches the start of many lists otherwise
+//! waits for memory at each.
+//!
+//! Invariant: a prefetch is a hint. It changes no result, and where a processor has none, nothing happens.
+#![allow(unsafe_code)]
+
+use evergraph_types::VertexId;
+use evergraph_view::FlatTable;
+
+/// Asks for the first cache line of a slice.
+#[inline]
+pub(crate) fn prefetch<T>(items: &[T]) {
+    if !items.is_empty() {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        // SAFETY: the address is that of a live slice, and a prefetch would read nothing from any other either.
+        unsafe {
+            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(items.as_ptr().cast());
+        }
+    }
+}
+
+/// Asks for the start of a neighbor list; nothing for a vertex out of range, or a chunked list: those are long, and so
+/// few.
+#[inline]
+pub(crate) fn prefetch_list(table: &FlatTable, vertex: VertexId) {
+    if (vertex as usize) < table.len()
+        && let Some(list) = table.neighbors(vertex).as_slice()
+    {
+        prefetch(list);
+    }
+}
