@@ -108,7 +108,7 @@ fn iterate<S: Share>(
         control.progress(u64::from(iterations), u64::from(options.max_iter));
     }
     let converged = error < threshold || vertices == 0.0;
-    Ok(PageRank { scores: state.scores(), iterations, error, converged })
+    Ok(PageRank { scores: state.scores(control)?, iterations, error, converged })
 }
 
 /// How much rounding to 32 bits moves a number, relative to it.
@@ -149,6 +149,9 @@ fn check(view: &dyn GraphView, options: &PageRankOptions) -> Result<(), Algorith
         if weight > 0.0 && !view.has_vertex(vertex as VertexId) {
             return invalid("personalization", format!("vertex {vertex} is not in this view"));
         }
+    }
+    if weights.iter().sum::<f64>().is_infinite() {
+        return invalid("personalization", "the weights add up to infinity; scale them down".to_owned());
     }
     if view.num_vertices() > 0 && weights.iter().all(|&weight| weight == 0.0) {
         return invalid("personalization", "all weights are 0; give at least one vertex a weight".to_owned());
@@ -237,12 +240,16 @@ impl<'a, S: Share> State<'a, S> {
         Ok(total.error)
     }
 
-    fn scores(&self) -> Vec<f64> {
-        let shares = self.shares.par_iter().with_min_len(1 << 12).enumerate();
-        let score = |(vertex, share): (usize, &S)| {
-            share.to_f64() * out_degree(self.view, vertex as VertexId).max(1) as f64
-        };
-        shares.map(score).collect()
+    fn scores(&self, control: &Control) -> Result<Vec<f64>, AlgorithmError> {
+        let mut scores = vec![0.0; self.shares.len()];
+        let pieces = self.ranges.par_iter().zip(self.ranges.split_mut(&mut scores));
+        pieces.try_for_each(|(range, scores)| {
+            for (vertex, score) in range.zip(scores) {
+                *score = self.shares[vertex as usize].to_f64() * out_degree(self.view, vertex).max(1) as f64;
+            }
+            control.check()
+        })?;
+        Ok(scores)
     }
 }
 

@@ -130,6 +130,7 @@ fn senseless_arguments_are_named() {
         ("personalization", PageRankOptions { personalization: Some(vec![0.0, 0.0]), ..default() }),
         ("personalization", PageRankOptions { personalization: Some(vec![-1.0, 2.0]), ..default() }),
         ("personalization", PageRankOptions { personalization: Some(vec![f64::INFINITY, 2.0]), ..default() }),
+        ("personalization", PageRankOptions { personalization: Some(vec![f64::MAX, f64::MAX]), ..default() }),
     ];
     for (wanted, options) in cases {
         match pagerank(&view, &options, &Control::new()) {
