@@ -291,17 +291,18 @@ impl<S: Share> Gather<'_, S> {
     /// Their sum, in order of the list.
     #[inline]
     fn sum(&self) -> f64 {
-        if self.list.len() >= HUB_DEGREE {
-            return self.sum_hub();
+        match self.list.as_slice() {
+            Some(list) if list.len() < HUB_DEGREE => sum_slice(self.shares, list, 0.0),
+            _ => self.sum_long(),
         }
-        let mut sum = 0.0;
-        self.list.for_each_slice(|slice| sum = sum_slice(self.shares, slice, sum));
-        sum
     }
 
     #[cold]
     #[inline(never)]
-    fn sum_hub(&self) -> f64 {
+    fn sum_long(&self) -> f64 {
+        if self.list.len() < HUB_DEGREE {
+            return self.list.slices().fold(0.0, |sum, slice| sum_slice(self.shares, slice, sum));
+        }
         let sum_piece = |piece: &&[VertexId]| sum_slice(self.shares, piece, 0.0);
         split_list(self.list).par_iter().map(sum_piece).collect::<Vec<f64>>().iter().sum()
     }
