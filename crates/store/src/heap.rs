@@ -14,6 +14,8 @@
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 
+use crate::merge::Scratch;
+
 const HEADER_BYTES: usize = 8;
 const ALIGN: usize = 8;
 
@@ -98,7 +100,7 @@ fn layout_of(units: usize) -> Layout {
 }
 
 /// What one task of a commit did to the heap: how much it allocated and which blocks it replaced.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Changes {
     /// The low half of the sequence the commit will publish.
     pub(crate) born: u32,
@@ -106,6 +108,12 @@ pub(crate) struct Changes {
     pub(crate) allocated_bytes: usize,
     /// Blocks the previous version still reaches and the next one does not.
     pub(crate) retired: Vec<Block>,
+    /// List entries added, less those removed, by the edit under way.
+    pub(crate) entries: i64,
+    /// Of these, from a vertex to itself.
+    pub(crate) loops: i64,
+    /// Buffers of the task.
+    pub(crate) scratch: Scratch,
 }
 
 impl Changes {
@@ -123,6 +131,8 @@ impl Changes {
     pub(crate) fn join(&mut self, other: Changes) {
         self.allocated_bytes += other.allocated_bytes;
         self.retired.extend(other.retired);
+        self.entries += other.entries;
+        self.loops += other.loops;
     }
 
     /// A new block of at least `bytes`.

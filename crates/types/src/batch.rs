@@ -33,6 +33,22 @@ impl KeyColumn {
         }
     }
 
+    /// The numbers, if the keys are numbers.
+    pub fn as_numbers(&self) -> Option<&[i64]> {
+        match self {
+            KeyColumn::Int(keys) => Some(keys),
+            KeyColumn::Text(_) => None,
+        }
+    }
+
+    /// The strings, if the keys are strings.
+    pub fn as_texts(&self) -> Option<&TextValues> {
+        match self {
+            KeyColumn::Int(_) => None,
+            KeyColumn::Text(keys) => Some(keys),
+        }
+    }
+
     /// The keys collected into a column; `None` if numbers and strings are mixed. An empty input gives numbers.
     pub fn from_keys(keys: impl IntoIterator<Item = Key>) -> Option<Self> {
         let mut column = None;

@@ -1,0 +1,317 @@
+//! The draft of the next version: write sets applied one after the other to what will be published as one root.
+//!
+//! ```text
+//!  operations ─► changes per list, both directions ─► sorted by vertex ─► vertex table edit, in parallel by vertex
+//!                (vertex, neighbor, row)              range: merge_list for each vertex, no locks
+//! ```
+//!
+//! Invariant: the version the draft started from is never written to; until `finish`, nobody else sees the draft.
+#![allow(unsafe_code)]
+
+use std::sync::Arc;
+
+use evergraph_segment::Segment;
+use evergraph_types::{
+    Direction, EdgeTypeId, PropertyId, PropertyType, Schema, Sequence, Value, VertexId, VertexTypeId,
+};
+use rayon::prelude::*;
+
+use crate::adjacency::Entry;
+use crate::dictionary::Dictionary;
+use crate::fragment::bits_of_value;
+use crate::heap::{Block, Changes};
+use crate::merge::{Delta, PlainDelta, Policy, RowDelta, merge_list};
+use crate::ops::{EdgeOps, VertexPut, WriteSet};
+use crate::paged_array::PagedArray;
+use crate::sort::sort_deltas;
+use crate::version::{Adjacency, EdgeTables, Version, block_of_text};
+
+/// The next version while it is made.
+pub(crate) struct Draft {
+    pub(crate) version: Version,
+    pub(crate) changes: Changes,
+    /// Vertex puts, endpoint marks and edge operations are gathered here until a vertex delete, a schema change or
+    /// `finish` needs them applied, so that a group of small transactions is applied at once.
+    pending_edges: Vec<(EdgeTypeId, EdgeOps)>,
+    pending_vertices: Vec<VertexPut>,
+}
+
+impl Draft {
+    /// A draft that starts as `base` and will be published as `sequence`.
+    pub(crate) fn new(base: &Version, sequence: Sequence, time_micros: i64) -> Self {
+        let version = Version {
+            sequence,
+            time_micros,
+            schema: base.schema.clone(),
+            id_bound: base.id_bound,
+            vertices: base.vertices,
+            num_vertices: base.num_vertices,
+            columns: base.columns.clone(),
+            edges: base.edges.clone(),
+            dictionary: base.dictionary.clone(),
+            segments: base.segments.clone(),
+            reclaimer: base.reclaimer.clone(),
+        };
+        let changes = Changes::new(sequence);
+        Draft { version, changes, pending_edges: Vec::new(), pending_vertices: Vec::new() }
+    }
+
+    /// Applies one write set after those before it. Its new keys are in the dictionary already.
+    pub(crate) fn apply(&mut self, writes: WriteSet) {
+        if let Some(schema) = writes.schema {
+            self.flush();
+            self.set_schema(schema);
+        }
+        if let Some(keys) = &writes.new_keys {
+            let bound = writes.first_new_id + keys.len() as VertexId;
+            self.version.id_bound = self.version.id_bound.max(bound);
+        }
+        if !writes.vertex_deletes.is_empty() {
+            self.flush();
+            self.delete_vertices(writes.vertex_deletes);
+        }
+        self.pending_vertices.extend(writes.vertex_puts);
+        for (edge_type, ops) in writes.edges {
+            match self.pending_edges.iter_mut().find(|(pending, _)| *pending == edge_type) {
+                Some((_, pending)) => {
+                    let properties = &self.version.schema.edge_types[usize::from(edge_type)].options.properties;
+                    pending.extend(ops, |property| properties[usize::from(property)].kind);
+                }
+                None => self.pending_edges.push((edge_type, ops)),
+            }
+        }
+    }
+
+    /// The finished version and what making it did to the heap.
+    pub(crate) fn finish(mut self) -> (Version, Changes) {
+        self.flush();
+        (self.version, self.changes)
+    }
+
+    /// Applies what is pending.
+    fn flush(&mut self) {
+        let puts = std::mem::take(&mut self.pending_vertices);
+        if !puts.is_empty() {
+            self.put_vertices(puts);
+        }
+        for (edge_type, ops) in std::mem::take(&mut self.pending_edges) {
+            self.apply_edges(edge_type, &ops);
+        }
+    }
+
+    /// Sets the schema and makes tables and columns for what is new in it.
+    pub(crate) fn set_schema(&mut self, schema: Schema) {
+        if self.version.schema.key_kind.is_none()
+            && let Some(kind) = schema.key_kind
+        {
+            self.version.dictionary = Arc::new(Dictionary::new(kind));
+        }
+        self.version.edges.resize_with(schema.edge_types.len(), EdgeTables::default);
+        self.version.columns.resize_with(schema.vertex_properties.len(), PagedArray::default);
+        self.version.schema = Arc::new(schema);
+    }
+
+    /// Replaces the mapped files.
+    pub(crate) fn set_segments(&mut self, segments: Arc<[Arc<Segment>]>) {
+        self.version.segments = segments;
+    }
+
+    fn apply_edges(&mut self, edge_type: EdgeTypeId, ops: &EdgeOps) {
+        let options = self.version.schema.edge_types[usize::from(edge_type)].options.clone();
+        let policy = Policy { multi: options.multi, properties: &options.properties, ops };
+        let tables = &mut self.version.edges[usize::from(edge_type)];
+        if ops.is_plain() && !options.multi {
+            let out = plain_deltas(&ops.src, &ops.dst, options.symmetric);
+            tables.out = edit_lists(tables.out, &out, policy, &mut self.changes);
+            let reverse = if options.symmetric { Vec::new() } else { plain_deltas(&ops.dst, &ops.src, false) };
+            tables.reverse = edit_lists(tables.reverse, &reverse, policy, &mut self.changes);
+            self.mark_vertices(&out);
+            self.mark_vertices(&reverse);
+        } else {
+            let out = row_deltas(&ops.src, &ops.dst, options.symmetric, options.multi);
+            tables.out = edit_lists(tables.out, &out, policy, &mut self.changes);
+            let mut reverse =
+                if options.symmetric { Vec::new() } else { row_deltas(&ops.dst, &ops.src, false, options.multi) };
+            tables.reverse = edit_lists(tables.reverse, &reverse, policy, &mut self.changes);
+            reverse.extend(out);
+            reverse.retain(|delta| !ops.is_delete(delta.row()));
+            reverse.sort_unstable();
+            self.mark_vertices(&reverse);
+        }
+    }
+
+    /// Makes vertices of the endpoints that are none yet. The changes are sorted by vertex.
+    fn mark_vertices<D: Delta>(&mut self, deltas: &[D]) {
+        let vertices = self.version.vertices;
+        let groups: Vec<&[D]> = deltas.chunk_by(|left, right| left.vertex() == right.vertex()).collect();
+        let missing: Vec<VertexId> = groups
+            .par_iter()
+            .with_min_len(1 << 12)
+            .map(|group| group[0].vertex())
+            .filter(|&vertex| vertices.get(vertex).is_none())
+            .collect();
+        let Some(&last) = missing.last() else { return };
+        self.version.id_bound = self.version.id_bound.max(last + 1);
+        self.version.num_vertices += missing.len() as u64;
+        let mark = |_, leaf: &mut crate::paged_array::Leaf<VertexTypeId>, missing: &[VertexId], _: &mut Changes| {
+            missing.iter().for_each(|&vertex| leaf.set(vertex, Some(0)));
+        };
+        self.version.vertices = vertices.edit(&missing, &|&vertex| vertex, &mark, &mut self.changes);
+    }
+
+    fn put_vertices(&mut self, mut puts: Vec<VertexPut>) {
+        puts.sort_by_key(|put| put.vertex);
+        let vertices = self.version.vertices;
+        let new = puts
+            .chunk_by(|left, right| left.vertex == right.vertex)
+            .filter(|group| vertices.get(group[0].vertex).is_none())
+            .count();
+        self.version.num_vertices += new as u64;
+        let bound = puts.last().map_or(0, |put| put.vertex + 1);
+        self.version.id_bound = self.version.id_bound.max(bound);
+        self.version.vertices = vertices.edit(
+            &puts,
+            &|put| put.vertex,
+            &|_, leaf, puts, _| {
+                for put in puts {
+                    let label = put.label.or(leaf.get(put.vertex)).unwrap_or(0);
+                    leaf.set(put.vertex, Some(label));
+                }
+            },
+            &mut self.changes,
+        );
+        for property in 0..self.version.columns.len() {
+            let cells: Vec<(VertexId, &Value)> = puts
+                .iter()
+                .flat_map(|put| put.properties.iter().map(move |(id, value)| (put.vertex, *id, value)))
+                .filter(|(_, id, _)| usize::from(*id) == property)
+                .map(|(vertex, _, value)| (vertex, value))
+                .collect();
+            self.set_cells(property as PropertyId, &cells);
+        }
+    }
+
+    /// Sets cells of a vertex property column, null to empty them; `cells` ascend by vertex.
+    fn set_cells(&mut self, property: PropertyId, cells: &[(VertexId, &Value)]) {
+        let kind = self.version.schema.vertex_properties[usize::from(property)].kind;
+        let column = &mut self.version.columns[usize::from(property)];
+        *column = column.edit(
+            cells,
+            &|cell| cell.0,
+            &|_, leaf, cells, changes| {
+                for &(vertex, value) in cells {
+                    if kind == PropertyType::String {
+                        leaf.get(vertex).and_then(block_of_text).into_iter().for_each(|old| changes.retire(old));
+                    }
+                    let cell = match value {
+                        Value::Text(text) => Some(write_text(text.as_bytes(), changes)),
+                        value => bits_of_value(value),
+                    };
+                    leaf.set(vertex, cell);
+                }
+            },
+            &mut self.changes,
+        );
+    }
+
+    /// Deletes vertices with every edge and property they have.
+    fn delete_vertices(&mut self, mut vertices: Vec<VertexId>) {
+        vertices.sort_unstable();
+        vertices.dedup();
+        vertices.retain(|&vertex| self.version.has_vertex(vertex));
+        for edge_type in 0..self.version.edges.len() as EdgeTypeId {
+            let mut ops = EdgeOps::default();
+            for &vertex in &vertices {
+                let out = self.version.neighbors(edge_type, Direction::Out, vertex);
+                out.iter().for_each(|neighbor| ops.push_delete(vertex, neighbor));
+                if !self.version.schema.edge_types[usize::from(edge_type)].options.symmetric {
+                    let sources = self.version.neighbors(edge_type, Direction::In, vertex);
+                    sources.iter().for_each(|neighbor| ops.push_delete(neighbor, vertex));
+                }
+            }
+            self.apply_edges(edge_type, &ops);
+        }
+        for property in 0..self.version.columns.len() {
+            let cells: Vec<_> = vertices.iter().map(|&vertex| (vertex, &Value::Null)).collect();
+            self.set_cells(property as PropertyId, &cells);
+        }
+        self.version.num_vertices -= vertices.len() as u64;
+        self.version.vertices = self.version.vertices.edit(
+            &vertices,
+            &|&vertex| vertex,
+            &|_, leaf, vertices, _| vertices.iter().for_each(|&vertex| leaf.set(vertex, None)),
+            &mut self.changes,
+        );
+    }
+}
+
+/// A new string block, as a cell.
+fn write_text(text: &[u8], changes: &mut Changes) -> u64 {
+    let block: Block = changes.allocate(4 + text.len());
+    // SAFETY: the new block has room for the length and the bytes.
+    unsafe {
+        block.pointer().cast::<u32>().write(text.len() as u32);
+        block.pointer().add(4).copy_from_nonoverlapping(text.as_ptr(), text.len());
+    }
+    block.pointer() as u64
+}
+
+fn plain_deltas(from: &[VertexId], to: &[VertexId], symmetric: bool) -> Vec<PlainDelta> {
+    let delta = |from: VertexId, to: VertexId| PlainDelta(u64::from(from) << 32 | u64::from(to));
+    let mut deltas: Vec<PlainDelta> = Vec::with_capacity(from.len() * (1 + usize::from(symmetric)));
+    deltas.par_extend(from.par_iter().zip(to).with_min_len(1 << 14).map(|(&from, &to)| delta(from, to)));
+    if symmetric {
+        let mirrored = from.par_iter().zip(to).with_min_len(1 << 14).filter(|(from, to)| from != to);
+        deltas.par_extend(mirrored.map(|(&from, &to)| delta(to, from)));
+    }
+    sort_deltas(deltas)
+}
+
+fn row_deltas(from: &[VertexId], to: &[VertexId], symmetric: bool, multi: bool) -> Vec<RowDelta> {
+    let delta = |vertex, neighbor, row: usize| {
+        let rank = if multi { 0 } else { neighbor };
+        RowDelta { vertex, rank, row: row as u32, neighbor }
+    };
+    let mut deltas = Vec::with_capacity(from.len() * (1 + usize::from(symmetric)));
+    for (row, (&from, &to)) in from.iter().zip(to).enumerate() {
+        deltas.push(delta(from, to, row));
+        if symmetric && from != to {
+            deltas.push(delta(to, from, row));
+        }
+    }
+    sort_deltas(deltas)
+}
+
+/// The lists after these changes, which are sorted.
+fn edit_lists<D: Delta>(lists: Adjacency, deltas: &[D], policy: Policy<'_>, changes: &mut Changes) -> Adjacency {
+    let mut own = changes.fork();
+    let table = lists.table.edit(
+        deltas,
+        &|delta| delta.vertex(),
+        &|_, leaf, deltas, changes| {
+            let mut scratch = std::mem::take(&mut changes.scratch);
+            for group in deltas.chunk_by(|left, right| left.vertex() == right.vertex()) {
+                let vertex = group[0].vertex();
+                let old = leaf.get(vertex).unwrap_or(Entry::EMPTY);
+                let loops = group.iter().any(|delta| delta.neighbor() == vertex);
+                let old_loops = if loops { count_loops(old, vertex) } else { 0 };
+                let new = merge_list(old, group, policy, &mut scratch, changes);
+                changes.entries += i64::from(new.degree) - i64::from(old.degree);
+                changes.loops += if loops { count_loops(new, vertex) - old_loops } else { 0 };
+                leaf.set(vertex, (new.degree > 0).then_some(new));
+            }
+            changes.scratch = scratch;
+        },
+        &mut own,
+    );
+    let entries = lists.entries.saturating_add_signed(own.entries);
+    let loops = lists.loops.saturating_add_signed(own.loops);
+    changes.join(own);
+    Adjacency { table, entries, loops }
+}
+
+fn count_loops(entry: Entry, vertex: VertexId) -> i64 {
+    // SAFETY: the list belongs to the draft or to the version it started from, both alive. In a chunked merge some
+    // blocks of `entry` may be retired by now, but retired blocks live as long as that version.
+    unsafe { entry.neighbors() }.iter().filter(|&neighbor| neighbor == vertex).count() as i64
+}

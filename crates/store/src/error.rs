@@ -1,0 +1,129 @@
+//! What can go wrong, one enum per operation, split by what the caller can do about it.
+
+use std::path::PathBuf;
+
+use evergraph_disk::{Corruption, DiskError};
+use evergraph_log::LogError;
+use evergraph_segment::SegmentError;
+use evergraph_types::{SchemaError, Sequence};
+use thiserror::Error;
+
+/// Opening a store.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// Another process (or another handle in this one) has it open.
+    #[error("{0}")]
+    Locked(DiskError),
+    /// The directory holds something else.
+    #[error(
+        "{} is no Evergraph store: it holds other files and no MANIFEST; name an empty or new directory, or an existing store",
+        path.display()
+    )]
+    NotAStore {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// It was to be read, but it is not there.
+    #[error("there is no store at {}; without read_only one would be created", path.display())]
+    NotFound {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A newer program wrote it.
+    #[error("{} has format version {found}, this program reads up to {supported}; use a newer Evergraph", path.display())]
+    NewerFormat {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+        /// The newest version known here.
+        supported: u32,
+    },
+    /// Bytes on disk are not those that were written.
+    #[error(transparent)]
+    Corrupt(#[from] Corruption),
+    /// The options do not fit the store.
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
+    /// The disk refused.
+    #[error(transparent)]
+    Disk(DiskError),
+}
+
+/// A write inside a transaction.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum WriteError {
+    /// It does not fit the schema.
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
+}
+
+/// Committing.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CommitError {
+    /// Another transaction changed the same thing first. Run this one again from the start.
+    #[error("{what} was changed by commit {sequence} after this transaction began; run the transaction again")]
+    Conflict {
+        /// The edge, vertex or schema concerned, with its keys.
+        what: String,
+        /// The commit that came first.
+        sequence: Sequence,
+    },
+    /// The writes do not fit the schema.
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
+    /// The write could not be made durable. The store takes no more commits until it is opened again.
+    #[error("the store takes no more commits because one could not be made durable: {reason}; close it and open it again")]
+    Durability {
+        /// The first failure.
+        reason: String,
+    },
+    /// The store was opened to be read only.
+    #[error("the store is open read-only; open it without read_only to write")]
+    ReadOnly,
+    /// The store was closed.
+    #[error("the store is closed")]
+    Closed,
+}
+
+impl From<LogError> for OpenError {
+    fn from(error: LogError) -> Self {
+        match error {
+            LogError::Disk(error) => error.into(),
+            LogError::Corruption(corruption) => OpenError::Corrupt(corruption),
+            LogError::NewerFormat { path, found, supported } => OpenError::NewerFormat { path, found, supported },
+            LogError::OtherStore { path } => {
+                OpenError::Corrupt(Corruption::new(&path, 0, "the file belongs to another store"))
+            }
+            other => OpenError::Corrupt(Corruption::new(std::path::Path::new("log"), 0, other.to_string())),
+        }
+    }
+}
+
+impl From<SegmentError> for OpenError {
+    fn from(error: SegmentError) -> Self {
+        match error {
+            SegmentError::Disk(error) => error.into(),
+            SegmentError::Corrupt(corruption) => OpenError::Corrupt(corruption),
+            SegmentError::NewerFormat { path, found, supported } => {
+                OpenError::NewerFormat { path, found, supported }
+            }
+            SegmentError::WrongStore { path } => {
+                OpenError::Corrupt(Corruption::new(&path, 0, "the file belongs to another store"))
+            }
+            other => OpenError::Corrupt(Corruption::new(std::path::Path::new("segments"), 0, other.to_string())),
+        }
+    }
+}
+
+impl From<DiskError> for OpenError {
+    fn from(error: DiskError) -> Self {
+        match error {
+            DiskError::Locked { .. } => OpenError::Locked(error),
+            other => OpenError::Disk(other),
+        }
+    }
+}

@@ -1,0 +1,386 @@
+//! From a vertex's old neighbor list and its changes to the new list: only the runs that change are rewritten.
+//!
+//! `simple` lists ascend, so each change belongs to one run, found by the runs' first neighbors. `multi` lists are
+//! in order of arrival: additions go to the end, and a delete drops every earlier edge to that neighbor.
+//!
+//! Invariant: the old list is never written to; blocks the new list does not share with it are retired.
+#![allow(unsafe_code)]
+
+use evergraph_types::{Property, VertexId};
+
+use crate::adjacency::{CHUNK_MAX, ChunkRef, Entry, tag};
+use crate::fragment::{ColumnArea, ColumnDraft, encode_run};
+use crate::heap::{Block, Changes};
+use crate::ops::EdgeOps;
+
+/// One change to one list: the edge operation `row`, seen from `vertex`.
+pub(crate) trait Delta: Copy + Send + Sync + Ord {
+    /// Whether changes of this kind are plain additions without properties.
+    const PLAIN: bool;
+    /// Whose list changes.
+    fn vertex(&self) -> VertexId;
+    /// The other end.
+    fn neighbor(&self) -> VertexId;
+    /// The operation's row in its [`EdgeOps`].
+    fn row(&self) -> usize;
+}
+
+/// A change with its operation. Orders by vertex, then for `simple` lists by neighbor, then by row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct RowDelta {
+    pub(crate) vertex: VertexId,
+    /// The neighbor for `simple` lists; 0 for `multi` lists, which keep the order of arrival.
+    pub(crate) rank: VertexId,
+    pub(crate) row: u32,
+    pub(crate) neighbor: VertexId,
+}
+
+impl Delta for RowDelta {
+    const PLAIN: bool = false;
+    fn vertex(&self) -> VertexId {
+        self.vertex
+    }
+    fn neighbor(&self) -> VertexId {
+        self.neighbor
+    }
+    fn row(&self) -> usize {
+        self.row as usize
+    }
+}
+
+/// An addition without properties to a `simple` list: vertex and neighbor in one word, which sorts as it should.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct PlainDelta(pub(crate) u64);
+
+impl Delta for PlainDelta {
+    const PLAIN: bool = true;
+    #[inline]
+    fn vertex(&self) -> VertexId {
+        (self.0 >> 32) as VertexId
+    }
+    #[inline]
+    fn neighbor(&self) -> VertexId {
+        self.0 as VertexId
+    }
+    fn row(&self) -> usize {
+        0
+    }
+}
+
+/// What the lists of one edge type and direction are like, and the operations their changes refer to.
+#[derive(Clone, Copy)]
+pub(crate) struct Policy<'a> {
+    pub(crate) multi: bool,
+    pub(crate) properties: &'a [Property],
+    pub(crate) ops: &'a EdgeOps,
+}
+
+/// Buffers reused from list to list.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    neighbors: Vec<VertexId>,
+    picks: Vec<Pick>,
+    runs: Vec<ChunkRef>,
+    new_runs: Vec<ChunkRef>,
+    bytes: Vec<u8>,
+}
+
+/// Where a row of a new run comes from: a row of the old run, overlaid by changes `from..to`.
+#[derive(Clone, Copy)]
+struct Pick {
+    old: Option<u32>,
+    from: u32,
+    to: u32,
+}
+
+/// The new list of the vertex of `deltas`, which are all its changes in order.
+pub(crate) fn merge_list<D: Delta>(
+    old: Entry,
+    deltas: &[D],
+    policy: Policy<'_>,
+    scratch: &mut Scratch,
+    changes: &mut Changes,
+) -> Entry {
+    let mut runs = std::mem::take(&mut scratch.runs);
+    let mut new_runs = std::mem::take(&mut scratch.new_runs);
+    runs.clear();
+    new_runs.clear();
+    runs_of(old, &mut runs);
+    let mut merge = ListMerge { deltas, policy, scratch, changes, out: &mut new_runs };
+    if policy.multi { merge.arrivals(&runs) } else { merge.sorted(&runs) }
+    if old.is_chunked() {
+        // SAFETY: the directory of a chunked list is a heap block.
+        changes.retire(unsafe { Block::from_pointer(old.pointer()) });
+    }
+    let entry = entry_of(&new_runs, changes);
+    scratch.runs = runs;
+    scratch.new_runs = new_runs;
+    entry
+}
+
+/// The entry over these runs: flat if there is one, with a new directory if there are more.
+pub(crate) fn entry_of(runs: &[ChunkRef], changes: &mut Changes) -> Entry {
+    match runs {
+        [] => Entry::EMPTY,
+        [run] => Entry::flat(*run),
+        runs => {
+            let directory = changes.allocate(size_of_val(runs));
+            // SAFETY: the new block has room for the references.
+            unsafe { directory.pointer().cast::<ChunkRef>().copy_from_nonoverlapping(runs.as_ptr(), runs.len()) };
+            let degree = runs.iter().map(|run| run.len as usize).sum();
+            Entry::chunked(directory.pointer(), runs.len(), degree)
+        }
+    }
+}
+
+/// The runs of a list, each at most `CHUNK_MAX` long with its first neighbor known. A long flat list of a segment
+/// is cut into parts where it lies.
+pub(crate) fn runs_of(entry: Entry, runs: &mut Vec<ChunkRef>) {
+    if entry.degree == 0 {
+        return;
+    }
+    if entry.is_chunked() {
+        // SAFETY: the version being edited is alive.
+        runs.extend_from_slice(unsafe { entry.directory() });
+        return;
+    }
+    let run = entry.run();
+    // SAFETY: the version being edited is alive.
+    let neighbors = unsafe { run.neighbors() };
+    if neighbors.len() <= CHUNK_MAX {
+        runs.push(ChunkRef { first: neighbors[0], ..run });
+        return;
+    }
+    for (position, part) in neighbors.chunks(CHUNK_MAX).enumerate() {
+        runs.push(run.part(position * CHUNK_MAX, part.len(), part[0]));
+    }
+}
+
+/// The heap blocks a list owns.
+pub(crate) fn for_each_block(entry: Entry, visit: &mut dyn FnMut(Block)) {
+    let mut visit_run = |run: &ChunkRef| {
+        if !run.is_mapped() {
+            // SAFETY: a run that is not mapped is a heap block.
+            visit(unsafe { Block::from_pointer(run.pointer()) });
+        }
+    };
+    if entry.is_chunked() {
+        // SAFETY: the caller's version is alive.
+        unsafe { entry.directory() }.iter().for_each(&mut visit_run);
+        // SAFETY: the directory of a chunked list is a heap block.
+        visit(unsafe { Block::from_pointer(entry.pointer()) });
+    } else if entry.degree > 0 {
+        visit_run(&entry.run());
+    }
+}
+
+struct ListMerge<'a, D> {
+    deltas: &'a [D],
+    policy: Policy<'a>,
+    scratch: &'a mut Scratch,
+    changes: &'a mut Changes,
+    out: &'a mut Vec<ChunkRef>,
+}
+
+impl<D: Delta> ListMerge<'_, D> {
+    fn sorted(&mut self, runs: &[ChunkRef]) {
+        if runs.is_empty() {
+            return self.sorted_run(None, 0..self.deltas.len());
+        }
+        let mut from = 0;
+        for (position, run) in runs.iter().enumerate() {
+            let to = match runs.get(position + 1) {
+                Some(next) => from + self.deltas[from..].partition_point(|delta| delta.neighbor() < next.first),
+                None => self.deltas.len(),
+            };
+            if from == to {
+                self.out.push(*run);
+            } else {
+                self.sorted_run(Some(*run), from..to);
+            }
+            from = to;
+        }
+    }
+
+    /// Merges changes `range` into one run.
+    fn sorted_run(&mut self, run: Option<ChunkRef>, range: std::ops::Range<usize>) {
+        // SAFETY: the version being edited is alive.
+        let old = run.map_or(&[][..], |run| unsafe { run.neighbors() });
+        self.scratch.neighbors.clear();
+        self.scratch.picks.clear();
+        let keep_picks = !D::PLAIN || run.is_some_and(ChunkRef::has_columns);
+        let mut next = 0;
+        let mut at = range.start;
+        while at < range.end {
+            let neighbor = self.deltas[at].neighbor();
+            while next < old.len() && old[next] < neighbor {
+                self.keep(old[next], next, keep_picks);
+                next += 1;
+            }
+            let start = at;
+            while at < range.end && self.deltas[at].neighbor() == neighbor {
+                at += 1;
+            }
+            let existing = (next < old.len() && old[next] == neighbor).then_some(next as u32);
+            next += usize::from(existing.is_some());
+            self.upsert(neighbor, existing, start, at, keep_picks);
+        }
+        for (position, &neighbor) in old.iter().enumerate().skip(next) {
+            self.keep(neighbor, position, keep_picks);
+        }
+        self.emit(run);
+    }
+
+    fn keep(&mut self, neighbor: VertexId, position: usize, keep_picks: bool) {
+        self.scratch.neighbors.push(neighbor);
+        if keep_picks {
+            self.scratch.picks.push(Pick { old: Some(position as u32), from: 0, to: 0 });
+        }
+    }
+
+    /// Changes `start..end` all concern the edge to `neighbor`: the last delete among them hides what was before.
+    fn upsert(&mut self, neighbor: VertexId, existing: Option<u32>, start: usize, end: usize, keep_picks: bool) {
+        let deleted = if D::PLAIN {
+            None
+        } else {
+            (start..end).rev().find(|&at| self.policy.ops.is_delete(self.deltas[at].row()))
+        };
+        let (old, from) = match deleted {
+            Some(at) if at + 1 == end => return,
+            Some(at) => (None, at + 1),
+            None => (existing, start),
+        };
+        self.scratch.neighbors.push(neighbor);
+        if keep_picks {
+            self.scratch.picks.push(Pick { old, from: from as u32, to: end as u32 });
+        }
+    }
+
+    fn arrivals(&mut self, runs: &[ChunkRef]) {
+        let ops = self.policy.ops;
+        let mut deletes: Vec<(VertexId, usize)> = self
+            .deltas
+            .iter()
+            .filter(|delta| ops.is_delete(delta.row()))
+            .map(|delta| (delta.neighbor(), delta.row()))
+            .collect();
+        deletes.sort_unstable();
+        let deleted_at = |neighbor: VertexId| {
+            let end = deletes.partition_point(|delete| delete.0 <= neighbor);
+            end.checked_sub(1).map(|last| deletes[last]).filter(|last| last.0 == neighbor).map(|last| last.1)
+        };
+        for (position, run) in runs.iter().enumerate() {
+            let last = position + 1 == runs.len();
+            // SAFETY: the version being edited is alive.
+            let neighbors = unsafe { run.neighbors() };
+            let shrinks = !deletes.is_empty() && neighbors.iter().any(|&neighbor| deleted_at(neighbor).is_some());
+            if !last && !shrinks {
+                self.out.push(*run);
+                continue;
+            }
+            self.start_run();
+            for (row, &neighbor) in neighbors.iter().enumerate() {
+                if !shrinks || deleted_at(neighbor).is_none() {
+                    self.keep(neighbor, row, true);
+                }
+            }
+            if last {
+                self.append_arrivals(&deleted_at);
+            }
+            self.emit(Some(*run));
+        }
+        if runs.is_empty() {
+            self.start_run();
+            self.append_arrivals(&deleted_at);
+            self.emit(None);
+        }
+    }
+
+    fn start_run(&mut self) {
+        self.scratch.neighbors.clear();
+        self.scratch.picks.clear();
+    }
+
+    fn append_arrivals(&mut self, deleted_at: &dyn Fn(VertexId) -> Option<usize>) {
+        for (at, delta) in self.deltas.iter().enumerate() {
+            let dropped = deleted_at(delta.neighbor()).is_some_and(|delete| delete >= delta.row());
+            if !dropped {
+                self.scratch.neighbors.push(delta.neighbor());
+                self.scratch.picks.push(Pick { old: None, from: at as u32, to: at as u32 + 1 });
+            }
+        }
+    }
+
+    /// Writes the rows gathered in the scratch as new runs in place of `old`.
+    fn emit(&mut self, old: Option<ChunkRef>) {
+        if let Some(run) = old.filter(|run| !run.is_mapped()) {
+            // SAFETY: a run that is not mapped is a heap block.
+            self.changes.retire(unsafe { Block::from_pointer(run.pointer()) });
+        }
+        // SAFETY: the version being edited is alive.
+        let area = old.and_then(|run| unsafe { run.columns() });
+        let rows = self.scratch.neighbors.len();
+        let pieces = rows.div_ceil(CHUNK_MAX);
+        for piece in 0..pieces {
+            let range = rows * piece / pieces..rows * (piece + 1) / pieces;
+            let run = if area.is_none() && self.policy.ops.columns.is_empty() {
+                write_run(&self.scratch.neighbors[range], self.changes)
+            } else {
+                self.write_run_with_columns(area, range)
+            };
+            self.out.push(run);
+        }
+    }
+
+    fn write_run_with_columns(&mut self, area: Option<ColumnArea<'_>>, range: std::ops::Range<usize>) -> ChunkRef {
+        let picks = &self.scratch.picks[range.clone()];
+        let drafts: Vec<ColumnDraft> = self
+            .policy
+            .properties
+            .iter()
+            .enumerate()
+            .map(|(property, kind)| self.gather(area, property as u16, kind, picks))
+            .collect();
+        let neighbors = &self.scratch.neighbors[range];
+        let columns = encode_run(neighbors, &drafts, &mut self.scratch.bytes);
+        let block = self.changes.allocate(self.scratch.bytes.len());
+        // SAFETY: the new block has room for the bytes.
+        unsafe {
+            block
+                .pointer()
+                .copy_from_nonoverlapping(self.scratch.bytes.as_ptr(), self.scratch.bytes.len());
+        }
+        ChunkRef {
+            address: tag(block.pointer(), false, columns),
+            len: neighbors.len() as u32,
+            first: neighbors[0],
+        }
+    }
+
+    fn gather(&self, area: Option<ColumnArea<'_>>, id: u16, property: &Property, picks: &[Pick]) -> ColumnDraft {
+        let mut draft = ColumnDraft::new(id, property.kind);
+        let old = area.and_then(|area| area.column(id));
+        let new = self.policy.ops.column(id);
+        for pick in picks {
+            let given = new.and_then(|column| {
+                let mut rows = (pick.from..pick.to).rev().map(|at| self.deltas[at as usize].row());
+                rows.find(|&row| column.is_given(row)).map(|row| (column, row))
+            });
+            match (given, &old, pick.old) {
+                (Some((column, row)), ..) => draft.push_column(&column.values, row),
+                (None, Some(old), Some(row)) => draft.push_slice(old, row as usize),
+                _ => draft.push_null(),
+            }
+        }
+        draft
+    }
+}
+
+fn write_run(neighbors: &[VertexId], changes: &mut Changes) -> ChunkRef {
+    let block = changes.allocate(size_of_val(neighbors));
+    // SAFETY: the new block has room for the neighbors.
+    unsafe {
+        block.pointer().cast::<VertexId>().copy_from_nonoverlapping(neighbors.as_ptr(), neighbors.len());
+    }
+    ChunkRef { address: tag(block.pointer(), false, false), len: neighbors.len() as u32, first: neighbors[0] }
+}

@@ -1,0 +1,186 @@
+//! What a transaction asks for, resolved to ids: the unit that is validated, logged, applied and replayed.
+//!
+//! Order within one write set: the schema as it becomes, vertex deletes (with every edge the vertex had before),
+//! vertex puts, edge operations by row.
+
+use evergraph_types::{
+    Column, EdgeTypeId, KeyColumn, PropertyId, PropertyType, Schema, Value, VertexId, VertexTypeId,
+};
+
+/// A property column of edge operations. A row that does not give the property leaves it as it was.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct OpColumn {
+    pub(crate) property: PropertyId,
+    pub(crate) values: Column,
+    /// `false` where the row does not give the property; absent where all rows do.
+    pub(crate) given: Option<Vec<bool>>,
+}
+
+impl OpColumn {
+    /// Whether the row gives the property.
+    pub(crate) fn is_given(&self, row: usize) -> bool {
+        self.given.as_ref().is_none_or(|given| given[row])
+    }
+}
+
+/// Puts and deletes of edges of one type, in order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct EdgeOps {
+    pub(crate) src: Vec<VertexId>,
+    pub(crate) dst: Vec<VertexId>,
+    /// `true` where the row deletes; absent where none does.
+    pub(crate) deletes: Option<Vec<bool>>,
+    pub(crate) columns: Vec<OpColumn>,
+}
+
+impl EdgeOps {
+    pub(crate) fn len(&self) -> usize {
+        self.src.len()
+    }
+
+    pub(crate) fn is_delete(&self, row: usize) -> bool {
+        self.deletes.as_ref().is_some_and(|deletes| deletes[row])
+    }
+
+    /// The column of a property.
+    pub(crate) fn column(&self, property: PropertyId) -> Option<&OpColumn> {
+        self.columns.iter().find(|column| column.property == property)
+    }
+
+    /// Whether every row puts an edge without properties.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.deletes.is_none() && self.columns.is_empty()
+    }
+
+    /// Appends one operation. The values have the types `property_type` tells.
+    pub(crate) fn push(
+        &mut self,
+        src: VertexId,
+        dst: VertexId,
+        delete: bool,
+        properties: &[(PropertyId, Value)],
+        property_type: impl Fn(PropertyId) -> PropertyType,
+    ) {
+        let row = self.len();
+        self.src.push(src);
+        self.dst.push(dst);
+        if delete && self.deletes.is_none() {
+            self.deletes = Some(vec![false; row]);
+        }
+        if let Some(deletes) = &mut self.deletes {
+            deletes.push(delete);
+        }
+        for (property, _) in properties {
+            if self.column(*property).is_none() {
+                self.columns.push(OpColumn::absent(*property, property_type(*property), row));
+            }
+        }
+        for column in &mut self.columns {
+            let value = properties.iter().find(|(property, _)| *property == column.property);
+            column.push(value.map(|(_, value)| value.clone()));
+        }
+    }
+
+    /// Drops the rows for which `keep` is false. Only for operations without properties.
+    pub(crate) fn keep_rows(&mut self, keep: &[bool]) {
+        debug_assert!(self.columns.is_empty());
+        let retain = |ids: &mut Vec<VertexId>| {
+            let mut keep = keep.iter();
+            ids.retain(|_| keep.next() == Some(&true));
+        };
+        retain(&mut self.src);
+        retain(&mut self.dst);
+        if let Some(deletes) = &mut self.deletes {
+            deletes.truncate(self.src.len());
+        }
+    }
+
+    /// Appends a delete.
+    pub(crate) fn push_delete(&mut self, src: VertexId, dst: VertexId) {
+        self.push(src, dst, true, &[], |_| PropertyType::Bool);
+    }
+
+    /// Appends all operations of `other`.
+    pub(crate) fn extend(&mut self, other: EdgeOps, property_type: impl Fn(PropertyId) -> PropertyType) {
+        if self.len() == 0 {
+            *self = other;
+            return;
+        }
+        if self.is_plain() && other.is_plain() {
+            self.src.extend(other.src);
+            self.dst.extend(other.dst);
+            return;
+        }
+        for row in 0..other.len() {
+            let properties: Vec<_> = other
+                .columns
+                .iter()
+                .filter(|column| column.is_given(row))
+                .map(|column| (column.property, column.values.get(row)))
+                .collect();
+            self.push(other.src[row], other.dst[row], other.is_delete(row), &properties, &property_type);
+        }
+    }
+}
+
+impl OpColumn {
+    /// A column of `rows` rows that give nothing.
+    fn absent(property: PropertyId, kind: PropertyType, rows: usize) -> Self {
+        let mut column = OpColumn { property, values: Column::new(kind), given: None };
+        (0..rows).for_each(|_| column.push(None));
+        column
+    }
+
+    /// Appends `rows` rows: those of `column`, or nothing given. Hands back the first row and value that does not fit.
+    pub(crate) fn append(&mut self, column: Option<&Column>, rows: usize) -> Result<(), (usize, Value)> {
+        match column {
+            Some(column) if self.values.is_empty() && self.values.property_type() == column.property_type() => {
+                self.values = column.clone();
+            }
+            Some(column) => {
+                for row in 0..rows {
+                    let fits = self.values.push(column.get(row));
+                    fits.map_err(|value| (row, value))?;
+                    self.given.iter_mut().for_each(|given| given.push(true));
+                }
+            }
+            None => (0..rows).for_each(|_| self.push(None)),
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, value: Option<Value>) {
+        let rows = self.values.len();
+        let given = value.is_some();
+        if !given && self.given.is_none() {
+            self.given = Some(vec![true; rows]);
+        }
+        if let Some(all) = &mut self.given {
+            all.push(given);
+        }
+        let fits = self.values.push(value.unwrap_or(Value::Null));
+        debug_assert!(fits.is_ok(), "the transaction checked the types");
+    }
+}
+
+/// A vertex to create or change.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct VertexPut {
+    pub(crate) vertex: VertexId,
+    /// The type to set; `None` leaves it (a new vertex has none: 0).
+    pub(crate) label: Option<VertexTypeId>,
+    pub(crate) properties: Vec<(PropertyId, Value)>,
+}
+
+/// Everything one transaction changes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct WriteSet {
+    /// The schema, if the transaction changes it.
+    pub(crate) schema: Option<Schema>,
+    /// Keys the dictionary did not hold; their ids follow each other from `first_new_id`.
+    pub(crate) new_keys: Option<KeyColumn>,
+    pub(crate) first_new_id: VertexId,
+    pub(crate) vertex_deletes: Vec<VertexId>,
+    pub(crate) vertex_puts: Vec<VertexPut>,
+    pub(crate) edges: Vec<(EdgeTypeId, EdgeOps)>,
+}

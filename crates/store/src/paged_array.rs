@@ -1,0 +1,299 @@
+//! The persistent paged array: LAMA's multi-versioned array (LLAMA, ICDE 2015, section IV) under vertex tables,
+//! vertex records and vertex property columns.
+//!
+//! ```text
+//!  root ─► inner (256 children) ─► inner ─► leaf: occupied: u64 | dirty: u64 | 64 cells
+//! ```
+//!
+//! An edit copies the leaves it changes and the inner pages above them and leaves all else shared with the version
+//! before. Bit `i` of `occupied` says that cell `i` holds a value; of `dirty`, that it changed since it was last
+//! archived, which is also how a value that went away is remembered until then.
+//!
+//! Invariant: pages reachable from a published array never change. An array is held only by a version (or by the
+//! draft of the next one), which keeps its pages alive.
+#![allow(unsafe_code)]
+
+use std::marker::PhantomData;
+
+use rayon::prelude::*;
+
+use crate::heap::{Block, Changes};
+
+/// Cells of one leaf page.
+pub(crate) const LEAF_CELLS: u32 = 64;
+const LEAF_BITS: u32 = 6;
+const INNER_BITS: u32 = 8;
+const FANOUT: usize = 1 << INNER_BITS;
+/// Fewer items than this are not worth a parallel task.
+const PARALLEL_ITEMS: usize = 4096;
+
+/// A cell of a leaf.
+///
+/// # Safety
+/// All zero bytes are a valid value.
+pub(crate) unsafe trait Cell: Copy + Send + Sync {}
+
+// SAFETY: an integer may be zero.
+unsafe impl Cell for u16 {}
+// SAFETY: an integer may be zero.
+unsafe impl Cell for u64 {}
+// SAFETY: the empty entry is all zeros.
+unsafe impl Cell for crate::adjacency::Entry {}
+
+/// The page that holds 64 neighboring cells.
+#[repr(C)]
+pub(crate) struct Leaf<T> {
+    pub(crate) occupied: u64,
+    pub(crate) dirty: u64,
+    pub(crate) cells: [T; LEAF_CELLS as usize],
+}
+
+impl<T: Cell> Leaf<T> {
+    /// The value of the cell of `index`, if it has one.
+    pub(crate) fn get(&self, index: u32) -> Option<T> {
+        let slot = index % LEAF_CELLS;
+        (self.occupied >> slot & 1 == 1).then(|| self.cells[slot as usize])
+    }
+
+    /// Sets the cell of `index` and marks it dirty; `None` empties it.
+    pub(crate) fn set(&mut self, index: u32, value: Option<T>) {
+        let slot = index % LEAF_CELLS;
+        self.dirty |= 1 << slot;
+        match value {
+            Some(value) => {
+                self.occupied |= 1 << slot;
+                self.cells[slot as usize] = value;
+            }
+            None => self.occupied &= !(1 << slot),
+        }
+    }
+}
+
+type Inner = [Option<Block>; FANOUT];
+
+const _: () = assert!(size_of::<Inner>() == 8 * FANOUT);
+
+/// A persistent array of optional cells.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PagedArray<T> {
+    root: Option<Block>,
+    height: u32,
+    marker: PhantomData<T>,
+}
+
+impl<T> Default for PagedArray<T> {
+    fn default() -> Self {
+        PagedArray { root: None, height: 0, marker: PhantomData }
+    }
+}
+
+impl<T: Cell> PagedArray<T> {
+    /// The leaf that holds `index`, if anything was ever set near it.
+    pub(crate) fn leaf(&self, index: u32) -> Option<&Leaf<T>> {
+        if u64::from(index) >= capacity(self.height) {
+            return None;
+        }
+        let mut page = self.root?;
+        for height in (1..=self.height).rev() {
+            // SAFETY: pages above height 0 are inner pages and alive with the version that holds the array.
+            page = unsafe { &*page.pointer().cast::<Inner>() }[child_of(index, height)]?;
+        }
+        // SAFETY: pages at height 0 are leaves and alive with the version that holds the array.
+        Some(unsafe { &*page.pointer().cast::<Leaf<T>>() })
+    }
+
+    /// The value at `index`.
+    pub(crate) fn get(&self, index: u32) -> Option<T> {
+        self.leaf(index)?.get(index)
+    }
+
+    /// Calls `visit` with each leaf and the index of its first cell, ascending.
+    pub(crate) fn for_each_leaf<'a>(&'a self, visit: &mut dyn FnMut(u32, &'a Leaf<T>)) {
+        if let Some(root) = self.root {
+            walk(root, self.height, 0, &mut |page, height, base| {
+                if height == 0 {
+                    // SAFETY: pages at height 0 are leaves and alive with the version that holds the array.
+                    visit(base, unsafe { &*page.pointer().cast::<Leaf<T>>() });
+                }
+            });
+        }
+    }
+
+    /// Calls `visit` with every page.
+    pub(crate) fn for_each_page(&self, visit: &mut dyn FnMut(Block)) {
+        if let Some(root) = self.root {
+            walk(root, self.height, 0, &mut |page, _, _| visit(page));
+        }
+    }
+
+    /// The array after an edit: `items` ascend by `index_of`, and `apply` is called once for each leaf they touch,
+    /// with the index of its first cell, its private copy and its items. Large edits run in parallel.
+    pub(crate) fn edit<I: Sync>(
+        &self,
+        items: &[I],
+        index_of: &(impl Fn(&I) -> u32 + Sync),
+        apply: &(impl Fn(u32, &mut Leaf<T>, &[I], &mut Changes) + Sync),
+        changes: &mut Changes,
+    ) -> Self {
+        let Some(last) = items.last() else { return *self };
+        let mut array = *self;
+        while u64::from(index_of(last)) >= capacity(array.height) {
+            if let Some(child) = array.root {
+                let mut inner: Inner = [None; FANOUT];
+                inner[0] = Some(child);
+                array.root = Some(new_page(inner, changes));
+            }
+            array.height += 1;
+        }
+        let editor = Editor { index_of, apply, marker: PhantomData };
+        array.root = Some(editor.page(array.root, array.height, 0, items, changes));
+        array
+    }
+}
+
+struct Editor<'a, T, I, F, A> {
+    index_of: &'a F,
+    apply: &'a A,
+    marker: PhantomData<fn(T, I)>,
+}
+
+impl<T, I, F, A> Editor<'_, T, I, F, A>
+where
+    T: Cell,
+    I: Sync,
+    F: Fn(&I) -> u32 + Sync,
+    A: Fn(u32, &mut Leaf<T>, &[I], &mut Changes) + Sync,
+{
+    /// The new page in place of `old`; recursion ends at the leaves, at most four levels down.
+    fn page(&self, old: Option<Block>, height: u32, base: u32, items: &[I], changes: &mut Changes) -> Block {
+        if let Some(old) = old {
+            changes.retire(old);
+        }
+        if height == 0 {
+            return self.leaf(old, base, items, changes);
+        }
+        // SAFETY: pages above height 0 are inner pages, alive with the version that is being edited.
+        let mut inner = old.map_or([None; FANOUT], |old| unsafe { *old.pointer().cast::<Inner>() });
+        let groups = items.chunk_by(|left, right| {
+            child_of((self.index_of)(left), height) == child_of((self.index_of)(right), height)
+        });
+        let edit = |group: &[I], changes: &mut Changes| {
+            let child = child_of((self.index_of)(&group[0]), height);
+            let base = base + ((child as u32) << shift(height));
+            (child, self.page(inner[child], height - 1, base, group, changes))
+        };
+        let edited: Vec<(usize, Block)> = if items.len() < PARALLEL_ITEMS {
+            groups.map(|group| edit(group, changes)).collect()
+        } else {
+            let groups: Vec<&[I]> = groups.collect();
+            let results: Vec<_> = groups
+                .par_iter()
+                .map(|group| {
+                    let mut own = changes.fork();
+                    (edit(group, &mut own), own)
+                })
+                .collect();
+            results.into_iter().map(|(edited, own)| (changes.join(own), edited).1).collect()
+        };
+        for (child, page) in edited {
+            inner[child] = Some(page);
+        }
+        new_page(inner, changes)
+    }
+
+    fn leaf(&self, old: Option<Block>, base: u32, items: &[I], changes: &mut Changes) -> Block {
+        let page = changes.allocate(size_of::<Leaf<T>>());
+        let target = page.pointer().cast::<Leaf<T>>();
+        // SAFETY: the new block has room for a leaf; `old` is a live leaf; zero is valid for every field.
+        let leaf = unsafe {
+            match old {
+                Some(old) => target.copy_from_nonoverlapping(old.pointer().cast(), 1),
+                None => target.write_bytes(0, 1),
+            }
+            &mut *target
+        };
+        (self.apply)(base, leaf, items, changes);
+        page
+    }
+}
+
+fn new_page(inner: Inner, changes: &mut Changes) -> Block {
+    let page = changes.allocate(size_of::<Inner>());
+    // SAFETY: the new block has room for an inner page.
+    unsafe { page.pointer().cast::<Inner>().write(inner) };
+    page
+}
+
+fn walk(page: Block, height: u32, base: u32, visit: &mut dyn FnMut(Block, u32, u32)) {
+    if height > 0 {
+        // SAFETY: pages above height 0 are inner pages, alive with the version that holds the array.
+        let inner = unsafe { &*page.pointer().cast::<Inner>() };
+        for (child, page) in inner.iter().enumerate() {
+            if let Some(page) = page {
+                walk(*page, height - 1, base + ((child as u32) << shift(height)), visit);
+            }
+        }
+    }
+    visit(page, height, base);
+}
+
+/// How far the bits that choose a child at `height` lie from the right.
+fn shift(height: u32) -> u32 {
+    LEAF_BITS + INNER_BITS * (height - 1)
+}
+
+fn child_of(index: u32, height: u32) -> usize {
+    (u64::from(index) >> shift(height)) as usize % FANOUT
+}
+
+fn capacity(height: u32) -> u64 {
+    1 << (LEAF_BITS + INNER_BITS * height)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Every version of the array answers as the map it was made from, however many edits follow.
+        #[test]
+        fn versions_are_persistent(edits in prop::collection::vec(
+            prop::collection::btree_map(0u32..200_000, prop::option::of(any::<u64>()), 1..40), 1..12))
+        {
+            let mut changes = Changes::new(1);
+            let mut model = BTreeMap::new();
+            let mut array = PagedArray::<u64>::default();
+            let mut history = Vec::new();
+            for edit in edits {
+                let items: Vec<_> = edit.into_iter().collect();
+                array = array.edit(&items, &|item| item.0, &|_, leaf, items, _| {
+                    for &(index, value) in items {
+                        leaf.set(index, value);
+                    }
+                }, &mut changes);
+                model.extend(items);
+                history.push((array, model.clone()));
+            }
+            for (array, model) in &history {
+                for (&index, &value) in model {
+                    prop_assert_eq!(array.get(index), value);
+                }
+                let mut found = Vec::new();
+                array.for_each_leaf(&mut |base, leaf| {
+                    found.extend((base..base + LEAF_CELLS).filter_map(|index| Some((index, leaf.get(index)?))));
+                });
+                let expected: Vec<_> = model.iter().filter_map(|(&index, &value)| Some((index, value?))).collect();
+                prop_assert_eq!(found, expected);
+            }
+            let mut blocks = changes.retired;
+            array.for_each_page(&mut |page| blocks.push(page));
+            // SAFETY: nothing reads the arrays from here on; retired and reachable blocks are disjoint.
+            let freed: usize = blocks.into_iter().map(|block| unsafe { block.free() }).sum();
+            prop_assert_eq!(freed, changes.allocated_bytes);
+        }
+    }
+}

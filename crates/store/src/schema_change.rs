@@ -1,0 +1,172 @@
+//! Changes to a schema: declared types, and what the first use of a name infers.
+
+use evergraph_types::{
+    EdgeType, EdgeTypeOptions, KeyKind, KeyRef, MAX_VERTICES, Property, PropertyId, PropertyType, Schema,
+    SchemaError, Value, VertexTypeId,
+};
+
+/// The most types, and properties of one owner: their ids have 16 bits, one of them kept back.
+const MAX_NAMES: usize = 1 << 15;
+const MAX_NAME_CHARS: usize = 255;
+
+/// Whether a key fits the store's kind of keys.
+pub(crate) fn check_key(schema: &Schema, key: KeyRef<'_>) -> Result<(), SchemaError> {
+    match (schema.key_kind, key) {
+        (None, _) | (Some(KeyKind::Int64), KeyRef::Int(_)) | (Some(KeyKind::Text), KeyRef::Text(_)) => Ok(()),
+        (Some(KeyKind::Dense), KeyRef::Int(number)) if (0..MAX_VERTICES as i64).contains(&number) => Ok(()),
+        (Some(KeyKind::Dense), KeyRef::Int(_)) => {
+            Err(SchemaError::DenseRange { key: key.to_string(), max: MAX_VERTICES - 1 })
+        }
+        (Some(expected), _) => Err(SchemaError::KeyKind { key: key.to_string(), expected }),
+    }
+}
+
+/// Fixes the kind of keys by the first key, unless it is fixed; `wanted` is the kind the store was opened for.
+pub(crate) fn infer_key_kind(
+    schema: &mut Schema,
+    key: KeyRef<'_>,
+    wanted: Option<KeyKind>,
+) -> Result<(), SchemaError> {
+    let natural = match key {
+        KeyRef::Int(_) => KeyKind::Int64,
+        KeyRef::Text(_) => KeyKind::Text,
+    };
+    schema.key_kind.get_or_insert(wanted.unwrap_or(natural));
+    check_key(schema, key)
+}
+
+fn check_name(name: &str) -> Result<(), SchemaError> {
+    let usable = !name.is_empty() && name.chars().count() <= MAX_NAME_CHARS && !name.chars().any(char::is_control);
+    if usable { Ok(()) } else { Err(SchemaError::BadName { name: name.to_owned() }) }
+}
+
+fn check_room(count: usize, what: &'static str) -> Result<(), SchemaError> {
+    if count < MAX_NAMES { Ok(()) } else { Err(SchemaError::Limit { what, max: MAX_NAMES as u64 }) }
+}
+
+/// Declares an edge type; it may exist with the same options. A `time` property that is not listed is added.
+pub(crate) fn create_edge_type(
+    schema: &mut Schema,
+    name: &str,
+    mut options: EdgeTypeOptions,
+) -> Result<(), SchemaError> {
+    check_name(name)?;
+    options.properties.iter().try_for_each(|property| check_name(&property.name))?;
+    if let Some(time) = &options.time
+        && !options.properties.iter().any(|property| property.name == *time)
+    {
+        options.properties.push(Property { name: time.clone(), kind: PropertyType::Timestamp });
+    }
+    if let Some((_, existing)) = schema.edge_type(name) {
+        let same = existing.options == options;
+        return if same { Ok(()) } else { Err(SchemaError::TypeExists { name: name.to_owned() }) };
+    }
+    for (position, property) in options.properties.iter().enumerate() {
+        if options.properties[..position].iter().any(|earlier| earlier.name == property.name) {
+            return Err(SchemaError::BadName { name: property.name.clone() });
+        }
+    }
+    check_room(schema.edge_types.len(), "edge types")?;
+    check_room(options.properties.len(), "properties")?;
+    schema.edge_types.push(EdgeType { name: name.to_owned(), options });
+    Ok(())
+}
+
+/// Declares a vertex type and properties of vertices; both may exist, with the same types.
+pub(crate) fn create_vertex_type(
+    schema: &mut Schema,
+    name: &str,
+    properties: &[(&str, PropertyType)],
+) -> Result<(), SchemaError> {
+    ensure_vertex_type(schema, name)?;
+    for (property, kind) in properties {
+        match schema.vertex_property(property) {
+            Some((_, existing)) if existing.kind == *kind => {}
+            Some(_) => return Err(SchemaError::TypeExists { name: (*property).to_owned() }),
+            None => add_vertex_property(schema, property, *kind).map(drop)?,
+        }
+    }
+    Ok(())
+}
+
+/// The id of a vertex type, added if there is none of this name.
+pub(crate) fn ensure_vertex_type(schema: &mut Schema, name: &str) -> Result<VertexTypeId, SchemaError> {
+    if let Some(id) = schema.vertex_type(name) {
+        return Ok(id);
+    }
+    check_name(name)?;
+    check_room(schema.vertex_types.len(), "vertex types")?;
+    schema.vertex_types.push(name.to_owned());
+    Ok(schema.vertex_types.len() as VertexTypeId)
+}
+
+fn add_vertex_property(schema: &mut Schema, name: &str, kind: PropertyType) -> Result<PropertyId, SchemaError> {
+    check_name(name)?;
+    check_room(schema.vertex_properties.len(), "properties")?;
+    schema.vertex_properties.push(Property { name: name.to_owned(), kind });
+    Ok(schema.vertex_properties.len() as PropertyId - 1)
+}
+
+/// The id of a vertex property, added with the type of `value` if there is none of this name.
+pub(crate) fn infer_vertex_property(
+    schema: &mut Schema,
+    name: &str,
+    value: &Value,
+) -> Result<PropertyId, SchemaError> {
+    match schema.vertex_property(name) {
+        Some((id, _)) => Ok(id),
+        None => add_vertex_property(schema, name, value.property_type().unwrap_or(PropertyType::String)),
+    }
+}
+
+/// Makes sure of an edge type with these properties: a type first seen becomes a `simple`, directed one.
+pub(crate) fn infer_edge_type(
+    schema: &mut Schema,
+    name: &str,
+    properties: &[(&str, Value)],
+) -> Result<(), SchemaError> {
+    let typed = properties.iter().map(|(name, value)| (*name, value.property_type().unwrap_or(PropertyType::String)));
+    ensure_edge_type(schema, name, typed)
+}
+
+/// Makes sure of an edge type that has at least these properties, adding what is missing.
+pub(crate) fn ensure_edge_type<'a>(
+    schema: &mut Schema,
+    name: &str,
+    properties: impl IntoIterator<Item = (&'a str, PropertyType)>,
+) -> Result<(), SchemaError> {
+    if schema.edge_type(name).is_none() {
+        create_edge_type(schema, name, EdgeTypeOptions::default())?;
+    }
+    for (property, kind) in properties {
+        let Some(owner) = schema.edge_types.iter_mut().find(|kind| kind.name == name) else { continue };
+        if owner.property(property).is_none() {
+            check_name(property)?;
+            check_room(owner.options.properties.len(), "properties")?;
+            owner.options.properties.push(Property { name: property.to_owned(), kind });
+        }
+    }
+    Ok(())
+}
+
+/// The id and type of a property of an edge type.
+pub(crate) fn check_property(owner: &EdgeType, name: &str) -> Result<(PropertyId, PropertyType), SchemaError> {
+    match owner.property(name) {
+        Some((id, property)) => Ok((id, property.kind)),
+        None => Err(SchemaError::UnknownProperty {
+            owner: owner.name.clone(),
+            name: name.to_owned(),
+            known: owner.options.properties.iter().map(|property| property.name.clone()).collect(),
+        }),
+    }
+}
+
+/// A value as a property of this type, if it fits.
+pub(crate) fn coerce(owner: &str, name: &str, expected: PropertyType, value: Value) -> Result<Value, SchemaError> {
+    value.coerce(expected).map_err(|value| SchemaError::PropertyType {
+        owner: owner.to_owned(),
+        name: name.to_owned(),
+        expected,
+        found: value.to_string(),
+    })
+}

@@ -1,0 +1,572 @@
+//! A transaction: private writes over a pinned version. Reads see the version plus the own writes; nothing is
+//! shared until `commit` hands the writes to the committer.
+//!
+//! Vertices are held as *handles*: the id of a key the dictionary knows, or `NEW | position` among the keys the
+//! transaction brings. The committer turns handles into ids.
+//!
+//! Invariant: dropping a transaction without `commit` leaves no trace.
+
+use std::sync::Arc;
+
+use evergraph_types::{
+    Direction, EdgeTypeId, EdgeTypeOptions, Key, KeyRef, PropertyId, PropertyType, Schema, Sequence, Value,
+    VertexId, VertexTypeId,
+};
+use hashbrown::{HashMap, HashSet};
+
+use crate::database::{Database, PinnedWriter};
+use crate::error::{CommitError, WriteError};
+use crate::schema_change::{check_property, coerce, infer_edge_type, infer_key_kind, infer_vertex_property};
+use crate::version::Version;
+
+/// A vertex inside a transaction.
+pub(crate) type Handle = u64;
+const NEW: Handle = 1 << 40;
+
+/// The properties a put gives, by id.
+pub(crate) type Properties = Vec<(PropertyId, Value)>;
+
+/// What a transaction does to one vertex.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct VertexWrite {
+    /// Delete what was there, with its edges, before the put.
+    pub(crate) delete: bool,
+    /// The type and properties put, if any.
+    pub(crate) put: Option<(Option<VertexTypeId>, Properties)>,
+}
+
+/// One edge operation. `dead` ones were overtaken by a later operation of the transaction.
+#[derive(Clone, Debug)]
+pub(crate) struct EdgeWrite {
+    pub(crate) src: Handle,
+    pub(crate) dst: Handle,
+    pub(crate) delete: bool,
+    pub(crate) properties: Properties,
+    pub(crate) dead: bool,
+}
+
+/// The operations on edges of one type, with an index by either end.
+#[derive(Debug, Default)]
+pub(crate) struct EdgeWrites {
+    pub(crate) writes: Vec<EdgeWrite>,
+    by_vertex: HashMap<Handle, Vec<usize>>,
+}
+
+/// Everything a transaction wants changed, in handles.
+#[derive(Debug)]
+pub(crate) struct Writes {
+    /// The version the writes were made over; `None` for writes that conflict with nothing.
+    pub(crate) begin: Option<Sequence>,
+    /// The schema the ids below refer to.
+    pub(crate) schema: Arc<Schema>,
+    /// Whether `schema` differs from that of the version.
+    pub(crate) schema_changed: bool,
+    pub(crate) new_keys: Vec<Key>,
+    /// In the order of first touch.
+    pub(crate) vertices: Vec<(Handle, VertexWrite)>,
+    pub(crate) edges: Vec<EdgeWrites>,
+}
+
+/// A vertex as a transaction or a view shows it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VertexData {
+    /// Its type, if it has one.
+    pub vertex_type: Option<String>,
+    /// Its properties that are not null.
+    pub properties: Vec<(String, Value)>,
+}
+
+/// An open read-write transaction under snapshot isolation.
+///
+/// ```
+/// # use evergraph_store::{Database, Options};
+/// let db = Database::in_memory(Options::default());
+/// let mut tx = db.begin()?;
+/// tx.put_edge("alice", "bob", "pays", &[("amount", 10.0.into())])?;
+/// assert!(tx.has_edge("alice", "bob", "pays"));
+/// tx.commit()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Transaction {
+    database: Database,
+    version: Arc<Version>,
+    writes: Writes,
+    new_index: HashMap<Key, Handle>,
+    vertex_index: HashMap<Handle, usize>,
+    _pin: PinnedWriter,
+}
+
+impl Transaction {
+    pub(crate) fn new(database: Database, version: Arc<Version>, pin: PinnedWriter) -> Self {
+        let schema = version.schema.clone();
+        let writes = Writes {
+            begin: Some(version.sequence),
+            schema,
+            schema_changed: false,
+            new_keys: Vec::new(),
+            vertices: Vec::new(),
+            edges: Vec::new(),
+        };
+        let (new_index, vertex_index) = (HashMap::new(), HashMap::new());
+        Transaction { database, version, writes, new_index, vertex_index, _pin: pin }
+    }
+
+    /// The version the transaction reads.
+    pub fn version(&self) -> &Arc<Version> {
+        &self.version
+    }
+
+    /// Creates a vertex or changes one: sets its type if one is given, and the properties given. Unknown vertex
+    /// types and properties are added to the schema.
+    ///
+    /// # Errors
+    /// [`WriteError::Schema`] if a key or value does not fit.
+    pub fn put_vertex<'k>(
+        &mut self,
+        key: impl Into<KeyRef<'k>>,
+        vertex_type: Option<&str>,
+        properties: &[(&str, Value)],
+    ) -> Result<(), WriteError> {
+        let key = key.into();
+        let mut schema = (*self.writes.schema).clone();
+        infer_key_kind(&mut schema, key, self.database.wanted_key_kind())?;
+        let label = vertex_type.map(|name| crate::schema_change::ensure_vertex_type(&mut schema, name)).transpose()?;
+        let mut given = Properties::new();
+        for (name, value) in properties {
+            let property = infer_vertex_property(&mut schema, name, value)?;
+            let kind = schema.vertex_properties[usize::from(property)].kind;
+            given.push((property, coerce("vertex", name, kind, value.clone())?));
+        }
+        self.adopt(schema);
+        let handle = self.handle(key)?;
+        let write = self.vertex_write(handle);
+        let (label_before, before) = write.put.get_or_insert_default();
+        *label_before = label.or(*label_before);
+        overlay(before, given);
+        Ok(())
+    }
+
+    /// Deletes a vertex with all its edges and properties. Tells whether there was one.
+    pub fn delete_vertex<'k>(&mut self, key: impl Into<KeyRef<'k>>) -> Result<bool, WriteError> {
+        let Some(handle) = self.find(key.into()).filter(|&handle| self.exists(handle)) else { return Ok(false) };
+        for edges in &mut self.writes.edges {
+            edges.kill_vertex(handle);
+        }
+        let write = self.vertex_write(handle);
+        *write = VertexWrite { delete: base_id(handle).is_some(), put: None };
+        Ok(true)
+    }
+
+    /// Adds an edge: for `simple` types one per source and destination (a second put changes the properties given),
+    /// for `multi` types one more. Endpoints that do not exist are created, and so is an unknown edge type.
+    ///
+    /// # Errors
+    /// [`WriteError::Schema`] if a key or value does not fit.
+    pub fn put_edge<'s, 'd>(
+        &mut self,
+        src: impl Into<KeyRef<'s>>,
+        dst: impl Into<KeyRef<'d>>,
+        edge_type: &str,
+        properties: &[(&str, Value)],
+    ) -> Result<(), WriteError> {
+        let (src, dst) = (src.into(), dst.into());
+        let known = self.writes.schema.key_kind.is_some()
+            && self.writes.schema.edge_type(edge_type).is_some_and(|(_, kind)| {
+                properties.iter().all(|(name, _)| kind.property(name).is_some())
+            });
+        if !known {
+            let mut schema = (*self.writes.schema).clone();
+            infer_key_kind(&mut schema, src, self.database.wanted_key_kind())?;
+            infer_edge_type(&mut schema, edge_type, properties)?;
+            self.adopt(schema);
+        }
+        let (id, kind) = self.writes.schema.require_edge_type(edge_type)?;
+        let multi = kind.options.multi;
+        let mut given = Properties::new();
+        for (name, value) in properties {
+            let (property, kind) = check_property(kind, name)?;
+            given.push((property, coerce(edge_type, name, kind, value.clone())?));
+        }
+        let (src, dst) = (self.handle(src)?, self.handle(dst)?);
+        let (src, dst) = self.canonical(id, src, dst);
+        self.touch(src);
+        self.touch(dst);
+        let edges = self.edge_writes(id);
+        if let (false, Some(position)) = (multi, edges.last(src, dst)) {
+            let earlier = &mut edges.writes[position];
+            if !earlier.delete {
+                overlay(&mut earlier.properties, given);
+                return Ok(());
+            }
+        }
+        edges.push(EdgeWrite { src, dst, delete: false, properties: given, dead: false });
+        Ok(())
+    }
+
+    /// Deletes the edge, for `multi` types every edge, from `src` to `dst`. Tells whether there was one.
+    ///
+    /// # Errors
+    /// [`WriteError::Schema`] if there is no such edge type.
+    pub fn delete_edge<'s, 'd>(
+        &mut self,
+        src: impl Into<KeyRef<'s>>,
+        dst: impl Into<KeyRef<'d>>,
+        edge_type: &str,
+    ) -> Result<bool, WriteError> {
+        let (id, _) = self.writes.schema.require_edge_type(edge_type)?;
+        let (Some(src), Some(dst)) = (self.find(src.into()), self.find(dst.into())) else { return Ok(false) };
+        if !self.edge_exists(id, src, dst) {
+            return Ok(false);
+        }
+        let (src, dst) = self.canonical(id, src, dst);
+        let edges = self.edge_writes(id);
+        edges.kill_edge(src, dst);
+        edges.push(EdgeWrite { src, dst, delete: true, properties: Properties::new(), dead: false });
+        Ok(true)
+    }
+
+    /// Declares an edge type. It is no error if it exists with the same options.
+    pub fn create_edge_type(&mut self, name: &str, options: EdgeTypeOptions) -> Result<(), WriteError> {
+        let mut schema = (*self.writes.schema).clone();
+        crate::schema_change::create_edge_type(&mut schema, name, options)?;
+        self.adopt(schema);
+        Ok(())
+    }
+
+    /// Declares a vertex type and properties of vertices.
+    pub fn create_vertex_type(
+        &mut self,
+        name: &str,
+        properties: &[(&str, PropertyType)],
+    ) -> Result<(), WriteError> {
+        let mut schema = (*self.writes.schema).clone();
+        crate::schema_change::create_vertex_type(&mut schema, name, properties)?;
+        self.adopt(schema);
+        Ok(())
+    }
+
+    /// Whether the vertex exists.
+    pub fn has_vertex<'k>(&self, key: impl Into<KeyRef<'k>>) -> bool {
+        self.find(key.into()).is_some_and(|handle| self.exists(handle))
+    }
+
+    /// The type and properties of a vertex; `None` if there is none.
+    pub fn vertex<'k>(&self, key: impl Into<KeyRef<'k>>) -> Option<VertexData> {
+        let handle = self.find(key.into()).filter(|&handle| self.exists(handle))?;
+        let write = self.write_of(handle);
+        let mut label = 0;
+        let mut values = vec![Value::Null; self.writes.schema.vertex_properties.len()];
+        if let Some(id) = base_id(handle).filter(|_| !write.is_some_and(|write| write.delete)) {
+            label = self.version.vertex_type(id).unwrap_or(0);
+            for (property, value) in values.iter_mut().enumerate() {
+                *value = self.version.vertex_property(id, property as PropertyId);
+            }
+        }
+        if let Some((new_label, given)) = write.and_then(|write| write.put.as_ref()) {
+            label = new_label.unwrap_or(label);
+            given.iter().for_each(|(property, value)| values[usize::from(*property)] = value.clone());
+        }
+        let names = self.writes.schema.vertex_properties.iter().map(|property| property.name.clone());
+        let properties = names.zip(values).filter(|(_, value)| *value != Value::Null).collect();
+        Some(VertexData {
+            vertex_type: self.writes.schema.vertex_type_name(label).map(str::to_owned),
+            properties,
+        })
+    }
+
+    /// Whether there is an edge of this type from `src` to `dst`.
+    pub fn has_edge<'s, 'd>(
+        &self,
+        src: impl Into<KeyRef<'s>>,
+        dst: impl Into<KeyRef<'d>>,
+        edge_type: &str,
+    ) -> bool {
+        let Some((id, _)) = self.writes.schema.edge_type(edge_type) else { return false };
+        match (self.find(src.into()), self.find(dst.into())) {
+            (Some(src), Some(dst)) => self.edge_exists(id, src, dst),
+            _ => false,
+        }
+    }
+
+    /// The properties that are not null of each edge of this type from `src` to `dst`, in order of arrival.
+    pub fn edges<'s, 'd>(
+        &self,
+        src: impl Into<KeyRef<'s>>,
+        dst: impl Into<KeyRef<'d>>,
+        edge_type: &str,
+    ) -> Vec<Vec<(String, Value)>> {
+        let Some((id, kind)) = self.writes.schema.edge_type(edge_type) else { return Vec::new() };
+        let (Some(src), Some(dst)) = (self.find(src.into()), self.find(dst.into())) else { return Vec::new() };
+        let names: Vec<&str> = kind.options.properties.iter().map(|property| property.name.as_str()).collect();
+        let mut found: Vec<Vec<Value>> = Vec::new();
+        if let (Some(src), Some(dst)) = (base_id(src), base_id(dst))
+            && self.reads_base(src.into(), dst.into())
+        {
+            found = edge_values(&self.version, id, src, dst, names.len());
+        }
+        let (from, to) = self.canonical(id, src, dst);
+        for write in self.live_writes(id, from).filter(|write| (write.src, write.dst) == (from, to)) {
+            if write.delete {
+                found.clear();
+            } else {
+                if kind.options.multi || found.is_empty() {
+                    found.push(vec![Value::Null; names.len()]);
+                }
+                let last = found.len() - 1;
+                write.properties.iter().for_each(|(id, value)| found[last][usize::from(*id)] = value.clone());
+            }
+        }
+        let named = |values: Vec<Value>| {
+            let all = names.iter().map(|name| (*name).to_owned()).zip(values);
+            all.filter(|(_, value)| *value != Value::Null).collect()
+        };
+        found.into_iter().map(named).collect()
+    }
+
+    /// The keys of the neighbors of a vertex over edges of one type, own writes included; parallel edges count
+    /// each. `None` if there is no such vertex. Own additions come last.
+    pub fn neighbors<'k>(
+        &self,
+        key: impl Into<KeyRef<'k>>,
+        edge_type: &str,
+        direction: Direction,
+    ) -> Option<Vec<Key>> {
+        let handle = self.find(key.into()).filter(|&handle| self.exists(handle))?;
+        let Some((id, kind)) = self.writes.schema.edge_type(edge_type) else { return Some(Vec::new()) };
+        let base: Vec<VertexId> = match base_id(handle).filter(|_| self.reads_base(handle, handle)) {
+            Some(vertex) => self.version.neighbors(id, direction, vertex).to_vec(),
+            None => Vec::new(),
+        };
+        let mut neighbors: Vec<Handle> = base.into_iter().map(Handle::from).collect();
+        neighbors.retain(|&neighbor| self.reads_base(neighbor, neighbor));
+        let simple: HashSet<Handle> =
+            if kind.options.multi { HashSet::new() } else { neighbors.iter().copied().collect() };
+        for write in self.live_writes(id, handle) {
+            let (near, far) = match direction {
+                Direction::Out => (write.src, write.dst),
+                Direction::In => (write.dst, write.src),
+            };
+            let far = match (near == handle, far == handle && kind.options.symmetric) {
+                (true, _) => far,
+                (false, true) => near,
+                (false, false) => continue,
+            };
+            if write.delete {
+                neighbors.retain(|&neighbor| neighbor != far);
+            } else if kind.options.multi || !simple.contains(&far) || !neighbors.contains(&far) {
+                neighbors.push(far);
+            }
+        }
+        Some(neighbors.into_iter().map(|neighbor| self.key_of(neighbor)).collect())
+    }
+
+    /// Makes the writes part of the graph, all or none, and as durable as the store promises.
+    ///
+    /// # Errors
+    /// [`CommitError::Conflict`] if another transaction changed the same edge or vertex first; then nothing of this
+    /// one is applied and it may be run again from the start.
+    pub fn commit(self) -> Result<Sequence, CommitError> {
+        let Transaction { database, writes, .. } = self;
+        if writes.is_empty() {
+            return Ok(writes.begin.unwrap_or(0));
+        }
+        database.commit_writes(writes)
+    }
+
+    /// Drops the writes.
+    pub fn rollback(self) {}
+
+    /// The writes, taken out as writes that conflict with nothing.
+    pub(crate) fn into_blind_writes(mut self) -> Writes {
+        self.writes.begin = None;
+        self.writes
+    }
+
+    fn adopt(&mut self, schema: Schema) {
+        if schema != *self.writes.schema {
+            self.writes.schema = Arc::new(schema);
+            self.writes.schema_changed = true;
+        }
+    }
+
+    /// The handle of a key, a new one if the dictionary has none.
+    fn handle(&mut self, key: KeyRef<'_>) -> Result<Handle, WriteError> {
+        crate::schema_change::check_key(&self.writes.schema, key)?;
+        if let Some(handle) = self.find(key) {
+            return Ok(handle);
+        }
+        let handle = NEW | self.writes.new_keys.len() as Handle;
+        self.writes.new_keys.push(key.to_key());
+        self.new_index.insert(key.to_key(), handle);
+        Ok(handle)
+    }
+
+    fn find(&self, key: KeyRef<'_>) -> Option<Handle> {
+        let known = self.version.dictionary.lookup(key);
+        // A dense id is its own handle, known or not; other keys count from when the version holds them. A key that
+        // a later commit added is new here: the committer finds its id.
+        let dense = self.writes.schema.key_kind == Some(evergraph_types::KeyKind::Dense);
+        match known.filter(|&id| dense || id < self.version.id_bound) {
+            Some(id) => Some(Handle::from(id)),
+            None => self.new_index.get(&key.to_key()).copied(),
+        }
+    }
+
+    fn key_of(&self, handle: Handle) -> Key {
+        match base_id(handle) {
+            Some(id) => self.version.key(id),
+            None => self.writes.new_keys[new_position(handle)].clone(),
+        }
+    }
+
+    fn vertex_write(&mut self, handle: Handle) -> &mut VertexWrite {
+        let position = *self.vertex_index.entry(handle).or_insert_with(|| {
+            self.writes.vertices.push((handle, VertexWrite::default()));
+            self.writes.vertices.len() - 1
+        });
+        &mut self.writes.vertices[position].1
+    }
+
+    fn write_of(&self, handle: Handle) -> Option<&VertexWrite> {
+        self.vertex_index.get(&handle).map(|&position| &self.writes.vertices[position].1)
+    }
+
+    /// Sees to it that an endpoint exists after the commit, even if this transaction deleted it before.
+    fn touch(&mut self, handle: Handle) {
+        if !self.exists(handle) {
+            self.vertex_write(handle).put.get_or_insert_default();
+        }
+    }
+
+    fn exists(&self, handle: Handle) -> bool {
+        match self.write_of(handle) {
+            Some(write) if write.put.is_some() => true,
+            Some(write) if write.delete => false,
+            _ => base_id(handle).is_some_and(|id| self.version.has_vertex(id)),
+        }
+    }
+
+    /// Whether edges between the two that the version holds are still there before edge writes are looked at.
+    fn reads_base(&self, src: Handle, dst: Handle) -> bool {
+        [src, dst].iter().all(|&end| !self.write_of(end).is_some_and(|write| write.delete))
+    }
+
+    /// The ends in the order operations on a symmetric type are kept in: the smaller handle first.
+    fn canonical(&self, edge_type: EdgeTypeId, src: Handle, dst: Handle) -> (Handle, Handle) {
+        let symmetric = self.writes.schema.edge_types[usize::from(edge_type)].options.symmetric;
+        if symmetric && dst < src { (dst, src) } else { (src, dst) }
+    }
+
+    fn edge_writes(&mut self, edge_type: EdgeTypeId) -> &mut EdgeWrites {
+        let position = usize::from(edge_type);
+        if self.writes.edges.len() <= position {
+            self.writes.edges.resize_with(position + 1, EdgeWrites::default);
+        }
+        &mut self.writes.edges[position]
+    }
+
+    fn live_writes(&self, edge_type: EdgeTypeId, vertex: Handle) -> impl Iterator<Item = &EdgeWrite> {
+        let edges = self.writes.edges.get(usize::from(edge_type));
+        edges.into_iter().flat_map(move |edges| edges.of_vertex(vertex))
+    }
+
+    fn edge_exists(&self, edge_type: EdgeTypeId, src: Handle, dst: Handle) -> bool {
+        let (from, to) = self.canonical(edge_type, src, dst);
+        let edges = self.writes.edges.get(usize::from(edge_type));
+        if let Some(position) = edges.and_then(|edges| edges.last(from, to)) {
+            return edges.is_some_and(|edges| !edges.writes[position].delete);
+        }
+        match (base_id(src), base_id(dst)) {
+            (Some(src_id), Some(dst_id)) if self.reads_base(src, dst) => {
+                self.version.has_edge(edge_type, src_id, dst_id)
+            }
+            _ => false,
+        }
+    }
+}
+
+impl EdgeWrites {
+    fn push(&mut self, write: EdgeWrite) {
+        let position = self.writes.len();
+        self.by_vertex.entry(write.src).or_default().push(position);
+        if write.dst != write.src {
+            self.by_vertex.entry(write.dst).or_default().push(position);
+        }
+        self.writes.push(write);
+    }
+
+    fn of_vertex(&self, vertex: Handle) -> impl Iterator<Item = &EdgeWrite> {
+        let positions = self.by_vertex.get(&vertex).map_or(&[][..], Vec::as_slice);
+        positions.iter().map(|&position| &self.writes[position]).filter(|write| !write.dead)
+    }
+
+    /// The position of the newest live operation on this edge.
+    fn last(&self, src: Handle, dst: Handle) -> Option<usize> {
+        let shorter = [src, dst].into_iter().filter_map(|end| self.by_vertex.get(&end)).min_by_key(|all| all.len())?;
+        shorter.iter().rev().copied().find(|&position| {
+            let write = &self.writes[position];
+            !write.dead && (write.src, write.dst) == (src, dst)
+        })
+    }
+
+    fn kill_edge(&mut self, src: Handle, dst: Handle) {
+        while let Some(position) = self.last(src, dst) {
+            self.writes[position].dead = true;
+        }
+    }
+
+    fn kill_vertex(&mut self, vertex: Handle) {
+        for position in self.by_vertex.remove(&vertex).unwrap_or_default() {
+            self.writes[position].dead = true;
+        }
+    }
+}
+
+impl Writes {
+    fn is_empty(&self) -> bool {
+        !self.schema_changed && self.vertices.is_empty() && self.edges.iter().all(|edges| edges.writes.is_empty())
+    }
+}
+
+/// Turns a handle into an id, `new_ids` being those given to the transaction's new keys.
+pub(crate) fn id_of(handle: Handle, new_ids: &[VertexId]) -> VertexId {
+    if handle >= NEW { new_ids[new_position(handle)] } else { handle as VertexId }
+}
+
+/// The position of a new key's handle among the transaction's new keys.
+pub(crate) fn new_position(handle: Handle) -> usize {
+    (handle - NEW) as usize
+}
+
+/// The id a handle stands for in the version, unless it is a new key.
+pub(crate) fn base_id(handle: Handle) -> Option<VertexId> {
+    (handle < NEW).then_some(handle as VertexId)
+}
+
+/// The property values of each edge from `src` to `dst`, in list order.
+pub(crate) fn edge_values(
+    version: &Version,
+    edge_type: EdgeTypeId,
+    src: VertexId,
+    dst: VertexId,
+    properties: usize,
+) -> Vec<Vec<Value>> {
+    let ids: Vec<PropertyId> = (0..properties as PropertyId).collect();
+    let mut found = Vec::new();
+    version.for_each_edge(edge_type, Direction::Out, src, &ids, &mut |neighbor, values| {
+        if neighbor == dst {
+            found.push(values.to_vec());
+        }
+    });
+    found
+}
+
+fn overlay(before: &mut Properties, given: Properties) {
+    for (property, value) in given {
+        match before.iter_mut().find(|(id, _)| *id == property) {
+            Some((_, old)) => *old = value,
+            None => before.push((property, value)),
+        }
+    }
+}

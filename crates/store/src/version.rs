@@ -1,0 +1,284 @@
+//! A version: one immutable root over everything a reader can ask for. Publishing a commit swaps the pointer to it.
+//!
+//! Invariant: nothing reachable from a version changes or goes away while the version is alive; what the dictionary
+//! holds at or above `id_bound` is not part of it.
+#![allow(unsafe_code)]
+
+use std::sync::Arc;
+
+use evergraph_segment::Segment;
+use evergraph_types::{
+    Direction, EdgeTypeId, PropertyId, PropertyType, Schema, Sequence, Value, VertexId, VertexTypeId,
+};
+use rayon::prelude::*;
+
+use crate::adjacency::{Entry, Neighbors};
+use crate::dictionary::Dictionary;
+use crate::flat_table::FlatTable;
+use crate::fragment::value_of_bits;
+use crate::heap::Block;
+use crate::merge::{for_each_block, runs_of};
+use crate::paged_array::{LEAF_CELLS, PagedArray};
+use crate::reclaim::Reclaimer;
+
+/// The lists of one edge type in one direction.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Adjacency {
+    pub(crate) table: PagedArray<Entry>,
+    /// List entries in all.
+    pub(crate) entries: u64,
+    /// Of these, from a vertex to itself.
+    pub(crate) loops: u64,
+}
+
+/// The lists of one edge type.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct EdgeTables {
+    pub(crate) out: Adjacency,
+    /// Unused for symmetric types, whose lists of both directions are the same.
+    pub(crate) reverse: Adjacency,
+}
+
+/// The state of the graph after a commit.
+#[derive(Debug)]
+pub struct Version {
+    pub(crate) sequence: Sequence,
+    pub(crate) time_micros: i64,
+    pub(crate) schema: Arc<Schema>,
+    pub(crate) id_bound: VertexId,
+    pub(crate) vertices: PagedArray<VertexTypeId>,
+    pub(crate) num_vertices: u64,
+    pub(crate) columns: Vec<PagedArray<u64>>,
+    pub(crate) edges: Vec<EdgeTables>,
+    pub(crate) dictionary: Arc<Dictionary>,
+    /// The mapped files that entries may point into.
+    pub(crate) segments: Arc<[Arc<Segment>]>,
+    pub(crate) reclaimer: Arc<Reclaimer>,
+}
+
+/// The address of a string cell: bit 0 set = in a segment; the pointer leads to its length (u32) and bytes.
+pub(crate) const TEXT_MAPPED: u64 = 1;
+
+/// The bytes of a string cell.
+///
+/// # Safety
+/// `cell` is a string cell of a version that stays alive for `'a`.
+pub(crate) unsafe fn text_of_cell<'a>(cell: u64) -> &'a [u8] {
+    let pointer = (cell & !TEXT_MAPPED) as *const u8;
+    // SAFETY: a string cell leads to its length and that many bytes, 4-byte aligned.
+    unsafe {
+        let len = pointer.cast::<u32>().read() as usize;
+        std::slice::from_raw_parts(pointer.add(4), len)
+    }
+}
+
+impl Version {
+    /// The number of the commit this is the state after.
+    pub fn sequence(&self) -> Sequence {
+        self.sequence
+    }
+
+    /// When that commit was made, in microseconds since 1970-01-01 UTC.
+    pub fn time_micros(&self) -> i64 {
+        self.time_micros
+    }
+
+    /// The schema.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    /// One past the largest vertex id.
+    pub fn id_bound(&self) -> VertexId {
+        self.id_bound
+    }
+
+    /// The number of vertices.
+    pub fn num_vertices(&self) -> u64 {
+        self.num_vertices
+    }
+
+    /// The number of edges of a type; edges of a symmetric type count once.
+    pub fn num_edges(&self, edge_type: EdgeTypeId) -> u64 {
+        let Some(tables) = self.edges.get(usize::from(edge_type)) else { return 0 };
+        let out = tables.out;
+        if self.is_symmetric(edge_type) { (out.entries + out.loops) / 2 } else { out.entries }
+    }
+
+    /// The number of list entries of a type in out direction.
+    pub fn num_entries(&self, edge_type: EdgeTypeId) -> u64 {
+        self.edges.get(usize::from(edge_type)).map_or(0, |tables| tables.out.entries)
+    }
+
+    fn is_symmetric(&self, edge_type: EdgeTypeId) -> bool {
+        self.schema.edge_types.get(usize::from(edge_type)).is_some_and(|kind| kind.options.symmetric)
+    }
+
+    /// The id of a vertex that exists.
+    pub fn vertex_id(&self, key: evergraph_types::KeyRef<'_>) -> Option<VertexId> {
+        self.dictionary.lookup(key).filter(|&id| self.has_vertex(id))
+    }
+
+    /// The key of an id below [`Version::id_bound`].
+    pub fn key(&self, vertex: VertexId) -> evergraph_types::Key {
+        self.dictionary.key(vertex)
+    }
+
+    /// The keys of a range of ids below [`Version::id_bound`].
+    pub fn keys(&self, range: std::ops::Range<VertexId>) -> evergraph_types::KeyColumn {
+        self.dictionary.keys(range.start..range.end.min(self.id_bound))
+    }
+
+    /// Whether the vertex exists.
+    pub fn has_vertex(&self, vertex: VertexId) -> bool {
+        vertex < self.id_bound && self.vertices.get(vertex).is_some()
+    }
+
+    /// The type of a vertex, 0 for none; `None` if there is no such vertex.
+    pub fn vertex_type(&self, vertex: VertexId) -> Option<VertexTypeId> {
+        self.vertices.get(vertex)
+    }
+
+    /// The ids of all vertices, ascending.
+    pub fn vertex_ids(&self) -> Vec<VertexId> {
+        let mut ids = Vec::with_capacity(self.num_vertices as usize);
+        self.vertices.for_each_leaf(&mut |base, leaf| {
+            ids.extend((base..base + LEAF_CELLS).filter(|&id| leaf.get(id).is_some()));
+        });
+        ids
+    }
+
+    /// A property of a vertex; null if it has none.
+    pub fn vertex_property(&self, vertex: VertexId, property: PropertyId) -> Value {
+        let kind = self.schema.vertex_properties.get(usize::from(property)).map(|property| property.kind);
+        let cell = self.columns.get(usize::from(property)).and_then(|column| column.get(vertex));
+        match (kind, cell) {
+            (Some(PropertyType::String), Some(cell)) => {
+                // SAFETY: a cell of this version's string column, read while `self` is borrowed.
+                Value::Text(String::from_utf8_lossy(unsafe { text_of_cell(cell) }).into_owned())
+            }
+            (Some(kind), Some(cell)) => value_of_bits(kind, cell),
+            _ => Value::Null,
+        }
+    }
+
+    pub(crate) fn adjacency(&self, edge_type: EdgeTypeId, direction: Direction) -> Option<&Adjacency> {
+        let tables = self.edges.get(usize::from(edge_type))?;
+        Some(match direction {
+            Direction::In if !self.is_symmetric(edge_type) => &tables.reverse,
+            _ => &tables.out,
+        })
+    }
+
+    fn entry(&self, edge_type: EdgeTypeId, direction: Direction, vertex: VertexId) -> Entry {
+        let adjacency = self.adjacency(edge_type, direction);
+        adjacency.and_then(|adjacency| adjacency.table.get(vertex)).unwrap_or(Entry::EMPTY)
+    }
+
+    /// The neighbors of a vertex over edges of one type.
+    pub fn neighbors(&self, edge_type: EdgeTypeId, direction: Direction, vertex: VertexId) -> Neighbors<'_> {
+        // SAFETY: an entry of this version, read while `self` is borrowed.
+        unsafe { self.entry(edge_type, direction, vertex).neighbors() }
+    }
+
+    /// Calls `visit` with each edge of a vertex: the neighbor and the values of `properties`, in list order.
+    pub fn for_each_edge(
+        &self,
+        edge_type: EdgeTypeId,
+        direction: Direction,
+        vertex: VertexId,
+        properties: &[PropertyId],
+        visit: &mut dyn FnMut(VertexId, &[Value]),
+    ) {
+        let mut runs = Vec::new();
+        runs_of(self.entry(edge_type, direction, vertex), &mut runs);
+        let mut values = vec![Value::Null; properties.len()];
+        for run in runs {
+            // SAFETY: a run of this version, read while `self` is borrowed.
+            let (neighbors, area) = unsafe { (run.neighbors(), run.columns()) };
+            let columns: Vec<_> =
+                properties.iter().map(|&property| area.and_then(|area| area.column(property))).collect();
+            for (row, &neighbor) in neighbors.iter().enumerate() {
+                for (value, column) in values.iter_mut().zip(&columns) {
+                    *value = column.as_ref().map_or(Value::Null, |column| column.value(row));
+                }
+                visit(neighbor, &values);
+            }
+        }
+    }
+
+    /// Whether there is an edge of this type from `src` to `dst`.
+    pub fn has_edge(&self, edge_type: EdgeTypeId, src: VertexId, dst: VertexId) -> bool {
+        let neighbors = self.neighbors(edge_type, Direction::Out, src);
+        if self.schema.edge_types.get(usize::from(edge_type)).is_some_and(|kind| kind.options.multi) {
+            // Lists in order of arrival cannot be searched; the shorter one of the two ends is scanned.
+            let sources = self.neighbors(edge_type, Direction::In, dst);
+            if sources.len() < neighbors.len() {
+                return sources.iter().any(|source| source == src);
+            }
+            return neighbors.iter().any(|neighbor| neighbor == dst);
+        }
+        neighbors.contains_sorted(dst)
+    }
+
+    /// The lists of one edge type and direction in one array that keeps this version alive.
+    pub fn flatten(self: &Arc<Self>, edge_type: EdgeTypeId, direction: Direction) -> FlatTable {
+        let table = self.adjacency(edge_type, direction).map_or_else(PagedArray::default, |lists| lists.table);
+        let mut entries = vec![Entry::EMPTY; self.id_bound as usize];
+        entries.par_chunks_mut(LEAF_CELLS as usize).with_min_len(64).enumerate().for_each(|(page, cells)| {
+            if let Some(leaf) = table.leaf(page as u32 * LEAF_CELLS) {
+                for (slot, cell) in cells.iter_mut().enumerate().filter(|(slot, _)| leaf.occupied >> slot & 1 == 1) {
+                    *cell = leaf.cells[slot];
+                }
+            }
+        });
+        // SAFETY: the entries come from this version, which the table keeps alive.
+        unsafe { FlatTable::new(entries.into(), self.clone()) }
+    }
+
+    /// Which ids below `id_bound` are vertices; `None` if all are.
+    pub fn gaps(&self) -> Option<Arc<[bool]>> {
+        if self.num_vertices == u64::from(self.id_bound) {
+            return None;
+        }
+        let mut exists = vec![false; self.id_bound as usize];
+        self.vertices.for_each_leaf(&mut |base, leaf| {
+            let page = exists.iter_mut().skip(base as usize).take(LEAF_CELLS as usize);
+            page.enumerate().for_each(|(slot, cell)| *cell = leaf.occupied >> slot & 1 == 1);
+        });
+        Some(exists.into())
+    }
+
+    /// Every heap block this version reaches.
+    pub(crate) fn for_each_block(&self, visit: &mut dyn FnMut(Block)) {
+        self.vertices.for_each_page(visit);
+        for (property, column) in self.columns.iter().enumerate() {
+            if self.schema.vertex_properties[property].kind == PropertyType::String {
+                column.for_each_leaf(&mut |base, leaf| {
+                    let cells = (base..base + LEAF_CELLS).filter_map(|index| leaf.get(index));
+                    cells.filter_map(block_of_text).for_each(&mut *visit);
+                });
+            }
+            column.for_each_page(visit);
+        }
+        for adjacency in self.edges.iter().flat_map(|tables| [&tables.out, &tables.reverse]) {
+            adjacency.table.for_each_leaf(&mut |base, leaf| {
+                let entries = (base..base + LEAF_CELLS).filter_map(|index| leaf.get(index));
+                entries.for_each(|entry| for_each_block(entry, visit));
+            });
+            adjacency.table.for_each_page(visit);
+        }
+    }
+}
+
+/// The heap block of a string cell, unless the string lies in a segment.
+pub(crate) fn block_of_text(cell: u64) -> Option<Block> {
+    // SAFETY: a string cell that is not mapped holds a heap block's address.
+    (cell & TEXT_MAPPED == 0).then(|| unsafe { Block::from_pointer(cell as *const u8) })
+}
+
+impl Drop for Version {
+    fn drop(&mut self) {
+        self.reclaimer.collect();
+    }
+}
