@@ -209,7 +209,7 @@ impl<'a> Neighbors<'a> {
     }
 
     /// The contiguous pieces in order.
-    pub fn slices(&self) -> impl Iterator<Item = &'a [VertexId]> + 'a {
+    pub fn slices(&self) -> impl Iterator<Item = &'a [VertexId]> + use<'a> {
         let (flat, chunks): (Option<&'a [VertexId]>, &'a [ChunkRef]) = match self.0 {
             List::Flat(neighbors) => (Some(neighbors), &[]),
             List::Chunked(chunks, ..) => (None, chunks),
@@ -240,7 +240,7 @@ impl<'a> Neighbors<'a> {
     }
 
     /// The neighbors one by one.
-    pub fn iter(&self) -> impl Iterator<Item = VertexId> + 'a {
+    pub fn iter(&self) -> impl Iterator<Item = VertexId> + use<'a> {
         let (flat, chunks): (&'a [VertexId], &'a [ChunkRef]) = match self.0 {
             List::Flat(neighbors) => (neighbors, &[]),
             List::Chunked(chunks, ..) => (&[], chunks),

@@ -132,7 +132,6 @@ impl Column {
 
     /// Appends a value, coerced to the column's type as [`Value::coerce`] allows; hands it back if it does not fit.
     pub fn push(&mut self, value: Value) -> Result<(), Value> {
-        let rows = self.len();
         let value = value.coerce(self.property_type())?;
         match (&mut self.values, &value) {
             (ColumnValues::Bool(values), Value::Bool(flag)) => values.push(*flag),
@@ -141,7 +140,7 @@ impl Column {
             (ColumnValues::String(values), Value::Text(text)) => values.push(text),
             (ColumnValues::Timestamp(values), Value::Timestamp(micros)) => values.push(*micros),
             _ => {
-                self.push_null(rows);
+                self.push_nulls(1);
                 return Ok(());
             }
         }
@@ -151,13 +150,18 @@ impl Column {
         Ok(())
     }
 
-    fn push_null(&mut self, rows: usize) {
-        match &mut self.values {
-            ColumnValues::Bool(values) => values.push(false),
-            ColumnValues::Int64(values) | ColumnValues::Timestamp(values) => values.push(0),
-            ColumnValues::Float64(values) => values.push(0.0),
-            ColumnValues::String(values) => values.push(""),
+    /// Appends so many nulls.
+    pub fn push_nulls(&mut self, count: usize) {
+        let (rows, total) = (self.len(), self.len() + count);
+        if count == 0 {
+            return;
         }
-        self.validity.get_or_insert_with(|| vec![true; rows]).push(false);
+        match &mut self.values {
+            ColumnValues::Bool(values) => values.resize(total, false),
+            ColumnValues::Int64(values) | ColumnValues::Timestamp(values) => values.resize(total, 0),
+            ColumnValues::Float64(values) => values.resize(total, 0.0),
+            ColumnValues::String(values) => values.offsets.resize(total + 1, values.bytes.len() as u64),
+        }
+        self.validity.get_or_insert_with(|| vec![true; rows]).resize(total, false);
     }
 }

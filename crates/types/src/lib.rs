@@ -7,6 +7,7 @@ mod batch;
 mod column;
 mod id;
 mod key;
+mod record;
 mod schema;
 mod value;
 
@@ -14,5 +15,8 @@ pub use batch::{EdgeBatch, KeyColumn};
 pub use column::{Column, ColumnValues, TextValues};
 pub use id::{Direction, MAX_VERTICES, Sequence, VertexId};
 pub use key::{Key, KeyKind, KeyRef};
-pub use schema::{EdgeType, EdgeTypeId, EdgeTypeOptions, Property, PropertyId, Schema, SchemaError, VertexTypeId};
+pub use record::{EdgeData, VertexData};
+pub use schema::{
+    EdgeType, EdgeTypeId, EdgeTypeOptions, Property, PropertyId, Schema, SchemaError, VertexTypeId,
+};
 pub use value::{PropertyType, Value};

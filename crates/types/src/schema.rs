@@ -70,7 +70,9 @@ pub struct Schema {
 #[non_exhaustive]
 pub enum SchemaError {
     /// A vertex key of another kind than the store's.
-    #[error("vertex key {key} is not of the kind this store holds ({expected}); use {expected} keys throughout")]
+    #[error(
+        "vertex key {key} is not of the kind this store holds ({expected}); use {expected} keys throughout"
+    )]
     KeyKind {
         /// The key as written.
         key: String,

@@ -17,16 +17,27 @@ pub struct FlatView {
     out: FlatTable,
     reverse: Option<FlatTable>,
     exists: Option<Arc<[bool]>>,
-    num_vertices: u64,
-    num_edges: u64,
-    num_entries: u64,
+    counts: Counts,
     sorted: bool,
+}
+
+/// How much there is in a view.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) num_vertices: u64,
+    pub(crate) num_edges: u64,
+    pub(crate) num_entries: u64,
 }
 
 impl FlatView {
     /// A view over flat tables. `reverse` is absent for a symmetric graph, `exists` where every id is a vertex;
-    /// `sorted` says that every list ascends strictly.
-    pub fn new(out: FlatTable, reverse: Option<FlatTable>, exists: Option<Arc<[bool]>>, sorted: bool) -> Self {
+    /// `sorted` says that every list ascends strictly. Counts what is there, list by list.
+    pub fn new(
+        out: FlatTable,
+        reverse: Option<FlatTable>,
+        exists: Option<Arc<[bool]>>,
+        sorted: bool,
+    ) -> Self {
         let num_vertices = match &exists {
             Some(exists) => exists.iter().filter(|&&exists| exists).count() as u64,
             None => out.len() as u64,
@@ -37,7 +48,18 @@ impl FlatView {
             .map(|vertex| (out.degree(vertex) as u64, count_loops(&out, vertex, reverse.is_some())))
             .reduce(|| (0, 0), |left, right| (left.0 + right.0, left.1 + right.1));
         let num_edges = if reverse.is_some() { num_entries } else { (num_entries + loops) / 2 };
-        FlatView { out, reverse, exists, num_vertices, num_edges, num_entries, sorted }
+        FlatView::with_counts(out, reverse, exists, sorted, Counts { num_vertices, num_edges, num_entries })
+    }
+
+    /// As [`FlatView::new`], for whoever has counted: no list is looked at.
+    pub(crate) fn with_counts(
+        out: FlatTable,
+        reverse: Option<FlatTable>,
+        exists: Option<Arc<[bool]>>,
+        sorted: bool,
+        counts: Counts,
+    ) -> Self {
+        FlatView { out, reverse, exists, counts, sorted }
     }
 
     /// A directed graph from edges, for tests and for graphs that live outside a store. Lists keep the order of
@@ -86,9 +108,9 @@ impl FlatView {
         self.table(Direction::In).neighbors(vertex)
     }
 
-    /// The number of list entries in out direction: twice the edges of a symmetric graph.
+    /// The number of list entries in out direction: twice the edges of a symmetric graph, less its self-loops.
     pub fn num_entries(&self) -> u64 {
-        self.num_entries
+        self.counts.num_entries
     }
 
     /// Whether every list ascends strictly: no parallel edges, and fit for merging and searching.
@@ -103,11 +125,11 @@ impl GraphView for FlatView {
     }
 
     fn num_vertices(&self) -> u64 {
-        self.num_vertices
+        self.counts.num_vertices
     }
 
     fn num_edges(&self) -> u64 {
-        self.num_edges
+        self.counts.num_edges
     }
 
     fn is_symmetric(&self) -> bool {
@@ -115,7 +137,8 @@ impl GraphView for FlatView {
     }
 
     fn has_vertex(&self, vertex: VertexId) -> bool {
-        (vertex as usize) < self.out.len() && self.exists.as_ref().is_none_or(|exists| exists[vertex as usize])
+        (vertex as usize) < self.out.len()
+            && self.exists.as_ref().is_none_or(|exists| exists[vertex as usize])
     }
 
     fn degree(&self, direction: Direction, vertex: VertexId) -> usize {
@@ -145,7 +168,11 @@ impl GraphView for FlatView {
 
 fn count_loops(table: &FlatTable, vertex: VertexId, directed: bool) -> u64 {
     // Only a symmetric graph needs its loops counted: they have one entry where other edges have two.
-    if directed { 0 } else { table.neighbors(vertex).iter().filter(|&neighbor| neighbor == vertex).count() as u64 }
+    if directed {
+        0
+    } else {
+        table.neighbors(vertex).iter().filter(|&neighbor| neighbor == vertex).count() as u64
+    }
 }
 
 fn group(vertices: VertexId, edges: &[(VertexId, VertexId)]) -> (FlatTable, bool) {

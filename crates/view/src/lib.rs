@@ -1,8 +1,20 @@
-//! Views: `GraphView` is the only thing algorithms know; `FlatView` is what they run on.
+//! Views: `GraphView` is the only thing algorithms know; `FlatView` is what they run on; `Snapshot` is the view of one
+//! version of a store.
 
+mod arrays;
+mod csr;
+mod edge_layout;
+mod edge_rows;
 mod flat;
+mod gather;
 mod graph_view;
+mod key_table;
+mod selection;
+mod snapshot;
+mod tables;
 
+pub use csr::Csr;
 pub use evergraph_store::{FlatTable, Neighbors};
 pub use flat::FlatView;
 pub use graph_view::GraphView;
+pub use snapshot::Snapshot;

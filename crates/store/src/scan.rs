@@ -1,0 +1,186 @@
+//! Reads of a version column by column: the runs of a list with the properties of its edges, and vertex properties
+//! by ranges of ids. What tables are made from.
+//!
+//! Invariant: a run is handed out only while its version is borrowed.
+#![allow(unsafe_code)]
+
+use std::ops::Range;
+
+use evergraph_types::{
+    Column, ColumnValues, Direction, EdgeTypeId, PropertyId, PropertyType, Value, VertexId, VertexTypeId,
+};
+
+use crate::adjacency::{ChunkRef, Entry};
+use crate::fragment::{ColumnArea, value_of_bits};
+use crate::merge::runs_of;
+use crate::paged_array::{LEAF_CELLS, Leaf};
+use crate::version::{Version, text_of_cell};
+
+/// Neighbors that lie side by side, and the properties of their edges.
+#[derive(Clone, Copy)]
+pub struct Run<'a> {
+    neighbors: &'a [VertexId],
+    columns: Option<ColumnArea<'a>>,
+}
+
+impl<'a> Run<'a> {
+    /// # Safety
+    /// The version the run belongs to stays alive for `'a`.
+    unsafe fn new(run: ChunkRef) -> Self {
+        // SAFETY: by contract.
+        let (neighbors, columns) = unsafe { (run.neighbors(), run.columns()) };
+        Run { neighbors, columns }
+    }
+
+    /// The neighbors; row `i` of the run is the edge to neighbor `i`.
+    pub fn neighbors(&self) -> &'a [VertexId] {
+        self.neighbors
+    }
+
+    /// A property of the edge in row `row`; null if it has none.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn value(&self, property: PropertyId, row: usize) -> Value {
+        self.columns.and_then(|area| area.column(property)).map_or(Value::Null, |column| column.value(row))
+    }
+
+    /// Appends a property of the edges in these rows to a column of the property's type.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn copy_rows(
+        &self,
+        property: PropertyId,
+        rows: impl ExactSizeIterator<Item = usize> + Clone,
+        into: &mut Column,
+    ) {
+        let Some(column) = self.columns.and_then(|area| area.column(property)) else {
+            return into.push_nulls(rows.len());
+        };
+        let start = into.len();
+        let nulls = rows.clone().any(|row| column.is_null(row));
+        match &mut into.values {
+            ColumnValues::Bool(values) => values.extend(rows.clone().map(|row| column.bits(row) != 0)),
+            ColumnValues::Int64(values) | ColumnValues::Timestamp(values) => {
+                values.extend(rows.clone().map(|row| column.bits(row) as i64));
+            }
+            ColumnValues::Float64(values) => {
+                values.extend(rows.clone().map(|row| f64::from_bits(column.bits(row))));
+            }
+            ColumnValues::String(values) => {
+                rows.clone().for_each(|row| values.push(&String::from_utf8_lossy(column.text(row))));
+            }
+        }
+        if nulls || into.validity.is_some() {
+            let validity = into.validity.get_or_insert_with(|| vec![true; start]);
+            validity.extend(rows.map(|row| !column.is_null(row)));
+        }
+    }
+}
+
+impl Version {
+    /// Calls `visit` with each run of a vertex's neighbor list, in list order.
+    pub fn for_each_run<'a>(
+        &'a self,
+        edge_type: EdgeTypeId,
+        direction: Direction,
+        vertex: VertexId,
+        mut visit: impl FnMut(Run<'a>),
+    ) {
+        let entry = self.entry(edge_type, direction, vertex);
+        if entry.is_chunked() {
+            // SAFETY: an entry of this version, which is borrowed for `'a`.
+            for &run in unsafe { entry.directory::<'a>() } {
+                // SAFETY: as above.
+                visit(unsafe { Run::new(run) });
+            }
+        } else if entry.degree > 0 {
+            // SAFETY: as above.
+            visit(unsafe { Run::new(entry.run()) });
+        }
+    }
+
+    /// Calls `visit` with each edge from `src` to `dst`, as a run and a row of it, in list order.
+    pub fn for_each_edge_between(
+        &self,
+        edge_type: EdgeTypeId,
+        src: VertexId,
+        dst: VertexId,
+        mut visit: impl FnMut(Run<'_>, usize),
+    ) {
+        let (out, reverse) =
+            (self.entry(edge_type, Direction::Out, src), self.entry(edge_type, Direction::In, dst));
+        // Parallel edges have the same order in both lists.
+        let (list, wanted) = if reverse.degree < out.degree { (reverse, src) } else { (out, dst) };
+        let multi = self.schema().edge_types.get(usize::from(edge_type)).is_some_and(|kind| kind.options.multi);
+        for run in candidates(list, wanted, multi) {
+            // SAFETY: a run of this version, which is borrowed.
+            let run = unsafe { Run::new(run) };
+            if multi {
+                let rows = run.neighbors.iter().enumerate();
+                rows.filter(|(_, neighbor)| **neighbor == wanted).for_each(|(row, _)| visit(run, row));
+            } else if let Ok(row) = run.neighbors.binary_search(&wanted) {
+                visit(run, row);
+            }
+        }
+    }
+
+    /// A property of the vertices of a range of ids, in order; ids that are no vertices have no row.
+    pub fn vertex_column(&self, property: PropertyId, range: Range<VertexId>) -> Option<Column> {
+        let kind = self.schema().vertex_properties.get(usize::from(property))?.kind;
+        let cells = self.columns.get(usize::from(property))?;
+        let mut column = Column::new(kind);
+        self.for_each_page(range, |base, vertices, rows| {
+            let leaf = cells.leaf(base);
+            for id in rows.filter(|&id| vertices.get(id).is_some()) {
+                let fits = match leaf.and_then(|leaf| leaf.get(id)) {
+                    None => column.push(Value::Null),
+                    Some(cell) if kind == PropertyType::String => {
+                        // SAFETY: a cell of this version's string column, read while `self` is borrowed.
+                        column.push(Value::Text(String::from_utf8_lossy(unsafe { text_of_cell(cell) }).into_owned()))
+                    }
+                    Some(cell) => column.push(value_of_bits(kind, cell)),
+                };
+                debug_assert!(fits.is_ok(), "a cell is of the type of its column");
+            }
+        });
+        Some(column)
+    }
+
+    /// The types of the vertices of a range of ids, in order; ids that are no vertices have no row.
+    pub fn vertex_types(&self, range: Range<VertexId>) -> Vec<VertexTypeId> {
+        let mut types = Vec::with_capacity(range.len());
+        self.for_each_page(range, |_, vertices, rows| types.extend(rows.filter_map(|id| vertices.get(id))));
+        types
+    }
+
+    /// Calls `visit` with the vertex page of each part of a range of ids.
+    fn for_each_page(
+        &self,
+        range: Range<VertexId>,
+        mut visit: impl FnMut(VertexId, &Leaf<VertexTypeId>, Range<VertexId>),
+    ) {
+        let end = range.end.min(self.id_bound());
+        let mut start = range.start;
+        while start < end {
+            let base = start - start % LEAF_CELLS;
+            let next = end.min(base.saturating_add(LEAF_CELLS));
+            if let Some(leaf) = self.vertices.leaf(base) {
+                visit(base, leaf, start..next);
+            }
+            start = next;
+        }
+    }
+}
+
+/// The runs of a list that may hold `wanted`: one if it ascends.
+fn candidates(list: Entry, wanted: VertexId, multi: bool) -> Vec<ChunkRef> {
+    let mut runs = Vec::new();
+    runs_of(list, &mut runs);
+    if !multi && runs.len() > 1 {
+        let after = runs.partition_point(|run| run.first <= wanted);
+        return runs[..after].last().copied().into_iter().collect();
+    }
+    runs
+}

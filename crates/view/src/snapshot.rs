@@ -1,0 +1,294 @@
+//! A snapshot: one version of the graph, seen through all or some of its edge types, asked by key.
+//!
+//! ```text
+//!  Snapshot ──► Selection (version, edge types) ──► point queries: straight from the version's lists
+//!     │                                         └─► tables and batches: column by column, in parallel
+//!     └───────► flat view, made on first use ─────► algorithms, CSR
+//! ```
+//!
+//! Invariant: a snapshot never changes; clones share the flat view.
+
+use std::fmt;
+use std::ops::{ControlFlow, Range};
+use std::sync::{Arc, OnceLock};
+
+use arrow_array::RecordBatch;
+use evergraph_store::Version;
+use evergraph_types::{
+    Direction, EdgeBatch, EdgeData, EdgeTypeId, Key, KeyColumn, KeyRef, PropertyId, Schema, SchemaError,
+    Sequence, Value, VertexData, VertexId,
+};
+
+use crate::edge_layout::EdgeLayout;
+use crate::edge_rows::{edge_ranges, edge_rows};
+use crate::key_table::KeyTable;
+use crate::selection::Selection;
+use crate::{Csr, FlatView, GraphView, tables};
+
+/// A view of one version of the graph. Taking and cloning one is a copy of a pointer; what it sees never changes, and
+/// is kept in memory while it lives.
+///
+/// Of the edge types it sees all, or those chosen by [`Snapshot::with_edge_types`]. Methods that take an
+/// `edge_type: Option<&str>` ask for the edges of one of these, or of all with `None`; a type that is not among
+/// them has no edges. An edge of a symmetric type holds in both directions; seen together with a directed type, it
+/// is in the lists of both ends and counts as one edge all the same.
+///
+/// A self-loop of a symmetric type is one entry of its vertex's list, where NetworkX counts two for the degree.
+#[derive(Clone)]
+pub struct Snapshot {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    selection: Selection,
+    flat: OnceLock<Arc<FlatView>>,
+}
+
+impl Snapshot {
+    /// A snapshot of a version, with all edge types.
+    pub fn new(version: Arc<Version>) -> Self {
+        let edge_types = (0..version.schema().edge_types.len() as EdgeTypeId).collect();
+        Self::select(version, edge_types)
+    }
+
+    fn select(version: Arc<Version>, edge_types: Vec<EdgeTypeId>) -> Self {
+        let selection = Selection { version, edge_types };
+        Snapshot { inner: Arc::new(Inner { selection, flat: OnceLock::new() }) }
+    }
+
+    /// The same version with these edge types only, in the order of the schema. Vertices stay, with or without edges.
+    ///
+    /// # Errors
+    /// [`SchemaError::UnknownEdgeType`] if the version has no such type, selected here or not.
+    pub fn with_edge_types(&self, names: &[&str]) -> Result<Self, SchemaError> {
+        let ids = names.iter().map(|name| self.schema().require_edge_type(name).map(|(id, _)| id));
+        let mut edge_types = ids.collect::<Result<Vec<_>, _>>()?;
+        edge_types.sort_unstable();
+        edge_types.dedup();
+        if edge_types == self.inner.selection.edge_types {
+            return Ok(self.clone());
+        }
+        Ok(Self::select(self.inner.selection.version.clone(), edge_types))
+    }
+
+    fn store_version(&self) -> &Arc<Version> {
+        &self.inner.selection.version
+    }
+
+    /// The number of the commit it shows the state after.
+    pub fn version(&self) -> Sequence {
+        self.store_version().sequence()
+    }
+
+    /// When that commit was made, in microseconds since 1970-01-01 UTC.
+    pub fn time_micros(&self) -> i64 {
+        self.store_version().time_micros()
+    }
+
+    /// The schema, all edge types included.
+    pub fn schema(&self) -> &Schema {
+        self.store_version().schema()
+    }
+
+    /// The names of the selected edge types.
+    pub fn edge_types(&self) -> Vec<&str> {
+        self.inner.selection.edge_types().map(|(_, kind)| kind.name.as_str()).collect()
+    }
+
+    /// The id of a vertex.
+    pub fn vertex_id<'k>(&self, key: impl Into<KeyRef<'k>>) -> Option<VertexId> {
+        self.store_version().vertex_id(key.into())
+    }
+
+    /// The key of an id.
+    ///
+    /// # Panics
+    /// If the id is not below [`GraphView::id_bound`].
+    pub fn key(&self, id: VertexId) -> Key {
+        assert!(id < self.id_bound(), "id {id} is not below {}", self.id_bound());
+        self.store_version().key(id)
+    }
+
+    /// The keys of a range of ids, gaps included; ids from [`GraphView::id_bound`] on are left out.
+    pub fn keys(&self, range: Range<VertexId>) -> KeyColumn {
+        self.store_version().keys(range)
+    }
+
+    /// The ids of all vertices, ascending.
+    pub fn vertex_ids(&self) -> Vec<VertexId> {
+        self.store_version().vertex_ids()
+    }
+
+    /// The type and properties of a vertex; `None` if there is none.
+    pub fn vertex<'k>(&self, key: impl Into<KeyRef<'k>>) -> Option<VertexData> {
+        let id = self.vertex_id(key)?;
+        let vertex_type = self.schema().vertex_type_name(self.store_version().vertex_type(id)?);
+        let values = (0..).zip(&self.schema().vertex_properties).map(|(property, declared)| {
+            (declared.name.clone(), self.store_version().vertex_property(id, property))
+        });
+        let properties = values.filter(|(_, value)| *value != Value::Null).collect();
+        Some(VertexData { vertex_type: vertex_type.map(str::to_owned), properties })
+    }
+
+    /// The edges from `src` to `dst`: none, one, or more if there are several types or parallel edges.
+    pub fn edges_between<'s, 'd>(
+        &self,
+        src: impl Into<KeyRef<'s>>,
+        dst: impl Into<KeyRef<'d>>,
+        edge_type: Option<&str>,
+    ) -> Vec<EdgeData> {
+        let (Some(src), Some(dst)) = (self.vertex_id(src), self.vertex_id(dst)) else { return Vec::new() };
+        let mut found = Vec::new();
+        for id in self.inner.selection.named(edge_type) {
+            let kind = &self.schema().edge_types[usize::from(id)];
+            self.store_version().for_each_edge_between(id, src, dst, |run, row| {
+                let declared = (0 as PropertyId..).zip(&kind.options.properties);
+                let values =
+                    declared.map(|(property, declared)| (declared.name.clone(), run.value(property, row)));
+                let properties = values.filter(|(_, value)| *value != Value::Null).collect();
+                found.push(EdgeData { edge_type: kind.name.clone(), properties });
+            });
+        }
+        found
+    }
+
+    /// Whether there is an edge from `src` to `dst`.
+    pub fn has_edge<'s, 'd>(
+        &self,
+        src: impl Into<KeyRef<'s>>,
+        dst: impl Into<KeyRef<'d>>,
+        edge_type: Option<&str>,
+    ) -> bool {
+        let (Some(src), Some(dst)) = (self.vertex_id(src), self.vertex_id(dst)) else { return false };
+        self.inner
+            .selection
+            .named(edge_type)
+            .into_iter()
+            .any(|id| self.store_version().has_edge(id, src, dst))
+    }
+
+    /// The keys of the neighbors of a vertex, type by type in the order of their lists; a neighbor comes once for each
+    /// edge. `None` if there is no such vertex.
+    pub fn neighbors<'k>(
+        &self,
+        key: impl Into<KeyRef<'k>>,
+        direction: Direction,
+        edge_type: Option<&str>,
+    ) -> Option<Vec<Key>> {
+        let vertex = self.vertex_id(key)?;
+        let mut keys = Vec::new();
+        for id in self.inner.selection.named(edge_type) {
+            let neighbors = self.store_version().neighbors(id, direction, vertex);
+            keys.extend(neighbors.iter().map(|neighbor| self.store_version().key(neighbor)));
+        }
+        Some(keys)
+    }
+
+    /// The number of edges of a vertex, which is that of its neighbors. `None` if there is no such vertex.
+    pub fn degree_of<'k>(
+        &self,
+        key: impl Into<KeyRef<'k>>,
+        direction: Direction,
+        edge_type: Option<&str>,
+    ) -> Option<usize> {
+        let vertex = self.vertex_id(key)?;
+        let ids = self.inner.selection.named(edge_type).into_iter();
+        Some(ids.map(|id| self.store_version().neighbors(id, direction, vertex).len()).sum())
+    }
+
+    /// The edges of a vertex as a table with the columns of [`Snapshot::edge_table`]. `None` if there is no such vertex.
+    pub fn edges_of<'k>(
+        &self,
+        key: impl Into<KeyRef<'k>>,
+        direction: Direction,
+        edge_type: Option<&str>,
+    ) -> Option<RecordBatch> {
+        let vertex = self.vertex_id(key)?;
+        let edge_types = self.inner.selection.named(edge_type);
+        Some(tables::edges_of(&self.inner.selection, &edge_types, direction, vertex))
+    }
+
+    /// All vertices as a table, in the order of ids: `id` (`Int64` or `Utf8` by the kind of keys), `type` (`Utf8`, null
+    /// for a vertex without one; only if the schema has vertex types) and a column for each vertex property. A
+    /// property called like one of the first two is `vertex.<name>`.
+    pub fn vertex_table(&self) -> RecordBatch {
+        tables::vertex_table(&self.inner.selection)
+    }
+
+    /// All edges of the selected types as a table: `src`, `dst`, `type` (only if more than one type is selected) and a
+    /// column for each property, null where an edge has none. Types that have a property of one name and type share its
+    /// column; where two types disagree, or the name is `src`, `dst` or `type`, the column is `<edge type>.<name>`.
+    ///
+    /// Rows are in the order of types, then source ids, then the neighbor list. An edge of a symmetric type is one
+    /// row, whose source is the end that came to the store first. Strings are `LargeUtf8` from 2 GiB on.
+    pub fn edge_table(&self) -> RecordBatch {
+        tables::edge_table(&self.inner.selection)
+    }
+
+    /// The rows of [`Snapshot::edge_table`] as batches of some thousands of vertices each, made one at a time: for
+    /// writing them elsewhere.
+    pub fn edge_batches(&self) -> impl Iterator<Item = EdgeBatch> + '_ {
+        let selection = &self.inner.selection;
+        let (layout, keys) = (EdgeLayout::new(selection), KeyTable::new(&selection.version));
+        edge_ranges(selection).into_iter().map(move |(edge_type, range)| {
+            tables::edge_batch(selection, &layout, &keys, edge_rows(selection, &layout, edge_type, range))
+        })
+    }
+
+    /// The edges as compressed sparse rows.
+    pub fn to_csr(&self, direction: Direction) -> Csr {
+        Csr::new(&self.flat(), &self.vertex_ids(), direction)
+    }
+}
+
+impl GraphView for Snapshot {
+    fn id_bound(&self) -> VertexId {
+        self.store_version().id_bound()
+    }
+
+    fn num_vertices(&self) -> u64 {
+        self.store_version().num_vertices()
+    }
+
+    fn num_edges(&self) -> u64 {
+        self.inner.selection.num_edges()
+    }
+
+    fn is_symmetric(&self) -> bool {
+        self.inner.selection.is_symmetric()
+    }
+
+    fn has_vertex(&self, vertex: VertexId) -> bool {
+        self.store_version().has_vertex(vertex)
+    }
+
+    fn degree(&self, direction: Direction, vertex: VertexId) -> usize {
+        self.inner.selection.degree(direction, vertex)
+    }
+
+    fn for_each_slice(
+        &self,
+        direction: Direction,
+        vertex: VertexId,
+        visit: &mut dyn FnMut(&[VertexId]) -> ControlFlow<()>,
+    ) {
+        let lists = self.inner.selection.edge_types.iter();
+        let lists = lists.map(|&edge_type| self.store_version().neighbors(edge_type, direction, vertex));
+        let _ = lists.flat_map(|list| list.slices()).try_for_each(visit);
+    }
+
+    fn flat(&self) -> Arc<FlatView> {
+        self.inner.flat.get_or_init(|| Arc::new(self.inner.selection.flatten())).clone()
+    }
+}
+
+impl fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Snapshot")
+            .field("version", &self.version())
+            .field("num_vertices", &self.num_vertices())
+            .field("num_edges", &self.num_edges())
+            .field("edge_types", &self.edge_types())
+            .finish()
+    }
+}

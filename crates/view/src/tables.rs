@@ -1,0 +1,160 @@
+//! Vertices and edges as Arrow tables, and edges as batches of text export.
+//!
+//! ```text
+//!  vertices   id | type | one column per property          `type` if the schema has vertex types
+//!  edges      src | dst | type | one column per property   `type` if more than one edge type is selected
+//! ```
+//!
+//! `id`, `src` and `dst` are `Int64` or `Utf8` by the kind of keys, `type` is `Utf8`, times are
+//! `Timestamp(Microsecond, "UTC")`; any string column beyond 2 GiB is `LargeUtf8`.
+
+use arrow_array::RecordBatch;
+use evergraph_store::Version;
+use evergraph_types::{
+    Column, ColumnValues, Direction, EdgeBatch, EdgeTypeId, Key, KeyColumn, KeyKind, PropertyId,
+    PropertyType, Schema, TextValues, VertexId, VertexTypeId,
+};
+use rayon::prelude::*;
+
+use crate::arrays::{NamedArray, column_array, key_array, record_batch, text_array};
+use crate::edge_layout::{DST, EdgeLayout, SRC, TYPE};
+use crate::edge_rows::{EdgeRows, all_edge_rows};
+use crate::key_table::KeyTable;
+use crate::selection::Selection;
+
+/// The column of vertex keys.
+const ID: &str = "id";
+/// Ids whose properties one task reads.
+const IDS_PER_TASK: usize = 1 << 14;
+
+/// All vertices.
+pub(crate) fn vertex_table(selection: &Selection) -> RecordBatch {
+    let version = &selection.version;
+    let schema = version.schema();
+    let ids = version.vertex_ids();
+    let parts: Vec<&[VertexId]> = ids.chunks(IDS_PER_TASK).collect();
+    let mut columns = vec![(ID.to_owned(), KeyTable::new(version).array(&parts), false)];
+    let ranges: Vec<_> = (0..version.id_bound())
+        .step_by(IDS_PER_TASK)
+        .map(|start| start..start.saturating_add(IDS_PER_TASK as VertexId))
+        .collect();
+    if !schema.vertex_types.is_empty() {
+        let types = ranges.par_iter().map(|range| type_names(schema, &version.vertex_types(range.clone())));
+        let types: Vec<Column> = types.collect();
+        let types: Vec<&Column> = types.iter().collect();
+        columns.push((TYPE.to_owned(), column_array(PropertyType::String, &types), true));
+    }
+    for (id, property) in (0..).zip(&schema.vertex_properties) {
+        let parts = ranges.par_iter().filter_map(|range| version.vertex_column(id, range.clone()));
+        let parts: Vec<Column> = parts.collect();
+        let array = column_array(property.kind, &parts.iter().collect::<Vec<_>>());
+        columns.push((vertex_column_name(schema, id), array, true));
+    }
+    record_batch(columns)
+}
+
+/// A property's own name, or `vertex.<name>` where that is taken.
+fn vertex_column_name(schema: &Schema, id: PropertyId) -> String {
+    let mut name = schema.vertex_properties[usize::from(id)].name.clone();
+    let reserved = |name: &str| name == ID || name == TYPE && !schema.vertex_types.is_empty();
+    if reserved(&name) {
+        name = format!("vertex.{name}");
+        while schema.vertex_property(&name).is_some() {
+            name = format!("vertex.{name}");
+        }
+    }
+    name
+}
+
+fn type_names(schema: &Schema, types: &[VertexTypeId]) -> Column {
+    let mut names = TextValues::default();
+    types.iter().for_each(|&id| names.push(schema.vertex_type_name(id).unwrap_or_default()));
+    let validity = types.contains(&0).then(|| types.iter().map(|&id| id != 0).collect());
+    Column { values: ColumnValues::String(names), validity }
+}
+
+/// All edges of the selected types.
+pub(crate) fn edge_table(selection: &Selection) -> RecordBatch {
+    let layout = EdgeLayout::new(selection);
+    let parts = all_edge_rows(selection, &layout);
+    let keys = KeyTable::new(&selection.version);
+    let src = keys.array(&parts.iter().map(|part| part.src.as_slice()).collect::<Vec<_>>());
+    let dst = keys.array(&parts.iter().map(|part| part.dst.as_slice()).collect::<Vec<_>>());
+    let mut columns = vec![(SRC.to_owned(), src, false), (DST.to_owned(), dst, false)];
+    columns.extend(other_columns(selection, &layout, &parts));
+    record_batch(columns)
+}
+
+/// The edges of one vertex, of some of the selected types.
+pub(crate) fn edges_of(
+    selection: &Selection,
+    edge_types: &[EdgeTypeId],
+    direction: Direction,
+    vertex: VertexId,
+) -> RecordBatch {
+    let layout = EdgeLayout::new(selection);
+    let rows = |&edge_type| {
+        let mut rows = EdgeRows::new(&layout, edge_type);
+        rows.push_vertex(&selection.version, direction, vertex);
+        rows
+    };
+    let parts: Vec<EdgeRows> = edge_types.iter().map(rows).collect();
+    let src = keys_of(&selection.version, parts.iter().flat_map(|part| part.src.iter().copied()));
+    let dst = keys_of(&selection.version, parts.iter().flat_map(|part| part.dst.iter().copied()));
+    let mut columns = vec![(SRC.to_owned(), key_array(src), false), (DST.to_owned(), key_array(dst), false)];
+    columns.extend(other_columns(selection, &layout, &parts));
+    record_batch(columns)
+}
+
+/// The columns of type and properties.
+fn other_columns(selection: &Selection, layout: &EdgeLayout, parts: &[EdgeRows]) -> Vec<NamedArray> {
+    let mut columns = Vec::new();
+    if layout.has_type {
+        let names: Vec<TextValues> = parts.par_iter().map(|part| type_column(selection, part)).collect();
+        columns.push((TYPE.to_owned(), text_array(&names.iter().collect::<Vec<_>>(), None), false));
+    }
+    for (position, column) in layout.properties.iter().enumerate() {
+        let values: Vec<&Column> = parts.iter().map(|part| &part.columns[position]).collect();
+        columns.push((column.name.clone(), column_array(column.kind, &values), true));
+    }
+    columns
+}
+
+fn type_column(selection: &Selection, part: &EdgeRows) -> TextValues {
+    let kind = selection.version.schema().edge_types.get(usize::from(part.edge_type));
+    let name = kind.map_or("", |kind| kind.name.as_str());
+    let bytes = name.repeat(part.len()).into_bytes();
+    TextValues { offsets: (0..=part.len()).map(|row| (row * name.len()) as u64).collect(), bytes }
+}
+
+/// Rows as a batch: the type column, if there is one, before the properties.
+pub(crate) fn edge_batch(
+    selection: &Selection,
+    layout: &EdgeLayout,
+    keys: &KeyTable,
+    rows: EdgeRows,
+) -> EdgeBatch {
+    let types = layout.has_type.then(|| {
+        let values = ColumnValues::String(type_column(selection, &rows));
+        (TYPE.to_owned(), Column { values, validity: None })
+    });
+    let (src, dst) = (keys.column(&rows.src), keys.column(&rows.dst));
+    let names = layout.properties.iter().map(|column| column.name.clone());
+    EdgeBatch { src, dst, columns: types.into_iter().chain(names.zip(rows.columns)).collect() }
+}
+
+/// The keys of a few ids, looked up one by one.
+fn keys_of(version: &Version, ids: impl Iterator<Item = VertexId>) -> KeyColumn {
+    let keys = ids.map(|id| version.key(id));
+    if version.schema().key_kind != Some(KeyKind::Text) {
+        let numbers = keys.filter_map(|key| if let Key::Int(number) = key { Some(number) } else { None });
+        return KeyColumn::Int(numbers.collect());
+    }
+    let mut texts = TextValues::default();
+    keys.for_each(|key| {
+        if let Key::Text(text) = key {
+            texts.push(&text)
+        }
+    });
+    KeyColumn::Text(texts)
+}
