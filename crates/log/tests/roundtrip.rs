@@ -1,4 +1,5 @@
 //! Whatever is appended comes back, through reopening, rotation, trimming and a reader that follows.
+#![allow(clippy::unwrap_used)] // A failure to set up is a failed test.
 
 mod common;
 
@@ -32,80 +33,123 @@ fn last(entries: &[Entry]) -> u64 {
     entries.last().map_or(0, |entry| entry.last)
 }
 
+/// A log, a reader that follows it, and what both should hold.
+struct Run {
+    disk: SimDisk,
+    file_bytes: u64,
+    log: Log,
+    reader: LogReader,
+    entries: Vec<Entry>,
+    /// The last commit that is synced.
+    synced: u64,
+    /// How many entries the reader has seen.
+    followed: usize,
+    /// The commit up to which the log may have been trimmed.
+    trimmed: u64,
+}
+
+impl Run {
+    fn new(file_bytes: u64) -> Self {
+        let disk = SimDisk::new(0);
+        let (log, _, none) = open(&disk, 0, file_bytes).unwrap();
+        assert!(none.is_empty());
+        let reader = LogReader::new(Arc::new(disk.clone()), directory(), STORE, 1);
+        Run { disk, file_bytes, log, reader, entries: Vec::new(), synced: 0, followed: 0, trimmed: 0 }
+    }
+
+    fn step(mut self, step: Step) -> Self {
+        match step {
+            Step::Append { commits, payload_bytes } => {
+                let entry = entry_after(last(&self.entries), commits, payload_bytes);
+                append(&mut self.log, &entry).unwrap();
+                self.entries.push(entry);
+                assert!(self.log.append_bytes_since_sync() > 0);
+            }
+            Step::Sync => {
+                self.log.sync().unwrap();
+                self.synced = last(&self.entries);
+                assert_eq!(self.log.append_bytes_since_sync(), 0);
+            }
+            Step::Reopen { close } => return self.reopen(close),
+            Step::Trim { percent } => {
+                self.trimmed = self.trimmed.max(last(&self.entries) * percent / 100);
+                self.log.trim(self.trimmed).unwrap();
+                assert!(self.log.first_sequence() <= self.trimmed + 1);
+            }
+            Step::Follow => self.follow(),
+        }
+        self
+    }
+
+    fn reopen(mut self, close: bool) -> Self {
+        let kept = self.kept();
+        if close {
+            self.log.close().unwrap();
+        } else {
+            drop(self.log);
+        }
+        let (log, recovery, found) = open(&self.disk, self.trimmed, self.file_bytes).unwrap();
+        assert_eq!(found, kept);
+        assert_eq!(recovery.torn, None);
+        assert_eq!(recovery.last_sequence, last(&self.entries));
+        self.synced = last(&self.entries);
+        Run { log, ..self }
+    }
+
+    /// Reads what is synced, from where it may still be read.
+    fn follow(&mut self) {
+        loop {
+            match self.reader.next(self.synced) {
+                Ok(Some(record)) => {
+                    assert_eq!(Entry::from(record), self.entries[self.followed]);
+                    self.followed += 1;
+                }
+                Ok(None) => {
+                    assert!(self.reader.next_sequence() > self.synced);
+                    return;
+                }
+                Err(LogError::Trimmed { asked, first }) => {
+                    assert!(asked <= self.trimmed);
+                    assert!(first.is_none_or(|first| first > asked));
+                    self.followed =
+                        self.entries.iter().take_while(|entry| entry.last <= self.trimmed).count();
+                    let next = self.entries.get(self.followed);
+                    let from = next.map_or(self.trimmed + 1, |entry| entry.first.max(self.trimmed + 1));
+                    self.reader = LogReader::new(Arc::new(self.disk.clone()), directory(), STORE, from);
+                    if from > self.synced {
+                        return;
+                    }
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+
+    /// The entries that no trim may have taken.
+    fn kept(&self) -> Vec<Entry> {
+        self.entries.iter().filter(|entry| entry.last > self.trimmed).cloned().collect()
+    }
+
+    fn check_sizes(&self) {
+        assert_eq!(self.log.last_sequence(), last(&self.entries));
+        let files = self.disk.list(directory()).unwrap();
+        let lengths = files.iter().map(|name| self.disk.len(&directory().join(name)).unwrap().unwrap());
+        assert_eq!(self.log.bytes(), lengths.sum::<u64>());
+    }
+}
+
 proptest! {
     #[test]
     fn the_log_gives_back_what_it_took(
         steps in prop::collection::vec(step(), 0..60), file_bytes in prop::sample::select(vec![1u64, 500, 3000, 1 << 20])
     ) {
-        let disk = SimDisk::new(0);
-        let (mut log, _, none) = open(&disk, 0, file_bytes).unwrap();
-        prop_assert!(none.is_empty());
-        let shared: Arc<dyn Disk> = Arc::new(disk.clone());
-        let mut reader = LogReader::new(shared.clone(), directory(), STORE, 1);
-        let (mut entries, mut synced, mut followed, mut trimmed) = (Vec::<Entry>::new(), 0, 0, 0);
+        let mut run = Run::new(file_bytes);
         for step in steps {
-            match step {
-                Step::Append { commits, payload_bytes } => {
-                    let entry = entry_after(last(&entries), commits, payload_bytes);
-                    append(&mut log, &entry).unwrap();
-                    entries.push(entry);
-                    prop_assert!(log.append_bytes_since_sync() > 0);
-                }
-                Step::Sync => {
-                    log.sync().unwrap();
-                    synced = last(&entries);
-                    prop_assert_eq!(log.append_bytes_since_sync(), 0);
-                }
-                Step::Reopen { close } => {
-                    if close {
-                        log.close().unwrap();
-                    } else {
-                        drop(log);
-                    }
-                    let (reopened, recovery, found) = open(&disk, trimmed, file_bytes).unwrap();
-                    log = reopened;
-                    let expected: Vec<Entry> = entries.iter().filter(|entry| entry.last > trimmed).cloned().collect();
-                    prop_assert_eq!(found, expected);
-                    prop_assert_eq!(&recovery.torn, &None);
-                    prop_assert_eq!(recovery.last_sequence, last(&entries));
-                    synced = last(&entries);
-                }
-                Step::Trim { percent } => {
-                    trimmed = trimmed.max(last(&entries) * percent / 100);
-                    log.trim(trimmed).unwrap();
-                    prop_assert!(log.first_sequence() <= trimmed + 1);
-                }
-                Step::Follow => loop {
-                    match reader.next(synced) {
-                        Ok(Some(record)) => {
-                            prop_assert_eq!(&Entry::from(record), &entries[followed]);
-                            followed += 1;
-                        }
-                        Ok(None) => {
-                            prop_assert!(reader.next_sequence() > synced);
-                            break;
-                        }
-                        Err(LogError::Trimmed { asked, first }) => {
-                            prop_assert!(asked <= trimmed);
-                            prop_assert!(first.is_none_or(|first| first > asked));
-                            followed = entries.iter().take_while(|entry| entry.last <= trimmed).count();
-                            let from = entries.get(followed).map_or(trimmed + 1, |entry| entry.first.max(trimmed + 1));
-                            reader = LogReader::new(shared.clone(), directory(), STORE, from);
-                            if from > synced {
-                                break;
-                            }
-                        }
-                        Err(error) => prop_assert!(false, "{}", error),
-                    }
-                },
-            }
-            prop_assert_eq!(log.last_sequence(), last(&entries));
-            let files = disk.list(directory()).unwrap();
-            let lengths = files.iter().map(|name| disk.len(&directory().join(name)).unwrap().unwrap());
-            prop_assert_eq!(log.bytes(), lengths.sum::<u64>());
+            run = run.step(step);
+            run.check_sizes();
         }
-        let (_, found) = scan(&disk, trimmed).unwrap();
-        prop_assert_eq!(found, entries.into_iter().filter(|entry| entry.last > trimmed).collect::<Vec<_>>());
+        let (_, found) = scan(&run.disk, run.trimmed).unwrap();
+        prop_assert_eq!(found, run.kept());
     }
 }
 

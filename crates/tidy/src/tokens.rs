@@ -28,7 +28,10 @@ pub const UNSAFE_FILES: &[(&str, &str)] = &[
     ("crates/store/src/scan.rs", "reads runs and string cells of a version that is alive"),
     ("crates/store/src/sort.rs", "scatters in parallel to places that are disjoint"),
     ("crates/store/src/version.rs", "reads string cells of a version that is alive"),
-    ("crates/yardstick/src/csr.rs", "looks up lists and values of neighbors unchecked, as the kernels measured against do"),
+    (
+        "crates/yardstick/src/csr.rs",
+        "looks up lists and values of neighbors unchecked, as the kernels measured against do",
+    ),
     ("crates/yardstick/src/parse.rs", "maps the input file, as the store's loader does"),
 ];
 

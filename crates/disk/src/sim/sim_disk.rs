@@ -1,0 +1,282 @@
+//! The simulated disk: what a workload sees while it runs, and the journal of what it did.
+//!
+//! Invariant: the journal replayed over the start gives the state, so that every moment of the run can be had again.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::crash::{self, CrashPlan};
+use super::journal::{Fault, Operation, Replay};
+use super::random::Random;
+use super::state::{FileNumber, State};
+use crate::lock::Holder;
+use crate::poison::{PoisonedOnFailure, RawFile};
+use crate::{AppendFile, Disk, DiskError, DiskLock, LockMode, Mapping};
+
+/// The simulated disk; clones are handles to the same one.
+#[derive(Clone, Debug)]
+pub struct SimDisk {
+    shared: Arc<Mutex<Shared>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    /// The state before the first operation of the journal.
+    start: State,
+    state: State,
+    journal: Vec<Operation>,
+    /// Faults to come, by operation number.
+    faults: BTreeMap<u64, Fault>,
+    random: Random,
+    /// Holders by path: -1 is one exclusive holder, `n` are `n` shared ones.
+    locks: BTreeMap<PathBuf, isize>,
+}
+
+impl SimDisk {
+    /// An empty disk with no directory but `/` and the current one. The seed decides how much a short write writes.
+    pub fn new(seed: u64) -> Self {
+        Self::from_state(State::default(), seed)
+    }
+
+    pub(super) fn from_state(state: State, seed: u64) -> Self {
+        SimDisk {
+            shared: Arc::new(Mutex::new(Shared {
+                start: state.clone(),
+                state,
+                journal: Vec::new(),
+                faults: BTreeMap::new(),
+                random: Random::new(seed),
+                locks: BTreeMap::new(),
+            })),
+        }
+    }
+
+    /// How many mutating operations were tried so far, failed ones included.
+    pub fn operations(&self) -> u64 {
+        self.shared.lock().journal.len() as u64
+    }
+
+    /// Lets the `nth` mutating operation from now fail; 0 is the next one.
+    pub fn fail_at(&self, nth: u64, fault: Fault) {
+        let mut shared = self.shared.lock();
+        let number = shared.journal.len() as u64 + nth;
+        shared.faults.insert(number, fault);
+    }
+
+    /// The disk a loss of power at this instant may leave. This one goes on undisturbed.
+    pub fn crash(&self, plan: CrashPlan) -> SimDisk {
+        let shared = self.shared.lock();
+        Self::from_state(crash::crash(&shared.state, plan), plan.seed())
+    }
+
+    /// The disk a loss of power after the first `operations` operations may leave.
+    pub fn state_at(&self, operations: u64, plan: CrashPlan) -> SimDisk {
+        let mut replay = self.replay();
+        while replay.operations() < operations && replay.advance() {}
+        replay.crash(plan)
+    }
+
+    /// A walk through the journal from its start, to crash at every operation in turn for the price of one replay.
+    pub fn replay(&self) -> Replay {
+        let shared = self.shared.lock();
+        Replay::new(shared.start.clone(), shared.journal.clone())
+    }
+
+    /// Flips one bit of a file, as failing hardware would. Nothing else on this disk changes synced bytes.
+    pub fn flip_bit(&self, path: &Path, offset: u64, bit: u8) -> Result<(), DiskError> {
+        self.mutate(
+            |state| Ok(Operation::FlipBit { file: state.find("damage", path)?, offset, bit }),
+            "damage",
+            path,
+        )
+    }
+
+    /// Replaces the content of a file, or makes a new one, all durable: for tests that lay out files by hand.
+    pub fn put(&self, path: &Path, bytes: &[u8]) -> Result<(), DiskError> {
+        if self.len(path)?.is_some() {
+            self.remove(path)?;
+        }
+        let mut file = self.create(path)?;
+        file.append(bytes)?;
+        file.sync()?;
+        self.sync_dir(path.parent().unwrap_or(path))
+    }
+
+    /// Carries out one operation, or fails it if its turn for a fault has come. `prepare` refuses what a real disk
+    /// would refuse; that is no operation.
+    fn mutate(
+        &self,
+        prepare: impl FnOnce(&State) -> Result<Operation, DiskError>,
+        name: &'static str,
+        path: &Path,
+    ) -> Result<(), DiskError> {
+        let mut shared = self.shared.lock();
+        let shared = &mut *shared;
+        let mut operation = prepare(&shared.state)?;
+        let fault = shared.faults.remove(&(shared.journal.len() as u64));
+        if let Some(fault) = fault {
+            operation = operation.failed(fault, &mut shared.random);
+        }
+        shared.state.apply(&operation);
+        shared.journal.push(operation);
+        match fault {
+            None => Ok(()),
+            Some(fault) => Err(DiskError::from_io(name, path, fault.error())),
+        }
+    }
+
+    fn append_file(&self, path: &Path, file: FileNumber, length: u64) -> Box<dyn AppendFile> {
+        let raw = SimFile { disk: self.clone(), path: path.to_owned(), file };
+        Box::new(PoisonedOnFailure::new(raw, path.to_owned(), length))
+    }
+}
+
+impl Disk for SimDisk {
+    fn create_dir_all(&self, path: &Path) -> Result<(), DiskError> {
+        if self.shared.lock().state.is_directory(path) {
+            return Ok(());
+        }
+        self.mutate(|_| Ok(Operation::CreateDirectory(path.to_owned())), "create directory", path)
+    }
+
+    fn create(&self, path: &Path) -> Result<Box<dyn AppendFile>, DiskError> {
+        let mut created = 0;
+        let prepare = |state: &State| {
+            state.check_parent("create", path)?;
+            if state.find("create", path).is_ok() {
+                return Err(DiskError::from_io("create", path, io::ErrorKind::AlreadyExists.into()));
+            }
+            created = state.next_file();
+            Ok(Operation::Create(path.to_owned()))
+        };
+        self.mutate(prepare, "create", path)?;
+        Ok(self.append_file(path, created, 0))
+    }
+
+    fn open_append(&self, path: &Path) -> Result<Box<dyn AppendFile>, DiskError> {
+        let (file, length) = {
+            let state = &self.shared.lock().state;
+            let file = state.find("open", path)?;
+            (file, state.content(file).len())
+        };
+        Ok(self.append_file(path, file, length))
+    }
+
+    fn read(&self, path: &Path) -> Result<Vec<u8>, DiskError> {
+        let state = &self.shared.lock().state;
+        Ok(state.content(state.find("read", path)?).parts().collect::<Vec<_>>().concat())
+    }
+
+    fn map(&self, path: &Path) -> Result<Mapping, DiskError> {
+        let state = &self.shared.lock().state;
+        let content = state.content(state.find("map", path)?);
+        Ok(Mapping::from_parts(content.len() as usize, content.parts()))
+    }
+
+    fn len(&self, path: &Path) -> Result<Option<u64>, DiskError> {
+        let state = &self.shared.lock().state;
+        Ok(state.find("look at", path).ok().map(|file| state.content(file).len()))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
+        let prepare = |state: &State| {
+            state.find("rename", from)?;
+            state.check_parent("rename", to)?;
+            Ok(Operation::Rename { from: from.to_owned(), to: to.to_owned() })
+        };
+        self.mutate(prepare, "rename", from)
+    }
+
+    fn remove(&self, path: &Path) -> Result<(), DiskError> {
+        let prepare = |state: &State| {
+            state.find("remove", path)?;
+            Ok(Operation::Remove(path.to_owned()))
+        };
+        self.mutate(prepare, "remove", path)
+    }
+
+    fn truncate(&self, path: &Path, length: u64) -> Result<(), DiskError> {
+        let prepare = |state: &State| {
+            let file = state.find("truncate", path)?;
+            if length > state.content(file).len() {
+                return Err(DiskError::from_io("truncate", path, io::ErrorKind::InvalidInput.into()));
+            }
+            Ok(Operation::Truncate { file, length })
+        };
+        self.mutate(prepare, "truncate", path)
+    }
+
+    fn rewrite(&self, path: &Path, offset: u64) -> Result<(), DiskError> {
+        let prepare = |state: &State| Ok(Operation::Rewrite { file: state.find("rewrite", path)?, offset });
+        self.mutate(prepare, "rewrite", path)
+    }
+
+    fn list(&self, directory: &Path) -> Result<Vec<String>, DiskError> {
+        self.shared.lock().state.list(directory)
+    }
+
+    fn sync_dir(&self, directory: &Path) -> Result<(), DiskError> {
+        let prepare = |state: &State| {
+            if !state.is_directory(directory) {
+                return Err(DiskError::from_io("sync directory", directory, io::ErrorKind::NotFound.into()));
+            }
+            Ok(Operation::SyncDirectory(directory.to_owned()))
+        };
+        self.mutate(prepare, "sync directory", directory)
+    }
+
+    /// Unlike on a real disk there is no lock file to see: what it holds is of use across processes only.
+    fn lock(&self, path: &Path, mode: LockMode) -> Result<DiskLock, DiskError> {
+        let mut shared = self.shared.lock();
+        shared.state.check_parent("lock", path)?;
+        let holders = shared.locks.entry(path.to_owned()).or_insert(0);
+        match mode {
+            LockMode::Exclusive if *holders == 0 => *holders = -1,
+            LockMode::Shared if *holders >= 0 => *holders += 1,
+            _ => {
+                let holder = format!("process {} (simulated)", std::process::id());
+                return Err(DiskError::Locked { path: path.to_owned(), holder });
+            }
+        }
+        Ok(DiskLock::new(SimHolder { disk: self.clone(), path: path.to_owned() }))
+    }
+}
+
+#[derive(Debug)]
+struct SimHolder {
+    disk: SimDisk,
+    path: PathBuf,
+}
+
+impl Holder for SimHolder {}
+
+impl Drop for SimHolder {
+    fn drop(&mut self) {
+        if let Some(holders) = self.disk.shared.lock().locks.get_mut(&self.path) {
+            *holders = (*holders - 1).max(0);
+        }
+    }
+}
+
+#[derive(Debug)]
+struct SimFile {
+    disk: SimDisk,
+    path: PathBuf,
+    file: FileNumber,
+}
+
+impl RawFile for SimFile {
+    fn append(&mut self, parts: &[&[u8]]) -> Result<(), DiskError> {
+        let bytes: Arc<[u8]> = parts.concat().into();
+        let operation = Operation::Append { file: self.file, length: bytes.len(), bytes };
+        self.disk.mutate(|_| Ok(operation), "append to", &self.path)
+    }
+
+    fn sync(&mut self) -> Result<(), DiskError> {
+        self.disk.mutate(|_| Ok(Operation::Sync(self.file)), "sync", &self.path)
+    }
+}
