@@ -73,6 +73,23 @@ pub(crate) unsafe fn text_of_cell<'a>(cell: u64) -> &'a [u8] {
 }
 
 impl Version {
+    /// The state before the first commit.
+    pub(crate) fn empty(schema: Schema, dictionary: Dictionary) -> Self {
+        Version {
+            sequence: 0,
+            time_micros: 0,
+            schema: Arc::new(schema),
+            id_bound: 0,
+            vertices: PagedArray::default(),
+            num_vertices: 0,
+            columns: Vec::new(),
+            edges: Vec::new(),
+            dictionary: Arc::new(dictionary),
+            segments: Arc::default(),
+            reclaimer: Arc::default(),
+        }
+    }
+
     /// The number of the commit this is the state after.
     pub fn sequence(&self) -> Sequence {
         self.sequence
@@ -170,7 +187,7 @@ impl Version {
         })
     }
 
-    fn entry(&self, edge_type: EdgeTypeId, direction: Direction, vertex: VertexId) -> Entry {
+    pub(crate) fn entry(&self, edge_type: EdgeTypeId, direction: Direction, vertex: VertexId) -> Entry {
         let adjacency = self.adjacency(edge_type, direction);
         adjacency.and_then(|adjacency| adjacency.table.get(vertex)).unwrap_or(Entry::EMPTY)
     }
