@@ -12,7 +12,7 @@ use std::fmt;
 use std::ops::{ControlFlow, Range};
 use std::sync::{Arc, OnceLock};
 
-use arrow_array::RecordBatch;
+use arrow_array::{ArrayRef, RecordBatch};
 use evergraph_store::Version;
 use evergraph_types::{
     Direction, EdgeBatch, EdgeData, EdgeTypeId, Key, KeyColumn, KeyRef, PropertyId, Schema, SchemaError,
@@ -112,6 +112,14 @@ impl Snapshot {
     /// The keys of a range of ids, gaps included; ids from [`GraphView::id_bound`] on are left out.
     pub fn keys(&self, range: Range<VertexId>) -> KeyColumn {
         self.store_version().keys(range)
+    }
+
+    /// The keys of some ids as an array of `Int64` or strings: the first column of a table of results by id.
+    ///
+    /// # Panics
+    /// If an id is not below [`GraphView::id_bound`].
+    pub fn key_array(&self, ids: &[VertexId]) -> ArrayRef {
+        KeyTable::new(self.store_version()).array(&[ids])
     }
 
     /// The ids of all vertices, ascending.
