@@ -119,7 +119,7 @@ impl Snapshot {
     /// # Panics
     /// If an id is not below [`GraphView::id_bound`].
     pub fn key_array(&self, ids: &[VertexId]) -> ArrayRef {
-        KeyTable::new(self.store_version()).array(&[ids])
+        KeyTable::new(self.store_version()).array(&ids.chunks(1 << 14).collect::<Vec<_>>())
     }
 
     /// The ids of all vertices, ascending.
