@@ -28,7 +28,7 @@ pub const CHUNK_MAX: usize = 512;
 /// belongs to: read it through [`FlatTable`](crate::FlatTable) or a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
-pub struct Entry {
+pub(crate) struct Entry {
     pub(crate) address: u64,
     pub(crate) degree: u32,
     kind: u32,
@@ -39,7 +39,7 @@ const _: () = assert!(size_of::<Entry>() == 16);
 /// A run of neighbors: a whole flat list or one chunk of a chunked list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
-pub struct ChunkRef {
+pub(crate) struct ChunkRef {
     /// Where the run lies, with the two tag bits.
     pub(crate) address: u64,
     /// How many neighbors it has.
@@ -58,7 +58,26 @@ pub(crate) fn tag(pointer: *const u8, mapped: bool, columns: bool) -> u64 {
     pointer as u64 | if mapped { MAPPED } else { 0 } | if columns { COLUMNS } else { 0 }
 }
 
+#[cfg(target_endian = "big")]
+compile_error!("neighbor lists are mapped from little-endian files");
+
 impl ChunkRef {
+    /// A run in a segment.
+    pub(crate) fn mapped(pointer: u64, columns: bool, len: u32, first: VertexId) -> Self {
+        ChunkRef { address: tag(pointer as *const u8, true, columns), len, first }
+    }
+
+    /// The bytes of the run, columns included.
+    ///
+    /// # Safety
+    /// The version the run belongs to stays alive for `'a`.
+    pub(crate) unsafe fn bytes<'a>(self) -> &'a [u8] {
+        // SAFETY: the area of the run is alive by contract.
+        let bytes = unsafe { self.columns() }.map_or(4 * self.len as usize, |area| area.block_bytes());
+        // SAFETY: the run takes so many bytes from its pointer on, immutable while alive.
+        unsafe { std::slice::from_raw_parts(self.pointer(), bytes) }
+    }
+
     pub(crate) fn is_mapped(self) -> bool {
         self.address & MAPPED != 0
     }

@@ -301,8 +301,13 @@ mod tests {
         assert_eq!(numbers.lookup(KeyRef::Int(1)), None);
         assert_eq!(numbers.lookup(KeyRef::Text("v1")), None);
         assert_eq!(texts.lookup(KeyRef::Text("v10000")), None);
-        assert_eq!(texts.keys(3..5), KeyColumn::Text([ "v3", "v4"].into_iter().fold(TextValues::default(),
-            |mut keys, key| { keys.push(key); keys })));
+        assert_eq!(
+            texts.keys(3..5),
+            KeyColumn::Text(["v3", "v4"].into_iter().fold(TextValues::default(), |mut keys, key| {
+                keys.push(key);
+                keys
+            }))
+        );
     }
 
     #[test]

@@ -37,8 +37,13 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// A draft that starts as `base` and will be published as `sequence`.
-    pub(crate) fn new(base: &Version, sequence: Sequence, time_micros: i64) -> Self {
+    /// A draft that starts as `base`, will be published as `sequence` and finds its keys in `dictionary`.
+    pub(crate) fn new(
+        base: &Version,
+        dictionary: Arc<Dictionary>,
+        sequence: Sequence,
+        time_micros: i64,
+    ) -> Self {
         let version = Version {
             sequence,
             time_micros,
@@ -48,7 +53,7 @@ impl Draft {
             num_vertices: base.num_vertices,
             columns: base.columns.clone(),
             edges: base.edges.clone(),
-            dictionary: base.dictionary.clone(),
+            dictionary,
             segments: base.segments.clone(),
             reclaimer: base.reclaimer.clone(),
         };
@@ -74,7 +79,8 @@ impl Draft {
         for (edge_type, ops) in writes.edges {
             match self.pending_edges.iter_mut().find(|(pending, _)| *pending == edge_type) {
                 Some((_, pending)) => {
-                    let properties = &self.version.schema.edge_types[usize::from(edge_type)].options.properties;
+                    let properties =
+                        &self.version.schema.edge_types[usize::from(edge_type)].options.properties;
                     pending.extend(ops, |property| properties[usize::from(property)].kind);
                 }
                 None => self.pending_edges.push((edge_type, ops)),
@@ -86,6 +92,12 @@ impl Draft {
     pub(crate) fn finish(mut self) -> (Version, Changes) {
         self.flush();
         (self.version, self.changes)
+    }
+
+    /// Edges of a type and vertices as they are now, to tell what one write set changed.
+    pub(crate) fn counts(&mut self, edge_type: EdgeTypeId) -> (u64, u64) {
+        self.flush();
+        (self.version.num_edges(edge_type), self.version.num_vertices)
     }
 
     /// Applies what is pending.
@@ -101,11 +113,6 @@ impl Draft {
 
     /// Sets the schema and makes tables and columns for what is new in it.
     pub(crate) fn set_schema(&mut self, schema: Schema) {
-        if self.version.schema.key_kind.is_none()
-            && let Some(kind) = schema.key_kind
-        {
-            self.version.dictionary = Arc::new(Dictionary::new(kind));
-        }
         self.version.edges.resize_with(schema.edge_types.len(), EdgeTables::default);
         self.version.columns.resize_with(schema.vertex_properties.len(), PagedArray::default);
         self.version.schema = Arc::new(schema);
@@ -123,15 +130,19 @@ impl Draft {
         if ops.is_plain() && !options.multi {
             let out = plain_deltas(&ops.src, &ops.dst, options.symmetric);
             tables.out = edit_lists(tables.out, &out, policy, &mut self.changes);
-            let reverse = if options.symmetric { Vec::new() } else { plain_deltas(&ops.dst, &ops.src, false) };
+            let reverse =
+                if options.symmetric { Vec::new() } else { plain_deltas(&ops.dst, &ops.src, false) };
             tables.reverse = edit_lists(tables.reverse, &reverse, policy, &mut self.changes);
             self.mark_vertices(&out);
             self.mark_vertices(&reverse);
         } else {
             let out = row_deltas(&ops.src, &ops.dst, options.symmetric, options.multi);
             tables.out = edit_lists(tables.out, &out, policy, &mut self.changes);
-            let mut reverse =
-                if options.symmetric { Vec::new() } else { row_deltas(&ops.dst, &ops.src, false, options.multi) };
+            let mut reverse = if options.symmetric {
+                Vec::new()
+            } else {
+                row_deltas(&ops.dst, &ops.src, false, options.multi)
+            };
             tables.reverse = edit_lists(tables.reverse, &reverse, policy, &mut self.changes);
             reverse.extend(out);
             reverse.retain(|delta| !ops.is_delete(delta.row()));
@@ -153,9 +164,10 @@ impl Draft {
         let Some(&last) = missing.last() else { return };
         self.version.id_bound = self.version.id_bound.max(last + 1);
         self.version.num_vertices += missing.len() as u64;
-        let mark = |_, leaf: &mut crate::paged_array::Leaf<VertexTypeId>, missing: &[VertexId], _: &mut Changes| {
-            missing.iter().for_each(|&vertex| leaf.set(vertex, Some(0)));
-        };
+        let mark =
+            |_, leaf: &mut crate::paged_array::Leaf<VertexTypeId>, missing: &[VertexId], _: &mut Changes| {
+                missing.iter().for_each(|&vertex| leaf.set(vertex, Some(0)));
+            };
         self.version.vertices = vertices.edit(&missing, &|&vertex| vertex, &mark, &mut self.changes);
     }
 
@@ -201,7 +213,10 @@ impl Draft {
             &|_, leaf, cells, changes| {
                 for &(vertex, value) in cells {
                     if kind == PropertyType::String {
-                        leaf.get(vertex).and_then(block_of_text).into_iter().for_each(|old| changes.retire(old));
+                        leaf.get(vertex)
+                            .and_then(block_of_text)
+                            .into_iter()
+                            .for_each(|old| changes.retire(old));
                     }
                     let cell = match value {
                         Value::Text(text) => Some(write_text(text.as_bytes(), changes)),
@@ -283,7 +298,12 @@ fn row_deltas(from: &[VertexId], to: &[VertexId], symmetric: bool, multi: bool) 
 }
 
 /// The lists after these changes, which are sorted.
-fn edit_lists<D: Delta>(lists: Adjacency, deltas: &[D], policy: Policy<'_>, changes: &mut Changes) -> Adjacency {
+fn edit_lists<D: Delta>(
+    lists: Adjacency,
+    deltas: &[D],
+    policy: Policy<'_>,
+    changes: &mut Changes,
+) -> Adjacency {
     let mut own = changes.fork();
     let table = lists.table.edit(
         deltas,

@@ -65,7 +65,9 @@ pub enum WriteError {
 #[non_exhaustive]
 pub enum CommitError {
     /// Another transaction changed the same thing first. Run this one again from the start.
-    #[error("{what} was changed by commit {sequence} after this transaction began; run the transaction again")]
+    #[error(
+        "{what} was changed by commit {sequence} after this transaction began; run the transaction again"
+    )]
     Conflict {
         /// The edge, vertex or schema concerned, with its keys.
         what: String,
@@ -76,9 +78,17 @@ pub enum CommitError {
     #[error(transparent)]
     Schema(#[from] SchemaError),
     /// The write could not be made durable. The store takes no more commits until it is opened again.
-    #[error("the store takes no more commits because one could not be made durable: {reason}; close it and open it again")]
+    #[error(
+        "the store takes no more commits because one could not be made durable: {reason}; close it and open it again"
+    )]
     Durability {
         /// The first failure.
+        reason: String,
+    },
+    /// Nothing could be archived. Nothing is lost: the log and the older segments hold everything.
+    #[error("archiving failed, the store goes on as before: {reason}")]
+    Archive {
+        /// What the disk said.
         reason: String,
     },
     /// The store was opened to be read only.
@@ -89,12 +99,27 @@ pub enum CommitError {
     Closed,
 }
 
+impl From<WriteError> for CommitError {
+    fn from(error: WriteError) -> Self {
+        match error {
+            WriteError::Schema(error) => CommitError::Schema(error),
+        }
+    }
+}
+
+/// Something was asked of a store that was closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the store is closed")]
+pub struct Closed;
+
 impl From<LogError> for OpenError {
     fn from(error: LogError) -> Self {
         match error {
             LogError::Disk(error) => error.into(),
             LogError::Corruption(corruption) => OpenError::Corrupt(corruption),
-            LogError::NewerFormat { path, found, supported } => OpenError::NewerFormat { path, found, supported },
+            LogError::NewerFormat { path, found, supported } => {
+                OpenError::NewerFormat { path, found, supported }
+            }
             LogError::OtherStore { path } => {
                 OpenError::Corrupt(Corruption::new(&path, 0, "the file belongs to another store"))
             }
@@ -114,7 +139,9 @@ impl From<SegmentError> for OpenError {
             SegmentError::WrongStore { path } => {
                 OpenError::Corrupt(Corruption::new(&path, 0, "the file belongs to another store"))
             }
-            other => OpenError::Corrupt(Corruption::new(std::path::Path::new("segments"), 0, other.to_string())),
+            other => {
+                OpenError::Corrupt(Corruption::new(std::path::Path::new("segments"), 0, other.to_string()))
+            }
         }
     }
 }

@@ -142,7 +142,14 @@ pub(crate) struct ColumnDraft {
 
 impl ColumnDraft {
     pub(crate) fn new(property: PropertyId, kind: PropertyType) -> Self {
-        ColumnDraft { property, kind, valid: Vec::new(), bits: Vec::new(), ends: Vec::new(), text: Vec::new() }
+        ColumnDraft {
+            property,
+            kind,
+            valid: Vec::new(),
+            bits: Vec::new(),
+            ends: Vec::new(),
+            text: Vec::new(),
+        }
     }
 
     pub(crate) fn push_null(&mut self) {

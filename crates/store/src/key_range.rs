@@ -14,7 +14,9 @@ const ALWAYS_SMALL: u64 = 1 << 20;
 /// The least and greatest number, and how many numbers there are.
 fn range_of(slices: &[&[i64]]) -> Option<(i64, i64, u64)> {
     let bounds = |numbers: &[i64]| {
-        numbers.iter().fold((i64::MAX, i64::MIN), |(least, most), &number| (least.min(number), most.max(number)))
+        numbers
+            .iter()
+            .fold((i64::MAX, i64::MIN), |(least, most), &number| (least.min(number), most.max(number)))
     };
     let (least, most) = slices
         .par_iter()
@@ -49,7 +51,8 @@ pub(crate) fn distinct_numbers(slices: &[&[i64]]) -> Vec<i64> {
     for (position, word) in bitmap.into_iter().enumerate() {
         let mut word = word.into_inner();
         while word != 0 {
-            distinct.push(least.wrapping_add_unsigned((position * 64) as u64 + u64::from(word.trailing_zeros())));
+            distinct
+                .push(least.wrapping_add_unsigned((position * 64) as u64 + u64::from(word.trailing_zeros())));
             word &= word - 1;
         }
     }
@@ -81,16 +84,14 @@ pub(crate) struct DirectMap {
 
 impl DirectMap {
     /// A map for all numbers in the slices, `id_of` each; `None` if the range is not small.
-    pub(crate) fn build(
-        slices: &[&[i64]],
-        id_of: impl Fn(i64) -> Option<VertexId> + Sync,
-    ) -> Option<Self> {
+    pub(crate) fn build(slices: &[&[i64]], id_of: impl Fn(i64) -> Option<VertexId> + Sync) -> Option<Self> {
         let (least, size) = small_range(slices)?;
         // A few keys are looked up one by one faster than a map is made.
         if slices.iter().map(|numbers| numbers.len()).sum::<usize>() < size {
             return None;
         }
-        let id = |position: usize| id_of(least.wrapping_add_unsigned(position as u64)).unwrap_or(VertexId::MAX);
+        let id =
+            |position: usize| id_of(least.wrapping_add_unsigned(position as u64)).unwrap_or(VertexId::MAX);
         let ids = (0..size).into_par_iter().with_min_len(1 << 12).map(id).collect();
         Some(DirectMap { least, ids })
     }

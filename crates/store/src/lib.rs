@@ -1,25 +1,46 @@
 //! The store: everything between a transaction and the version its readers see.
 
 mod adjacency;
+mod archive;
 mod codec;
+mod commit;
+mod conflict;
 mod dictionary;
 mod draft;
 mod error;
 mod flat_table;
 mod fragment;
 mod heap;
+mod home;
+mod install;
 mod key_range;
+mod maintenance;
+mod manifest;
 mod merge;
+mod open;
 mod ops;
+mod options;
 mod paged_array;
 mod reclaim;
+mod resolve;
+mod rows;
 mod scan;
 mod schema_change;
+mod segment_writer;
 mod sort;
+mod stats;
+mod store;
+mod transaction;
 mod version;
+mod writers;
 
 pub use adjacency::{CHUNK_MAX, Neighbors};
+pub use commit::BatchSummary;
+pub use error::{Closed, CommitError, OpenError, WriteError};
 pub use flat_table::FlatTable;
-pub use error::{CommitError, OpenError, WriteError};
+pub use options::{Durability, Options};
 pub use scan::Run;
+pub use stats::{EdgeTypeStats, Stats};
+pub use store::Store;
+pub use transaction::Transaction;
 pub use version::Version;

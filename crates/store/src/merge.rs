@@ -107,7 +107,11 @@ pub(crate) fn merge_list<D: Delta>(
     new_runs.clear();
     runs_of(old, &mut runs);
     let mut merge = ListMerge { deltas, policy, scratch, changes, out: &mut new_runs };
-    if policy.multi { merge.arrivals(&runs) } else { merge.sorted(&runs) }
+    if policy.multi {
+        merge.arrivals(&runs)
+    } else {
+        merge.sorted(&runs)
+    }
     if old.is_chunked() {
         // SAFETY: the directory of a chunked list is a heap block.
         changes.retire(unsafe { Block::from_pointer(old.pointer()) });
@@ -126,7 +130,9 @@ pub(crate) fn entry_of(runs: &[ChunkRef], changes: &mut Changes) -> Entry {
         runs => {
             let directory = changes.allocate(size_of_val(runs));
             // SAFETY: the new block has room for the references.
-            unsafe { directory.pointer().cast::<ChunkRef>().copy_from_nonoverlapping(runs.as_ptr(), runs.len()) };
+            unsafe {
+                directory.pointer().cast::<ChunkRef>().copy_from_nonoverlapping(runs.as_ptr(), runs.len())
+            };
             let degree = runs.iter().map(|run| run.len as usize).sum();
             Entry::chunked(directory.pointer(), runs.len(), degree)
         }
@@ -190,7 +196,9 @@ impl<D: Delta> ListMerge<'_, D> {
         let mut from = 0;
         for (position, run) in runs.iter().enumerate() {
             let to = match runs.get(position + 1) {
-                Some(next) => from + self.deltas[from..].partition_point(|delta| delta.neighbor() < next.first),
+                Some(next) => {
+                    from + self.deltas[from..].partition_point(|delta| delta.neighbor() < next.first)
+                }
                 None => self.deltas.len(),
             };
             if from == to {
@@ -239,7 +247,14 @@ impl<D: Delta> ListMerge<'_, D> {
     }
 
     /// Changes `start..end` all concern the edge to `neighbor`: the last delete among them hides what was before.
-    fn upsert(&mut self, neighbor: VertexId, existing: Option<u32>, start: usize, end: usize, keep_picks: bool) {
+    fn upsert(
+        &mut self,
+        neighbor: VertexId,
+        existing: Option<u32>,
+        start: usize,
+        end: usize,
+        keep_picks: bool,
+    ) {
         let deleted = if D::PLAIN {
             None
         } else {
@@ -273,7 +288,8 @@ impl<D: Delta> ListMerge<'_, D> {
             let last = position + 1 == runs.len();
             // SAFETY: the version being edited is alive.
             let neighbors = unsafe { run.neighbors() };
-            let shrinks = !deletes.is_empty() && neighbors.iter().any(|&neighbor| deleted_at(neighbor).is_some());
+            let shrinks =
+                !deletes.is_empty() && neighbors.iter().any(|&neighbor| deleted_at(neighbor).is_some());
             if !last && !shrinks {
                 self.out.push(*run);
                 continue;
@@ -332,7 +348,11 @@ impl<D: Delta> ListMerge<'_, D> {
         }
     }
 
-    fn write_run_with_columns(&mut self, area: Option<ColumnArea<'_>>, range: std::ops::Range<usize>) -> ChunkRef {
+    fn write_run_with_columns(
+        &mut self,
+        area: Option<ColumnArea<'_>>,
+        range: std::ops::Range<usize>,
+    ) -> ChunkRef {
         let picks = &self.scratch.picks[range.clone()];
         let drafts: Vec<ColumnDraft> = self
             .policy
@@ -346,9 +366,7 @@ impl<D: Delta> ListMerge<'_, D> {
         let block = self.changes.allocate(self.scratch.bytes.len());
         // SAFETY: the new block has room for the bytes.
         unsafe {
-            block
-                .pointer()
-                .copy_from_nonoverlapping(self.scratch.bytes.as_ptr(), self.scratch.bytes.len());
+            block.pointer().copy_from_nonoverlapping(self.scratch.bytes.as_ptr(), self.scratch.bytes.len());
         }
         ChunkRef {
             address: tag(block.pointer(), false, columns),
@@ -357,7 +375,13 @@ impl<D: Delta> ListMerge<'_, D> {
         }
     }
 
-    fn gather(&self, area: Option<ColumnArea<'_>>, id: u16, property: &Property, picks: &[Pick]) -> ColumnDraft {
+    fn gather(
+        &self,
+        area: Option<ColumnArea<'_>>,
+        id: u16,
+        property: &Property,
+        picks: &[Pick],
+    ) -> ColumnDraft {
         let mut draft = ColumnDraft::new(id, property.kind);
         let old = area.and_then(|area| area.column(id));
         let new = self.policy.ops.column(id);

@@ -134,7 +134,9 @@ impl OpColumn {
     /// Appends `rows` rows: those of `column`, or nothing given. Hands back the first row and value that does not fit.
     pub(crate) fn append(&mut self, column: Option<&Column>, rows: usize) -> Result<(), (usize, Value)> {
         match column {
-            Some(column) if self.values.is_empty() && self.values.property_type() == column.property_type() => {
+            Some(column)
+                if self.values.is_empty() && self.values.property_type() == column.property_type() =>
+            {
                 self.values = column.clone();
             }
             Some(column) => {
@@ -183,4 +185,15 @@ pub(crate) struct WriteSet {
     pub(crate) vertex_deletes: Vec<VertexId>,
     pub(crate) vertex_puts: Vec<VertexPut>,
     pub(crate) edges: Vec<(EdgeTypeId, EdgeOps)>,
+}
+
+impl WriteSet {
+    /// Whether nothing changes.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.schema.is_none()
+            && self.new_keys.is_none()
+            && self.vertex_deletes.is_empty()
+            && self.vertex_puts.is_empty()
+            && self.edges.iter().all(|(_, ops)| ops.len() == 0)
+    }
 }

@@ -57,8 +57,14 @@ impl<T: Cell> Leaf<T> {
 
     /// Sets the cell of `index` and marks it dirty; `None` empties it.
     pub(crate) fn set(&mut self, index: u32, value: Option<T>) {
+        self.set_clean(index, value);
+        self.dirty |= 1 << (index % LEAF_CELLS);
+    }
+
+    /// Sets the cell of `index` to what the newest segment holds of it.
+    pub(crate) fn set_clean(&mut self, index: u32, value: Option<T>) {
         let slot = index % LEAF_CELLS;
-        self.dirty |= 1 << slot;
+        self.dirty &= !(1 << slot);
         match value {
             Some(value) => {
                 self.occupied |= 1 << slot;

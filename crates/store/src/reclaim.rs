@@ -54,8 +54,13 @@ impl Reclaimer {
         self.live_bytes.load(Ordering::Relaxed)
     }
 
-    /// Takes over the blocks that version `sequence` and older ones may reach, but no newer one.
+    /// Takes over the blocks that version `sequence` and older ones may reach, but no newer one. Those born after it
+    /// were replaced before they were published: nobody ever reached them.
     pub(crate) fn retire(&self, version: Weak<Version>, sequence: Sequence, blocks: Vec<Block>) {
+        // SAFETY: retired blocks are not freed yet.
+        let is_published = |block: &Block| sequence_distance(sequence, unsafe { block.born() }) >= 0;
+        let (blocks, unpublished) = blocks.into_iter().partition(is_published);
+        self.free(unpublished);
         {
             let mut queue = self.queue.lock();
             queue.blocks += blocks.len();
@@ -85,6 +90,11 @@ impl Reclaimer {
     }
 }
 
+/// How many commits `born` lies before `sequence`; negative if behind it.
+fn sequence_distance(sequence: Sequence, born: u32) -> i32 {
+    (sequence as u32).wrapping_sub(born) as i32
+}
+
 impl Queue {
     fn pop_dead(&mut self) -> Vec<Block> {
         let mut dead = Vec::new();
@@ -106,8 +116,8 @@ impl Queue {
             let last = group.sequence;
             group.blocks.retain(|&block| {
                 // SAFETY: a block in the queue is not freed yet.
-                let age = (last as u32).wrapping_sub(unsafe { block.born() });
-                let reachable = last - u64::from(age) <= newest_pinned;
+                let age = sequence_distance(last, unsafe { block.born() });
+                let reachable = last.saturating_sub_signed(age.into()) <= newest_pinned;
                 if !reachable {
                     dead.push(block);
                 }

@@ -48,14 +48,44 @@ impl Resolver {
     }
 
     /// Takes in a write set read back from the log.
-    pub(crate) fn replay(&mut self, writes: &WriteSet) -> Result<(), SchemaError> {
+    /// Tells whether it fits what was read before.
+    pub(crate) fn replay(&mut self, writes: &WriteSet) -> bool {
         if let Some(schema) = &writes.schema {
+            if !extends(schema, &self.schema) {
+                return false;
+            }
             self.set_schema(schema.clone());
         }
         if let Some(keys) = &writes.new_keys {
+            let fits = writes.first_new_id == self.bound && self.check_room(keys.len()).is_ok();
+            if !fits
+                || check_keys(&self.schema, self.schema.key_kind.unwrap_or(KeyKind::Dense), keys).is_err()
+            {
+                return false;
+            }
             self.add_keys(writes.first_new_id, keys);
         }
-        Ok(())
+        self.fits(writes)
+    }
+
+    /// Whether all ids and columns of the writes are known.
+    fn fits(&self, writes: &WriteSet) -> bool {
+        let dense = self.schema.key_kind == Some(KeyKind::Dense);
+        let is_id = |id: &VertexId| dense || *id < self.bound;
+        let properties = &self.schema.vertex_properties;
+        writes.vertex_deletes.iter().all(is_id)
+            && writes.vertex_puts.iter().all(|put| {
+                is_id(&put.vertex) && put.properties.iter().all(|(id, _)| usize::from(*id) < properties.len())
+            })
+            && writes.edges.iter().all(|(edge_type, ops)| {
+                let kind = self.schema.edge_types.get(usize::from(*edge_type));
+                kind.is_some_and(|kind| {
+                    ops.columns.iter().all(|column| {
+                        let property = kind.options.properties.get(usize::from(column.property));
+                        property.is_some_and(|property| property.kind == column.values.property_type())
+                    })
+                }) && ops.src.iter().chain(&ops.dst).all(is_id)
+            })
     }
 
     /// Gives the ids from `first` on to `keys`.
@@ -96,12 +126,15 @@ impl Resolver {
         }
     }
 
-    /// The write set of a transaction whose schema was reconciled.
+    /// The write set of a transaction whose schema was reconciled. After an error nothing has changed.
     pub(crate) fn resolve_writes(
         &mut self,
         writes: Writes,
         schema: Option<Schema>,
     ) -> Result<WriteSet, SchemaError> {
+        let wanted = schema.as_ref().unwrap_or(&self.schema);
+        writes.new_keys.iter().try_for_each(|key| check_key(wanted, key.as_ref()))?;
+        self.check_room(writes.new_keys.len())?;
         if let Some(schema) = &schema {
             self.set_schema(schema.clone());
         }
@@ -109,11 +142,9 @@ impl Resolver {
         let mut ids = Vec::with_capacity(writes.new_keys.len());
         let mut new_keys = Vec::new();
         for key in writes.new_keys {
-            check_key(&self.schema, key.as_ref())?;
             if let Some(id) = self.lookup(key.as_ref()) {
                 ids.push(id);
             } else {
-                self.check_room(1)?;
                 self.dictionary.add(self.bound, key.as_ref());
                 ids.push(self.bound);
                 self.bound += 1;
@@ -147,8 +178,18 @@ impl Resolver {
         Ok(WriteSet { schema, new_keys, first_new_id, vertex_deletes, vertex_puts, edges })
     }
 
-    /// The write set of a batch.
+    /// The write set of a batch. After an error nothing has changed.
     pub(crate) fn resolve_batch(&mut self, batch: BatchWrites) -> Result<WriteSet, SchemaError> {
+        let before = (self.schema.clone(), self.dictionary.clone());
+        let resolved = self.try_resolve_batch(batch);
+        if resolved.is_err() {
+            // Keys are added last, when nothing can fail any more.
+            (self.schema, self.dictionary) = before;
+        }
+        resolved
+    }
+
+    fn try_resolve_batch(&mut self, batch: BatchWrites) -> Result<WriteSet, SchemaError> {
         let mut schema = (*self.schema).clone();
         for part in &batch.parts {
             check_part(part)?;
@@ -156,7 +197,9 @@ impl Resolver {
                 infer_key_kind(&mut schema, key, self.wanted_kind)?;
             }
             let columns = part.columns.iter().map(|(name, column)| (name.as_str(), column.property_type()));
-            ensure_edge_type(&mut schema, &batch.edge_type, columns)?;
+            if !batch.delete {
+                ensure_edge_type(&mut schema, &batch.edge_type, columns)?;
+            }
         }
         let Some(kind) = schema.key_kind else { return Ok(WriteSet::default()) };
         let (edge_type, owner) = schema.require_edge_type(&batch.edge_type)?;
@@ -234,12 +277,15 @@ impl Resolver {
 
     /// The ids of all endpoints, and which rows have both.
     fn map_endpoints(&self, parts: &[EdgeBatch]) -> (Vec<VertexId>, Vec<VertexId>, Vec<bool>) {
-        let numbers: Vec<&[i64]> =
-            parts.iter().flat_map(|part| [&part.src, &part.dst]).filter_map(|keys| keys.as_numbers()).collect();
+        let numbers: Vec<&[i64]> = parts
+            .iter()
+            .flat_map(|part| [&part.src, &part.dst])
+            .filter_map(|keys| keys.as_numbers())
+            .collect();
         let direct = match *self.dictionary {
-            Dictionary::Int(_) => crate::key_range::DirectMap::build(&numbers, |number| {
-                self.lookup(KeyRef::Int(number))
-            }),
+            Dictionary::Int(_) => {
+                crate::key_range::DirectMap::build(&numbers, |number| self.lookup(KeyRef::Int(number)))
+            }
             _ => None,
         };
         let id = |key: KeyRef<'_>| match (&direct, key) {
@@ -268,7 +314,8 @@ impl Resolver {
 
 /// Whether every id of `older` means the same in `newer`.
 fn extends(newer: &Schema, older: &Schema) -> bool {
-    let prefix = |newer: &[evergraph_types::Property], older: &[evergraph_types::Property]| newer.starts_with(older);
+    let prefix =
+        |newer: &[evergraph_types::Property], older: &[evergraph_types::Property]| newer.starts_with(older);
     (older.key_kind.is_none() || older.key_kind == newer.key_kind)
         && newer.vertex_types.starts_with(&older.vertex_types)
         && prefix(&newer.vertex_properties, &older.vertex_properties)
@@ -308,7 +355,10 @@ fn check_keys(schema: &Schema, kind: KeyKind, keys: &KeyColumn) -> Result<(), Sc
 }
 
 /// The property columns of all parts one after the other, in the types of the schema.
-fn batch_columns(owner: &evergraph_types::EdgeType, parts: &[EdgeBatch]) -> Result<Vec<OpColumn>, SchemaError> {
+fn batch_columns(
+    owner: &evergraph_types::EdgeType,
+    parts: &[EdgeBatch],
+) -> Result<Vec<OpColumn>, SchemaError> {
     let mut columns: Vec<OpColumn> = Vec::new();
     for part in parts {
         for (name, _) in &part.columns {

@@ -113,7 +113,8 @@ impl Version {
             (self.entry(edge_type, Direction::Out, src), self.entry(edge_type, Direction::In, dst));
         // Parallel edges have the same order in both lists.
         let (list, wanted) = if reverse.degree < out.degree { (reverse, src) } else { (out, dst) };
-        let multi = self.schema().edge_types.get(usize::from(edge_type)).is_some_and(|kind| kind.options.multi);
+        let multi =
+            self.schema().edge_types.get(usize::from(edge_type)).is_some_and(|kind| kind.options.multi);
         for run in candidates(list, wanted, multi) {
             // SAFETY: a run of this version, which is borrowed.
             let run = unsafe { Run::new(run) };
@@ -138,7 +139,9 @@ impl Version {
                     None => column.push(Value::Null),
                     Some(cell) if kind == PropertyType::String => {
                         // SAFETY: a cell of this version's string column, read while `self` is borrowed.
-                        column.push(Value::Text(String::from_utf8_lossy(unsafe { text_of_cell(cell) }).into_owned()))
+                        column.push(Value::Text(
+                            String::from_utf8_lossy(unsafe { text_of_cell(cell) }).into_owned(),
+                        ))
                     }
                     Some(cell) => column.push(value_of_bits(kind, cell)),
                 };

@@ -36,7 +36,8 @@ pub(crate) fn infer_key_kind(
 }
 
 fn check_name(name: &str) -> Result<(), SchemaError> {
-    let usable = !name.is_empty() && name.chars().count() <= MAX_NAME_CHARS && !name.chars().any(char::is_control);
+    let usable =
+        !name.is_empty() && name.chars().count() <= MAX_NAME_CHARS && !name.chars().any(char::is_control);
     if usable { Ok(()) } else { Err(SchemaError::BadName { name: name.to_owned() }) }
 }
 
@@ -100,7 +101,11 @@ pub(crate) fn ensure_vertex_type(schema: &mut Schema, name: &str) -> Result<Vert
     Ok(schema.vertex_types.len() as VertexTypeId)
 }
 
-fn add_vertex_property(schema: &mut Schema, name: &str, kind: PropertyType) -> Result<PropertyId, SchemaError> {
+fn add_vertex_property(
+    schema: &mut Schema,
+    name: &str,
+    kind: PropertyType,
+) -> Result<PropertyId, SchemaError> {
     check_name(name)?;
     check_room(schema.vertex_properties.len(), "properties")?;
     schema.vertex_properties.push(Property { name: name.to_owned(), kind });
@@ -125,7 +130,8 @@ pub(crate) fn infer_edge_type(
     name: &str,
     properties: &[(&str, Value)],
 ) -> Result<(), SchemaError> {
-    let typed = properties.iter().map(|(name, value)| (*name, value.property_type().unwrap_or(PropertyType::String)));
+    let typed =
+        properties.iter().map(|(name, value)| (*name, value.property_type().unwrap_or(PropertyType::String)));
     ensure_edge_type(schema, name, typed)
 }
 
@@ -150,7 +156,10 @@ pub(crate) fn ensure_edge_type<'a>(
 }
 
 /// The id and type of a property of an edge type.
-pub(crate) fn check_property(owner: &EdgeType, name: &str) -> Result<(PropertyId, PropertyType), SchemaError> {
+pub(crate) fn check_property(
+    owner: &EdgeType,
+    name: &str,
+) -> Result<(PropertyId, PropertyType), SchemaError> {
     match owner.property(name) {
         Some((id, property)) => Ok((id, property.kind)),
         None => Err(SchemaError::UnknownProperty {
@@ -162,7 +171,12 @@ pub(crate) fn check_property(owner: &EdgeType, name: &str) -> Result<(PropertyId
 }
 
 /// A value as a property of this type, if it fits.
-pub(crate) fn coerce(owner: &str, name: &str, expected: PropertyType, value: Value) -> Result<Value, SchemaError> {
+pub(crate) fn coerce(
+    owner: &str,
+    name: &str,
+    expected: PropertyType,
+    value: Value,
+) -> Result<Value, SchemaError> {
     value.coerce(expected).map_err(|value| SchemaError::PropertyType {
         owner: owner.to_owned(),
         name: name.to_owned(),

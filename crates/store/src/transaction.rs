@@ -10,14 +10,15 @@ use std::sync::Arc;
 
 use evergraph_types::{
     Direction, EdgeTypeId, EdgeTypeOptions, Key, KeyRef, PropertyId, PropertyType, Schema, Sequence, Value,
-    VertexId, VertexTypeId,
+    VertexData, VertexId, VertexTypeId,
 };
 use hashbrown::{HashMap, HashSet};
 
-use crate::database::{Database, PinnedWriter};
 use crate::error::{CommitError, WriteError};
 use crate::schema_change::{check_property, coerce, infer_edge_type, infer_key_kind, infer_vertex_property};
+use crate::store::Store;
 use crate::version::Version;
+use crate::writers::PinnedWriter;
 
 /// A vertex inside a transaction.
 pub(crate) type Handle = u64;
@@ -67,20 +68,11 @@ pub(crate) struct Writes {
     pub(crate) edges: Vec<EdgeWrites>,
 }
 
-/// A vertex as a transaction or a view shows it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct VertexData {
-    /// Its type, if it has one.
-    pub vertex_type: Option<String>,
-    /// Its properties that are not null.
-    pub properties: Vec<(String, Value)>,
-}
-
 /// An open read-write transaction under snapshot isolation.
 ///
 /// ```
-/// # use evergraph_store::{Database, Options};
-/// let db = Database::in_memory(Options::default());
+/// # use evergraph_store::{Options, Store};
+/// let db = Store::in_memory(Options::default());
 /// let mut tx = db.begin()?;
 /// tx.put_edge("alice", "bob", "pays", &[("amount", 10.0.into())])?;
 /// assert!(tx.has_edge("alice", "bob", "pays"));
@@ -89,7 +81,7 @@ pub struct VertexData {
 /// ```
 #[derive(Debug)]
 pub struct Transaction {
-    database: Database,
+    store: Store,
     version: Arc<Version>,
     writes: Writes,
     new_index: HashMap<Key, Handle>,
@@ -98,7 +90,7 @@ pub struct Transaction {
 }
 
 impl Transaction {
-    pub(crate) fn new(database: Database, version: Arc<Version>, pin: PinnedWriter) -> Self {
+    pub(crate) fn new(store: Store, version: Arc<Version>, pin: PinnedWriter) -> Self {
         let schema = version.schema.clone();
         let writes = Writes {
             begin: Some(version.sequence),
@@ -109,7 +101,7 @@ impl Transaction {
             edges: Vec::new(),
         };
         let (new_index, vertex_index) = (HashMap::new(), HashMap::new());
-        Transaction { database, version, writes, new_index, vertex_index, _pin: pin }
+        Transaction { store, version, writes, new_index, vertex_index, _pin: pin }
     }
 
     /// The version the transaction reads.
@@ -130,8 +122,10 @@ impl Transaction {
     ) -> Result<(), WriteError> {
         let key = key.into();
         let mut schema = (*self.writes.schema).clone();
-        infer_key_kind(&mut schema, key, self.database.wanted_key_kind())?;
-        let label = vertex_type.map(|name| crate::schema_change::ensure_vertex_type(&mut schema, name)).transpose()?;
+        infer_key_kind(&mut schema, key, self.store.wanted_key_kind())?;
+        let label = vertex_type
+            .map(|name| crate::schema_change::ensure_vertex_type(&mut schema, name))
+            .transpose()?;
         let mut given = Properties::new();
         for (name, value) in properties {
             let property = infer_vertex_property(&mut schema, name, value)?;
@@ -149,7 +143,9 @@ impl Transaction {
 
     /// Deletes a vertex with all its edges and properties. Tells whether there was one.
     pub fn delete_vertex<'k>(&mut self, key: impl Into<KeyRef<'k>>) -> Result<bool, WriteError> {
-        let Some(handle) = self.find(key.into()).filter(|&handle| self.exists(handle)) else { return Ok(false) };
+        let Some(handle) = self.find(key.into()).filter(|&handle| self.exists(handle)) else {
+            return Ok(false);
+        };
         for edges in &mut self.writes.edges {
             edges.kill_vertex(handle);
         }
@@ -171,13 +167,14 @@ impl Transaction {
         properties: &[(&str, Value)],
     ) -> Result<(), WriteError> {
         let (src, dst) = (src.into(), dst.into());
-        let known = self.writes.schema.key_kind.is_some()
-            && self.writes.schema.edge_type(edge_type).is_some_and(|(_, kind)| {
-                properties.iter().all(|(name, _)| kind.property(name).is_some())
-            });
+        let known =
+            self.writes.schema.key_kind.is_some()
+                && self.writes.schema.edge_type(edge_type).is_some_and(|(_, kind)| {
+                    properties.iter().all(|(name, _)| kind.property(name).is_some())
+                });
         if !known {
             let mut schema = (*self.writes.schema).clone();
-            infer_key_kind(&mut schema, src, self.database.wanted_key_kind())?;
+            infer_key_kind(&mut schema, src, self.store.wanted_key_kind())?;
             infer_edge_type(&mut schema, edge_type, properties)?;
             self.adopt(schema);
         }
@@ -297,8 +294,11 @@ impl Transaction {
         edge_type: &str,
     ) -> Vec<Vec<(String, Value)>> {
         let Some((id, kind)) = self.writes.schema.edge_type(edge_type) else { return Vec::new() };
-        let (Some(src), Some(dst)) = (self.find(src.into()), self.find(dst.into())) else { return Vec::new() };
-        let names: Vec<&str> = kind.options.properties.iter().map(|property| property.name.as_str()).collect();
+        let (Some(src), Some(dst)) = (self.find(src.into()), self.find(dst.into())) else {
+            return Vec::new();
+        };
+        let names: Vec<&str> =
+            kind.options.properties.iter().map(|property| property.name.as_str()).collect();
         let mut found: Vec<Vec<Value>> = Vec::new();
         if let (Some(src), Some(dst)) = (base_id(src), base_id(dst))
             && self.reads_base(src.into(), dst.into())
@@ -367,11 +367,11 @@ impl Transaction {
     /// [`CommitError::Conflict`] if another transaction changed the same edge or vertex first; then nothing of this
     /// one is applied and it may be run again from the start.
     pub fn commit(self) -> Result<Sequence, CommitError> {
-        let Transaction { database, writes, .. } = self;
+        let Transaction { store, writes, .. } = self;
         if writes.is_empty() {
             return Ok(writes.begin.unwrap_or(0));
         }
-        database.commit_writes(writes)
+        store.commit_writes(writes)
     }
 
     /// Drops the writes.
@@ -503,7 +503,8 @@ impl EdgeWrites {
 
     /// The position of the newest live operation on this edge.
     fn last(&self, src: Handle, dst: Handle) -> Option<usize> {
-        let shorter = [src, dst].into_iter().filter_map(|end| self.by_vertex.get(&end)).min_by_key(|all| all.len())?;
+        let shorter =
+            [src, dst].into_iter().filter_map(|end| self.by_vertex.get(&end)).min_by_key(|all| all.len())?;
         shorter.iter().rev().copied().find(|&position| {
             let write = &self.writes[position];
             !write.dead && (write.src, write.dst) == (src, dst)
@@ -525,7 +526,9 @@ impl EdgeWrites {
 
 impl Writes {
     fn is_empty(&self) -> bool {
-        !self.schema_changed && self.vertices.is_empty() && self.edges.iter().all(|edges| edges.writes.is_empty())
+        !self.schema_changed
+            && self.vertices.is_empty()
+            && self.edges.iter().all(|edges| edges.writes.is_empty())
     }
 }
 

@@ -12,7 +12,7 @@ use evergraph_types::{
 };
 use rayon::prelude::*;
 
-use crate::adjacency::{Entry, Neighbors};
+use crate::adjacency::{ChunkRef, Entry, Neighbors};
 use crate::dictionary::Dictionary;
 use crate::flat_table::FlatTable;
 use crate::fragment::value_of_bits;
@@ -240,11 +240,14 @@ impl Version {
 
     /// The lists of one edge type and direction in one array that keeps this version alive.
     pub fn flatten(self: &Arc<Self>, edge_type: EdgeTypeId, direction: Direction) -> FlatTable {
-        let table = self.adjacency(edge_type, direction).map_or_else(PagedArray::default, |lists| lists.table);
+        let table =
+            self.adjacency(edge_type, direction).map_or_else(PagedArray::default, |lists| lists.table);
         let mut entries = vec![Entry::EMPTY; self.id_bound as usize];
         entries.par_chunks_mut(LEAF_CELLS as usize).with_min_len(64).enumerate().for_each(|(page, cells)| {
             if let Some(leaf) = table.leaf(page as u32 * LEAF_CELLS) {
-                for (slot, cell) in cells.iter_mut().enumerate().filter(|(slot, _)| leaf.occupied >> slot & 1 == 1) {
+                for (slot, cell) in
+                    cells.iter_mut().enumerate().filter(|(slot, _)| leaf.occupied >> slot & 1 == 1)
+                {
                     *cell = leaf.cells[slot];
                 }
             }
@@ -264,6 +267,34 @@ impl Version {
             page.enumerate().for_each(|(slot, cell)| *cell = leaf.occupied >> slot & 1 == 1);
         });
         Some(exists.into())
+    }
+
+    /// The bytes of a string cell of this version.
+    pub(crate) fn text(&self, cell: u64) -> &[u8] {
+        // SAFETY: a cell of this version's string column, read while `self` is borrowed.
+        unsafe { text_of_cell(cell) }
+    }
+
+    /// The bytes of a run of a list of this version.
+    pub(crate) fn run_bytes(&self, run: ChunkRef) -> &[u8] {
+        // SAFETY: a run of this version, read while `self` is borrowed.
+        unsafe { run.bytes() }
+    }
+
+    /// About how many bytes an archive of what is dirty writes.
+    pub(crate) fn dirty_bytes(&self) -> u64 {
+        let mut bytes = 0;
+        for adjacency in self.edges.iter().flat_map(|tables| [&tables.out, &tables.reverse]) {
+            adjacency.table.for_each_leaf(&mut |base, leaf| {
+                let mut dirty = leaf.dirty;
+                while dirty != 0 {
+                    let entry = leaf.get(base + dirty.trailing_zeros()).unwrap_or(Entry::EMPTY);
+                    bytes += 16 + 4 * u64::from(entry.degree);
+                    dirty &= dirty - 1;
+                }
+            });
+        }
+        bytes
     }
 
     /// Every heap block this version reaches.

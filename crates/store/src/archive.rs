@@ -1,0 +1,251 @@
+//! Archiving: what is in memory only, and what small segments hold, becomes one new segment. Checkpoint, merge and
+//! the commit of a bulk load are this one operation.
+//!
+//! ```text
+//!  version ─► write segment, sync ─► sync directory ─► MANIFEST ─► repoint the vertex tables ─► trim the log,
+//!             of what is dirty and                     the commit   by an ordinary publish      remove what was
+//!             of the merged segments                   of it                                    merged
+//! ```
+//!
+//! Invariants: until the manifest is replaced, the old segments and the log hold everything; from then on the new
+//! ones do. A crash in between leaves files that nobody names, which the next open removes. A failed archive
+//! therefore loses nothing and changes nothing.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use evergraph_disk::{Corruption, DiskError};
+use evergraph_log::{Log, LogOptions, ReplayError};
+use evergraph_segment::{Segment, SegmentError};
+use evergraph_types::Sequence;
+use thiserror::Error;
+
+use crate::commit::{BatchSummary, Committer, INTERRUPTED, Refusal, Request, apply_batch, now_micros};
+use crate::draft::Draft;
+use crate::error::CommitError;
+use crate::home::{Archived, Home, log_directory, segment_directory, segment_name};
+use crate::install::install;
+use crate::manifest::{EdgeCounts, Manifest, SegmentEntry};
+use crate::resolve::BatchWrites;
+use crate::segment_writer::write_segment;
+use crate::store::Inner;
+use crate::version::Version;
+
+/// A store has at most this many segments after an archive.
+pub(crate) const MAX_SEGMENTS: usize = 8;
+
+/// Which segments are merged into the new one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Merge {
+    /// The newest ones that are small beside what is written anyway, so that each byte is rewritten a logarithmic
+    /// number of times.
+    Tiered,
+    /// All.
+    Everything,
+}
+
+/// Why nothing was archived.
+#[derive(Debug, Error)]
+enum ArchiveFault {
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+    #[error(transparent)]
+    Segment(#[from] SegmentError),
+    #[error(transparent)]
+    Corrupt(#[from] Corruption),
+    #[error(transparent)]
+    Log(#[from] ReplayError<Infallible>),
+}
+
+/// What an archive made.
+struct Made {
+    segment: Arc<Segment>,
+    /// Segments no longer in the manifest.
+    merged: Vec<Arc<Segment>>,
+}
+
+/// Archives the newest version.
+pub(crate) fn checkpoint(inner: &Inner, merge: Merge) -> Result<(), CommitError> {
+    if inner.options.read_only {
+        return Err(CommitError::ReadOnly);
+    }
+    let Some(home) = &inner.home else { return Ok(()) };
+    let mut archived = home.archive.lock();
+    if inner.is_closed.load(Ordering::Acquire) {
+        return Err(CommitError::Closed);
+    }
+    let version = inner.current.load_full();
+    let kept = archived.kept_segments(&version, merge);
+    if version.sequence == archived.manifest.sequence && archived.segments.len() - kept < 2 {
+        return Ok(());
+    }
+    let failed = |fault: ArchiveFault| CommitError::Archive { reason: fault.to_string() };
+    let made = archive(home, &mut archived, &version, kept).map_err(failed)?;
+
+    let mut committer = inner.committer.lock();
+    let base = inner.current.load_full();
+    let mut draft = Draft::new(&base, base.dictionary.clone(), base.sequence, base.time_micros);
+    let settled =
+        install(&made.segment, &mut draft, Some(&version)).map_err(|damage| failed(damage.into()))?;
+    if settled {
+        // No list reaches into a merged segment any more.
+        archived.ghosts.clear();
+    } else {
+        archived.ghosts.extend(made.merged.iter().cloned());
+    }
+    draft.set_segments(archived.mapped());
+    inner.publish(base, draft);
+    home.heap_bytes.store(inner.reclaimer.live_bytes(), Ordering::Relaxed);
+    let trimmed = committer.log.as_mut().map_or(Ok(()), |log| log.trim(version.sequence));
+    if let Err(error) = trimmed {
+        committer.refusal = Some(Refusal::Failed(error.to_string()));
+    }
+    drop(committer);
+    remove_files(home, &made.merged);
+    Ok(())
+}
+
+/// Commits a large batch without the log: it is durable as a segment.
+pub(crate) fn commit_bulk(
+    inner: &Inner,
+    home: &Home,
+    batch: BatchWrites,
+) -> Result<BatchSummary, CommitError> {
+    let mut archived = home.archive.lock();
+    let mut committer = inner.committer.lock();
+    if let Some(refusal) = &committer.refusal {
+        return Err(refusal.clone().into());
+    }
+    let base = inner.current.load_full();
+    let writes = committer.resolve(Request::Batch(batch))?;
+    if writes.is_empty() {
+        return Ok(BatchSummary { sequence: base.sequence, ..BatchSummary::default() });
+    }
+    committer.refusal = Some(Refusal::Failed(INTERRUPTED.to_owned()));
+    let sequence = base.sequence + 1;
+    committer.note(&writes, sequence);
+    let time_micros = now_micros().max(base.time_micros);
+    let mut draft = Draft::new(&base, committer.resolver.dictionary.clone(), sequence, time_micros);
+    let summary = apply_batch(&mut draft, writes, sequence);
+    if let Err(fault) = archive_draft(home, &mut archived, &mut draft) {
+        let reason = fault.to_string();
+        committer.refusal = Some(Refusal::Failed(reason.clone()));
+        return Err(CommitError::Durability { reason });
+    }
+    inner.publish(base, draft);
+    home.heap_bytes.store(inner.reclaimer.live_bytes(), Ordering::Relaxed);
+    committer.recent.forget(inner.writers.oldest());
+    // The batch is committed, whatever becomes of the log now.
+    let restarted = committer.restart_log(home, sequence, inner.options.log_options());
+    committer.refusal = restarted.err().map(|fault| Refusal::Failed(fault.to_string()));
+    if archived.segments.len() > MAX_SEGMENTS {
+        inner.signal.archive();
+    }
+    Ok(summary)
+}
+
+fn archive_draft(home: &Home, archived: &mut Archived, draft: &mut Draft) -> Result<(), ArchiveFault> {
+    let kept = archived.segments.len();
+    let made = archive(home, archived, &draft.version, kept)?;
+    install(&made.segment, draft, None)?;
+    draft.set_segments(archived.mapped());
+    Ok(())
+}
+
+/// Writes the segment and the manifest. The first `kept` segments stay, the others are merged into the new one.
+fn archive(
+    home: &Home,
+    archived: &mut Archived,
+    version: &Version,
+    kept: usize,
+) -> Result<Made, ArchiveFault> {
+    let number = archived.manifest.next_segment;
+    // A number is used once, even if the attempt fails.
+    archived.manifest.next_segment += 1;
+    let (kept_entries, merged_entries) = archived.manifest.segments.split_at(kept);
+    let first_key = match (merged_entries.first(), kept_entries.last()) {
+        (Some(merged), _) => merged.first_key,
+        (None, Some(newest)) => newest.end_key,
+        (None, None) => 0,
+    };
+    let merged = archived.segments[kept..].to_vec();
+    let directory = segment_directory(&home.directory);
+    let path = directory.join(segment_name(number));
+    let bytes = write_segment(home, &path, number, version, &merged, kept == 0, first_key)?;
+    home.disk.sync_dir(&directory)?;
+    let segment = Arc::new(Segment::open(&*home.disk, &path, &archived.manifest.store_id)?);
+    let mut manifest = Manifest {
+        sequence: version.sequence,
+        time_micros: version.time_micros,
+        schema: (*version.schema).clone(),
+        id_bound: version.id_bound,
+        num_vertices: version.num_vertices,
+        counts: version.edges.iter().map(EdgeCounts::from).collect(),
+        ..archived.manifest.clone()
+    };
+    manifest.segments.truncate(kept);
+    manifest.segments.push(SegmentEntry {
+        number,
+        bytes,
+        first_key,
+        end_key: version.id_bound.max(first_key),
+    });
+    manifest.write(&*home.disk, &home.directory)?;
+    archived.manifest = manifest;
+    archived.segments.truncate(kept);
+    archived.segments.push(segment.clone());
+    Ok(Made { segment, merged })
+}
+
+impl Archived {
+    /// How many of the oldest segments stay as they are.
+    fn kept_segments(&self, version: &Version, merge: Merge) -> usize {
+        let mut kept = self.segments.len();
+        match merge {
+            Merge::Everything => kept = 0,
+            Merge::Tiered => {
+                let mut written = version.dirty_bytes();
+                while kept > 0 && (kept >= MAX_SEGMENTS || self.segments[kept - 1].bytes() <= 2 * written) {
+                    kept -= 1;
+                    written += self.segments[kept].bytes();
+                }
+            }
+        }
+        kept
+    }
+
+    /// Every segment that lists may reach into.
+    pub(crate) fn mapped(&self) -> Arc<[Arc<Segment>]> {
+        self.segments.iter().chain(&self.ghosts).cloned().collect()
+    }
+}
+
+impl Committer {
+    /// Begins a new log behind commit `sequence`, which is not in the old one.
+    fn restart_log(
+        &mut self,
+        home: &Home,
+        sequence: Sequence,
+        options: LogOptions,
+    ) -> Result<(), ArchiveFault> {
+        let Some(mut log) = self.log.take() else { return Ok(()) };
+        log.trim(sequence).map_err(ReplayError::Log)?;
+        drop(log);
+        let store_id = home.store_id;
+        let directory = log_directory(&home.directory);
+        let (log, _) =
+            Log::open(home.disk.clone(), &directory, store_id, sequence, options, &mut |_| Ok(()))?;
+        self.log = Some(log);
+        Ok(())
+    }
+}
+
+/// Removes files that nothing needs any more; one that cannot be removed is left for the next open.
+fn remove_files(home: &Home, segments: &[Arc<Segment>]) {
+    for segment in segments {
+        if let Err(error) = home.disk.remove(segment.path()) {
+            tracing::warn!(%error, "a merged segment could not be removed");
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! The committer: one group of transactions at a time, from what callers ask to the version readers see.
+//!
+//! ```text
+//!  caller A ─► queue ◄─ caller B          whoever gets the lock commits all that wait as one group
+//!                │
+//!  accept ─► record ─► apply ─► publish ─► answer
+//!  validate   one       draft    one swap    only now is
+//!  resolve    append,            of the      anyone told
+//!  ids        one sync           root
+//! ```
+//!
+//! Invariants: what is published is in the log; a group that fails to be recorded is not applied, and no other is
+//! accepted after it; every caller is answered, even if the committer panics.
+
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use evergraph_log::Log;
+use evergraph_types::Sequence;
+use parking_lot::Mutex;
+
+use crate::codec::encode;
+use crate::conflict::{Late, RecentChanges, Thing};
+use crate::draft::Draft;
+use crate::error::CommitError;
+use crate::ops::WriteSet;
+use crate::options::Durability;
+use crate::resolve::{BatchWrites, Resolver};
+use crate::store::Inner;
+use crate::transaction::Writes;
+use crate::version::Version;
+
+pub(crate) const INTERRUPTED: &str = "a commit was interrupted";
+
+/// What a caller wants committed.
+#[derive(Debug)]
+pub(crate) enum Request {
+    Writes(Writes),
+    Batch(BatchWrites),
+}
+
+/// What a commit did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct BatchSummary {
+    /// The commit, or the newest one before where there was nothing to change.
+    pub sequence: Sequence,
+    /// Edges added or deleted. Only told of batches.
+    pub edges: u64,
+    /// Vertices added. Only told of batches.
+    pub vertices: u64,
+}
+
+type Outcome = Result<BatchSummary, CommitError>;
+
+/// A request in the queue.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    request: Option<Request>,
+    answer: Arc<Mutex<Option<Outcome>>>,
+}
+
+impl Pending {
+    fn answer(&mut self, outcome: Outcome) {
+        self.answer.lock().get_or_insert(outcome);
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        self.answer(Err(CommitError::Durability { reason: INTERRUPTED.to_owned() }));
+    }
+}
+
+/// What only the committer touches.
+#[derive(Debug)]
+pub(crate) struct Committer {
+    pub(crate) resolver: Resolver,
+    pub(crate) recent: RecentChanges,
+    /// `None` for a store in memory.
+    pub(crate) log: Option<Log>,
+    pub(crate) durability: Durability,
+    /// Why no more commits are taken.
+    pub(crate) refusal: Option<Refusal>,
+}
+
+/// Why a store takes no commits.
+#[derive(Clone, Debug)]
+pub(crate) enum Refusal {
+    Closed,
+    ReadOnly,
+    Failed(String),
+}
+
+impl From<Refusal> for CommitError {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Closed => CommitError::Closed,
+            Refusal::ReadOnly => CommitError::ReadOnly,
+            Refusal::Failed(reason) => CommitError::Durability { reason },
+        }
+    }
+}
+
+/// A request that will be committed.
+struct Accepted {
+    pending: Pending,
+    writes: WriteSet,
+    is_batch: bool,
+    sequence: Sequence,
+}
+
+impl Inner {
+    /// Commits the request together with all others that wait.
+    pub(crate) fn submit(&self, request: Request) -> Outcome {
+        let answer = Arc::new(Mutex::new(None));
+        self.queue.lock().push(Pending { request: Some(request), answer: answer.clone() });
+        let mut committer = self.committer.lock();
+        if answer.lock().is_none() {
+            let group = std::mem::take(&mut *self.queue.lock());
+            self.commit_group(&mut committer, group);
+        }
+        drop(committer);
+        let outcome = answer.lock().take();
+        outcome.unwrap_or_else(|| Err(CommitError::Durability { reason: INTERRUPTED.to_owned() }))
+    }
+
+    /// The way of every commit.
+    fn commit_group(&self, committer: &mut Committer, group: Vec<Pending>) {
+        if let Some(refusal) = &committer.refusal {
+            group.into_iter().for_each(|mut pending| pending.answer(Err(refusal.clone().into())));
+            return;
+        }
+        let base = self.current.load_full();
+        committer.refusal = Some(Refusal::Failed(INTERRUPTED.to_owned()));
+        let accepted = committer.accept(group, base.sequence);
+        let time_micros = now_micros().max(base.time_micros);
+        if let Err(reason) = committer.record(&accepted, time_micros) {
+            let error = |reason| Err(CommitError::Durability { reason });
+            accepted.into_iter().for_each(|mut accepted| accepted.pending.answer(error(reason.clone())));
+            committer.refusal = Some(Refusal::Failed(reason));
+            return;
+        }
+        let answers = self.apply(committer, base, accepted, time_micros);
+        committer.recent.forget(self.writers.oldest());
+        committer.refusal = None;
+        self.note_growth(committer);
+        answers.into_iter().for_each(|(mut pending, summary)| pending.answer(Ok(summary)));
+    }
+
+    /// Makes the next version of what was accepted and publishes it.
+    fn apply(
+        &self,
+        committer: &Committer,
+        base: Arc<Version>,
+        accepted: Vec<Accepted>,
+        time_micros: i64,
+    ) -> Vec<(Pending, BatchSummary)> {
+        let last = accepted.last().map_or(base.sequence, |accepted| accepted.sequence);
+        let mut draft = Draft::new(&base, committer.resolver.dictionary.clone(), last, time_micros);
+        let mut answers = Vec::with_capacity(accepted.len());
+        for Accepted { pending, writes, is_batch, sequence } in accepted {
+            let mut summary = BatchSummary { sequence, ..BatchSummary::default() };
+            if is_batch {
+                summary = apply_batch(&mut draft, writes, sequence);
+            } else {
+                draft.apply(writes);
+            }
+            answers.push((pending, summary));
+        }
+        if last > base.sequence {
+            self.publish(base, draft);
+        }
+        answers
+    }
+
+    /// Makes the draft the current version. `base` is the version it was made from.
+    pub(crate) fn publish(&self, base: Arc<Version>, draft: Draft) {
+        let (version, changes) = draft.finish();
+        self.reclaimer.allocated(changes.allocated_bytes);
+        self.current.store(Arc::new(version));
+        let (sequence, weak) = (base.sequence, Arc::downgrade(&base));
+        drop(base);
+        self.reclaimer.retire(weak, sequence, changes.retired);
+    }
+}
+
+/// Applies a batch and counts what it changed.
+pub(crate) fn apply_batch(draft: &mut Draft, writes: WriteSet, sequence: Sequence) -> BatchSummary {
+    let edge_type = writes.edges.first().map_or(0, |(edge_type, _)| *edge_type);
+    let (edges_before, vertices_before) = draft.counts(edge_type);
+    draft.apply(writes);
+    let (edges, vertices) = draft.counts(edge_type);
+    BatchSummary {
+        sequence,
+        edges: edges.abs_diff(edges_before),
+        vertices: vertices.saturating_sub(vertices_before),
+    }
+}
+
+impl Committer {
+    /// Validates each request and turns it into ids; answers those that are refused.
+    fn accept(&mut self, group: Vec<Pending>, last: Sequence) -> Vec<Accepted> {
+        let mut sequence = last;
+        let mut accepted = Vec::with_capacity(group.len());
+        for mut pending in group {
+            let Some(request) = pending.request.take() else { continue };
+            let is_batch = matches!(request, Request::Batch(_));
+            match self.resolve(request) {
+                Ok(writes) => {
+                    sequence += u64::from(!writes.is_empty());
+                    self.note(&writes, sequence);
+                    accepted.push(Accepted { pending, writes, is_batch, sequence });
+                }
+                Err(error) => pending.answer(Err(error)),
+            }
+        }
+        accepted
+    }
+
+    /// The write set of a request, if it may commit. After an error nothing has changed.
+    pub(crate) fn resolve(&mut self, request: Request) -> Result<WriteSet, CommitError> {
+        match request {
+            Request::Writes(writes) => {
+                self.recent.validate(&writes, &self.resolver).map_err(|late| self.conflict(&late))?;
+                let schema = self.resolver.reconcile(&writes).ok_or_else(|| CommitError::Conflict {
+                    what: "the schema".to_owned(),
+                    sequence: writes.begin.unwrap_or(0) + 1,
+                })?;
+                Ok(self.resolver.resolve_writes(writes, schema)?)
+            }
+            Request::Batch(batch) => Ok(self.resolver.resolve_batch(batch)?),
+        }
+    }
+
+    /// Remembers what commit `sequence` changes, for transactions that began before it.
+    pub(crate) fn note(&mut self, writes: &WriteSet, sequence: Sequence) {
+        let schema = &self.resolver.schema;
+        let symmetric = |edge_type| schema.edge_types[usize::from(edge_type)].options.symmetric;
+        self.recent.note(writes, symmetric, sequence);
+    }
+
+    /// Why no more commits are taken, if one failed.
+    pub(crate) fn failure(&self) -> Option<String> {
+        match &self.refusal {
+            Some(Refusal::Failed(reason)) => Some(reason.clone()),
+            _ => None,
+        }
+    }
+
+    /// Brings what was accepted to the log, as durable as the store promises.
+    fn record(&mut self, accepted: &[Accepted], time_micros: i64) -> Result<(), String> {
+        let Some(log) = &mut self.log else { return Ok(()) };
+        let logged: Vec<&Accepted> = accepted.iter().filter(|accepted| !accepted.writes.is_empty()).collect();
+        let (Some(first), Some(last)) = (logged.first(), logged.last()) else { return Ok(()) };
+        let payload = encode(logged.iter().map(|accepted| &accepted.writes));
+        log.append(first.sequence, last.sequence, time_micros, &[&payload])
+            .map_err(|error| error.to_string())?;
+        match self.durability {
+            Durability::Sync => log.sync().map_err(|error| error.to_string()),
+            Durability::Interval | Durability::None => Ok(()),
+        }
+    }
+
+    fn conflict(&self, late: &Late) -> CommitError {
+        let key = |vertex| self.resolver.dictionary.key(vertex);
+        let what = match late.what {
+            Thing::Vertex(vertex) => format!("vertex {}", key(vertex)),
+            Thing::Edge(edge_type, src, dst) => {
+                let name = &self.resolver.schema.edge_types[usize::from(edge_type)].name;
+                format!("edge {} -> {} of type {name:?}, or one of its ends,", key(src), key(dst))
+            }
+        };
+        CommitError::Conflict { what, sequence: late.sequence }
+    }
+}
+
+/// The time in microseconds since 1970-01-01 UTC.
+pub(crate) fn now_micros() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_micros() as i64)
+}

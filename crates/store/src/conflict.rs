@@ -1,0 +1,164 @@
+//! First committer wins: what commits changed recently, compared with what a transaction is about to change.
+//!
+//! ```text
+//!  commit under way ╲  already changed ►  edge     its ends touched    vertex    vertex deleted    bulk of the type
+//!  put of an edge (simple types)          x                                      x                 x
+//!  put of an edge (multi types)                                                  x
+//!  delete of an edge                      x                                                        x
+//!  put of a vertex's type or properties                                x
+//!  delete of a vertex                              x                   x                           x (any type)
+//! ```
+//!
+//! Deleting a vertex deletes its edges, so it conflicts with whoever touched one of them. A put that only makes
+//! sure that a vertex exists conflicts with nothing.
+//!
+//! Invariant: everything changed after the begin of the oldest open transaction is remembered.
+
+use evergraph_types::{EdgeTypeId, Sequence, VertexId};
+use hashbrown::HashMap;
+
+use crate::ops::{EdgeOps, WriteSet};
+use crate::resolve::Resolver;
+use crate::transaction::{Handle, Writes};
+
+/// Batches of more edges than this are remembered by their edge type alone.
+const BULK_EDGES: usize = 4096;
+/// Remembering fewer changes than this is cheaper than looking for those to forget.
+const FORGET_MIN: usize = 1024;
+
+/// Something a commit changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Change {
+    Edge(EdgeTypeId, VertexId, VertexId),
+    /// An edge of the vertex, of any type.
+    Touched(VertexId),
+    Vertex(VertexId),
+    VertexDeleted(VertexId),
+    Bulk(EdgeTypeId),
+}
+
+/// A transaction was too late: what it wanted to change and the commit that changed it first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Late {
+    pub(crate) what: Thing,
+    pub(crate) sequence: Sequence,
+}
+
+/// What two commits wanted to change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Thing {
+    Edge(EdgeTypeId, VertexId, VertexId),
+    Vertex(VertexId),
+}
+
+/// The changes of recent commits.
+#[derive(Debug, Default)]
+pub(crate) struct RecentChanges {
+    changes: HashMap<Change, Sequence>,
+    newest_bulk: Sequence,
+    forget_at: usize,
+}
+
+impl RecentChanges {
+    /// Whether the writes may commit; if not, what stands against it. New keys are looked up in `resolver`, since
+    /// another commit may have added them meanwhile.
+    pub(crate) fn validate(&self, writes: &Writes, resolver: &Resolver) -> Result<(), Late> {
+        let Some(begin) = writes.begin else { return Ok(()) };
+        if self.changes.is_empty() {
+            return Ok(());
+        }
+        let id = |handle: Handle| resolver.known_id(handle, &writes.new_keys);
+        for (handle, write) in &writes.vertices {
+            let Some(vertex) = id(*handle) else { continue };
+            let thing = Thing::Vertex(vertex);
+            let sets = write.put.as_ref().is_some_and(|(label, given)| label.is_some() || !given.is_empty());
+            if write.delete || sets {
+                self.unchanged(Change::Vertex(vertex), begin, thing)?;
+            }
+            if write.delete {
+                self.unchanged(Change::Touched(vertex), begin, thing)?;
+                if self.newest_bulk > begin {
+                    return Err(Late { what: thing, sequence: self.newest_bulk });
+                }
+            }
+        }
+        for (edge_type, all) in writes.edges.iter().enumerate() {
+            let edge_type = edge_type as EdgeTypeId;
+            let options = writes.schema.edge_types.get(usize::from(edge_type)).map(|kind| &kind.options);
+            let (multi, symmetric) =
+                options.map_or((false, false), |options| (options.multi, options.symmetric));
+            for write in all.writes.iter().filter(|write| !write.dead) {
+                let (Some(src), Some(dst)) = (id(write.src), id(write.dst)) else { continue };
+                let thing = Thing::Edge(edge_type, src, dst);
+                if write.delete || !multi {
+                    self.unchanged(edge(edge_type, src, dst, symmetric), begin, thing)?;
+                    self.unchanged(Change::Bulk(edge_type), begin, thing)?;
+                }
+                if !write.delete {
+                    self.unchanged(Change::VertexDeleted(src), begin, thing)?;
+                    self.unchanged(Change::VertexDeleted(dst), begin, thing)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn unchanged(&self, change: Change, begin: Sequence, what: Thing) -> Result<(), Late> {
+        match self.changes.get(&change) {
+            Some(&sequence) if sequence > begin => Err(Late { what, sequence }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Remembers what commit `sequence` changes.
+    pub(crate) fn note(
+        &mut self,
+        writes: &WriteSet,
+        symmetric: impl Fn(EdgeTypeId) -> bool,
+        sequence: Sequence,
+    ) {
+        for &vertex in &writes.vertex_deletes {
+            self.changes.insert(Change::Vertex(vertex), sequence);
+            self.changes.insert(Change::VertexDeleted(vertex), sequence);
+        }
+        for put in writes.vertex_puts.iter().filter(|put| put.label.is_some() || !put.properties.is_empty()) {
+            self.changes.insert(Change::Vertex(put.vertex), sequence);
+        }
+        for (edge_type, ops) in &writes.edges {
+            self.note_edges(*edge_type, ops, symmetric(*edge_type), sequence);
+        }
+    }
+
+    fn note_edges(&mut self, edge_type: EdgeTypeId, ops: &EdgeOps, symmetric: bool, sequence: Sequence) {
+        if ops.len() > BULK_EDGES {
+            self.changes.insert(Change::Bulk(edge_type), sequence);
+            self.newest_bulk = sequence;
+            return;
+        }
+        for (&src, &dst) in ops.src.iter().zip(&ops.dst) {
+            self.changes.insert(edge(edge_type, src, dst, symmetric), sequence);
+            self.changes.insert(Change::Touched(src), sequence);
+            self.changes.insert(Change::Touched(dst), sequence);
+        }
+    }
+
+    /// Forgets changes that no transaction begun at `oldest` or later needs; `None` says that none is open.
+    pub(crate) fn forget(&mut self, oldest: Option<Sequence>) {
+        let Some(oldest) = oldest else {
+            self.changes.clear();
+            return;
+        };
+        if self.changes.len() > self.forget_at.max(FORGET_MIN) {
+            self.changes.retain(|_, sequence| *sequence > oldest);
+            self.forget_at = 2 * self.changes.len();
+        }
+    }
+}
+
+fn edge(edge_type: EdgeTypeId, src: VertexId, dst: VertexId, symmetric: bool) -> Change {
+    if symmetric {
+        Change::Edge(edge_type, src.min(dst), src.max(dst))
+    } else {
+        Change::Edge(edge_type, src, dst)
+    }
+}

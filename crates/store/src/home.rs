@@ -1,0 +1,63 @@
+//! The directory of a store.
+//!
+//! ```text
+//!  net.eg/MANIFEST             what makes up the store
+//!         LOCK                 held by whoever has it open
+//!         log/*.log            the commits behind the manifest
+//!         segments/*.segment   everything up to it
+//! ```
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use evergraph_disk::{Disk, DiskLock};
+use evergraph_segment::Segment;
+use parking_lot::Mutex;
+
+use crate::manifest::Manifest;
+
+/// Where an open store lives.
+#[derive(Debug)]
+pub(crate) struct Home {
+    pub(crate) disk: Arc<dyn Disk>,
+    pub(crate) directory: PathBuf,
+    /// In every file of the store.
+    pub(crate) store_id: [u8; 16],
+    /// `None` once the store is closed.
+    pub(crate) lock: Mutex<Option<DiskLock>>,
+    /// Bytes on the heap after the last archive.
+    pub(crate) heap_bytes: AtomicUsize,
+    /// Whoever holds this is the only one that writes segments and the manifest.
+    pub(crate) archive: Mutex<Archived>,
+}
+
+/// What is archived.
+#[derive(Debug)]
+pub(crate) struct Archived {
+    pub(crate) manifest: Manifest,
+    /// Those of the manifest, in its order.
+    pub(crate) segments: Vec<Arc<Segment>>,
+    /// Segments that were merged away but that lists changed meanwhile still share parts with.
+    pub(crate) ghosts: Vec<Arc<Segment>>,
+}
+
+/// The lock file of a store.
+pub(crate) fn lock_path(directory: &Path) -> PathBuf {
+    directory.join("LOCK")
+}
+
+/// Where the log lies.
+pub(crate) fn log_directory(directory: &Path) -> PathBuf {
+    directory.join("log")
+}
+
+/// Where the segments lie.
+pub(crate) fn segment_directory(directory: &Path) -> PathBuf {
+    directory.join("segments")
+}
+
+/// The file name of a segment.
+pub(crate) fn segment_name(number: u64) -> String {
+    format!("{number:016x}.segment")
+}

@@ -1,0 +1,225 @@
+//! A segment's rows put into the tables of a draft, the same way when a store is opened and when an archive repoints
+//! the vertex tables.
+//!
+//! Invariant: a cell is replaced only by a row of the same content, or, on opening, of newer content.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use evergraph_disk::Corruption;
+use evergraph_segment::{SectionId, Segment};
+use evergraph_types::{Direction, EdgeTypeId, PropertyId, PropertyType};
+use rayon::prelude::*;
+
+use crate::adjacency::{ChunkRef, Entry};
+use crate::draft::Draft;
+use crate::heap::Changes;
+use crate::merge::{entry_of, for_each_block};
+use crate::paged_array::{Cell, PagedArray};
+use crate::rows::{
+    CHUNKED, COLUMNS, ChunkRow, ListSections, Row, VERTICES_SECTION, VertexRow, WideRow, column_section,
+    decode_rows,
+};
+use crate::version::{TEXT_MAPPED, Version, block_of_text};
+
+/// Points the draft's tables to the segment. With `archived`, the version the segment was written from, only cells
+/// that have not changed since; tells whether that was all of them.
+pub(crate) fn install(
+    segment: &Segment,
+    draft: &mut Draft,
+    archived: Option<&Version>,
+) -> Result<bool, Corruption> {
+    let reader = Reader { segment, settled: AtomicBool::new(true) };
+    let rows: Vec<VertexRow> = reader.rows(VERTICES_SECTION)?;
+    let vertices = archived.map(|version| version.vertices);
+    let set = |row: &VertexRow, _: Option<u16>, _: &mut Changes| row.label;
+    draft.version.vertices = reader.put(draft.version.vertices, vertices, &rows, &set, &mut draft.changes);
+
+    for property in 0..draft.version.columns.len() as PropertyId {
+        let rows: Vec<WideRow> = reader.rows(column_section(property))?;
+        let text = draft.version.schema.vertex_properties[usize::from(property)].kind == PropertyType::String;
+        rows.iter().filter(|row| text && row.count > 0).try_for_each(|row| reader.check_text(row))?;
+        let set = |row: &WideRow, old: Option<u64>, changes: &mut Changes| {
+            if text {
+                old.and_then(block_of_text).into_iter().for_each(|block| changes.retire(block));
+            }
+            let mapped = reader.address(row.word) | TEXT_MAPPED;
+            (row.count > 0).then_some(if text { mapped } else { row.word })
+        };
+        let column = archived.and_then(|version| version.columns.get(usize::from(property)).copied());
+        let target = &mut draft.version.columns[usize::from(property)];
+        *target = reader.put(*target, column, &rows, &set, &mut draft.changes);
+    }
+    for edge_type in 0..draft.version.edges.len() as EdgeTypeId {
+        let before = archived.and_then(|version| version.edges.get(usize::from(edge_type)).copied());
+        let tables = &mut draft.version.edges[usize::from(edge_type)];
+        let out = before.map(|tables| tables.out.table);
+        let sections = ListSections::of(edge_type, Direction::Out);
+        tables.out.table = reader.put_lists(tables.out.table, out, sections, &mut draft.changes)?;
+        let reverse = before.map(|tables| tables.reverse.table);
+        let sections = ListSections::of(edge_type, Direction::In);
+        tables.reverse.table =
+            reader.put_lists(tables.reverse.table, reverse, sections, &mut draft.changes)?;
+    }
+    Ok(reader.settled.into_inner())
+}
+
+struct Reader<'a> {
+    segment: &'a Segment,
+    settled: AtomicBool,
+}
+
+impl Reader<'_> {
+    /// The rows of a section, none if it is absent.
+    fn rows<R: Row>(&self, section: SectionId) -> Result<Vec<R>, Corruption> {
+        let bytes = self.segment.section(section).unwrap_or_default();
+        let rows: Vec<R> =
+            decode_rows(bytes).ok_or_else(|| self.damage(section, "it is no whole number of rows"))?;
+        let ascends =
+            rows.par_windows(2).with_min_len(1 << 14).all(|pair| pair[0].vertex() < pair[1].vertex());
+        if ascends { Ok(rows) } else { Err(self.damage(section, "its rows do not ascend")) }
+    }
+
+    fn damage(&self, section: SectionId, what: &str) -> Corruption {
+        let offset = self.segment.section_offset(section).unwrap_or(0);
+        Corruption::new(self.path(), offset, format!("section {section} is not as it was written: {what}"))
+    }
+
+    fn path(&self) -> &Path {
+        self.segment.path()
+    }
+
+    /// The address of a file offset.
+    fn address(&self, offset: u64) -> u64 {
+        self.segment.data().as_ptr() as u64 + offset
+    }
+
+    fn lies_within(&self, offset: u64, bytes: u64) -> bool {
+        offset.checked_add(bytes).is_some_and(|end| end <= self.segment.data().len() as u64)
+    }
+
+    fn check_text(&self, row: &WideRow) -> Result<(), Corruption> {
+        let data = self.segment.data();
+        let len = usize::try_from(row.word).ok().and_then(|at| data.get(at..)?.first_chunk::<4>());
+        let whole = len.is_some_and(|len| self.lies_within(row.word + 4, u32::from_le_bytes(*len).into()));
+        if whole && row.word.is_multiple_of(4) {
+            Ok(())
+        } else {
+            Err(Corruption::new(
+                self.path(),
+                row.word,
+                format!("there is no string of vertex {}", row.vertex),
+            ))
+        }
+    }
+
+    /// Sets the cells of the rows, `set` giving the new value from a row and the old value.
+    fn put<T: Cell + PartialEq, R: Row>(
+        &self,
+        table: PagedArray<T>,
+        archived: Option<PagedArray<T>>,
+        rows: &[R],
+        set: &(impl Fn(&R, Option<T>, &mut Changes) -> Option<T> + Sync),
+        changes: &mut Changes,
+    ) -> PagedArray<T> {
+        table.edit(
+            rows,
+            &|row| row.vertex(),
+            &|_, leaf, rows, changes| {
+                for row in rows {
+                    let vertex = row.vertex();
+                    let old = leaf.get(vertex);
+                    if archived.is_none_or(|archived| archived.get(vertex) == old) {
+                        leaf.set_clean(vertex, set(row, old, changes));
+                    } else {
+                        self.settled.store(false, Ordering::Relaxed);
+                    }
+                }
+            },
+            changes,
+        )
+    }
+
+    fn put_lists(
+        &self,
+        table: PagedArray<Entry>,
+        archived: Option<PagedArray<Entry>>,
+        sections: ListSections,
+        changes: &mut Changes,
+    ) -> Result<PagedArray<Entry>, Corruption> {
+        let index: Vec<WideRow> = self.rows(sections.index)?;
+        let chunks: Vec<ChunkRow> = decode_rows(self.segment.section(sections.chunks).unwrap_or_default())
+            .ok_or_else(|| self.damage(sections.chunks, "it is no whole number of rows"))?;
+        index.par_iter().with_min_len(1 << 14).try_for_each(|row| self.check_list(row, &chunks, sections))?;
+        let set = |row: &WideRow, old: Option<Entry>, changes: &mut Changes| {
+            old.into_iter().for_each(|old| for_each_block(old, &mut |block| changes.retire(block)));
+            let entry = match self.chunks_of(row, &chunks) {
+                Some(chunks) => {
+                    let runs: Vec<ChunkRef> = chunks.iter().map(|chunk| self.run(chunk)).collect();
+                    entry_of(&runs, changes)
+                }
+                None => Entry::flat(self.run(&ChunkRow { offset: row.word, len: row.count, first: 0 })),
+            };
+            (row.count > 0).then_some(entry)
+        };
+        Ok(self.put(table, archived, &index, &set, changes))
+    }
+
+    fn run(&self, chunk: &ChunkRow) -> ChunkRef {
+        let address = self.address(chunk.offset & !COLUMNS);
+        ChunkRef::mapped(address, chunk.offset & COLUMNS != 0, chunk.len, chunk.first)
+    }
+
+    /// The runs of a list that has several; `None` if it has one or does not add up.
+    fn chunks_of<'c>(&self, row: &WideRow, chunks: &'c [ChunkRow]) -> Option<&'c [ChunkRow]> {
+        if row.word & CHUNKED == 0 || row.count == 0 {
+            return None;
+        }
+        let chunks = chunks.get((row.word >> 2) as usize..)?;
+        let mut left = row.count;
+        let runs = chunks.iter().take_while(|chunk| {
+            let more = left > 0;
+            left = left.saturating_sub(chunk.len);
+            more
+        });
+        Some(&chunks[..runs.count()])
+    }
+
+    /// Whether every run of the list lies in the file and together they are as long as the list.
+    fn check_list(
+        &self,
+        row: &WideRow,
+        chunks: &[ChunkRow],
+        sections: ListSections,
+    ) -> Result<(), Corruption> {
+        let damage =
+            || self.damage(sections.index, &format!("the list of vertex {} is not there", row.vertex));
+        if row.count == 0 {
+            return Ok(());
+        }
+        if row.word & CHUNKED == 0 {
+            let whole = self.is_run(row.word, row.count);
+            return if whole { Ok(()) } else { Err(damage()) };
+        }
+        let runs = self.chunks_of(row, chunks).ok_or_else(damage)?;
+        let total: u64 = runs.iter().map(|run| u64::from(run.len)).sum();
+        let whole = runs.iter().all(|run| run.len > 0 && self.is_run(run.offset, run.len));
+        if whole && total == u64::from(row.count) { Ok(()) } else { Err(damage()) }
+    }
+
+    /// Whether a run of this length, with its columns, lies at the offset.
+    fn is_run(&self, word: u64, len: u32) -> bool {
+        let (offset, neighbors) = (word & !COLUMNS, 4 * u64::from(len));
+        if word & COLUMNS == 0 {
+            return offset.is_multiple_of(4) && self.lies_within(offset, neighbors);
+        }
+        let area = offset + neighbors.next_multiple_of(8);
+        let total =
+            usize::try_from(area).ok().and_then(|at| self.segment.data().get(at..)?.first_chunk::<4>());
+        offset.is_multiple_of(8)
+            && total.is_some_and(|total| {
+                let total = u64::from(u32::from_le_bytes(*total));
+                total >= area - offset + 8 && self.lies_within(offset, total)
+            })
+    }
+}

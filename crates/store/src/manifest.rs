@@ -1,0 +1,169 @@
+//! The manifest: the one small file that says what makes up a store. Replacing it is the commit of an archive.
+//!
+//! ```text
+//!  0   magic "EVGMANI\0"
+//!  8   format version: u32 | length of the content: u32
+//!  16  content: JSON
+//!  16 + length: checksum of all before it: u64
+//! ```
+//!
+//! Invariant: every segment it names is on disk, whole and synced, before it is written; files it does not name are
+//! left over from an archive that did not finish.
+
+use std::path::Path;
+
+use evergraph_disk::{Corruption, Disk, checksum, write_atomically};
+use evergraph_types::{Schema, Sequence, VertexId};
+use serde::{Deserialize, Serialize};
+
+use crate::error::OpenError;
+use crate::version::{Adjacency, EdgeTables};
+
+/// The name of the file.
+pub(crate) const MANIFEST: &str = "MANIFEST";
+/// The format of stores this program writes, and the newest it reads.
+pub(crate) const FORMAT_VERSION: u32 = 1;
+const MAGIC: &[u8; 8] = b"EVGMANI\0";
+const HEADER_BYTES: usize = 16;
+
+/// What makes up a store, but for the log behind it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Manifest {
+    /// In every file of the store, so that files of different stores are not mixed up.
+    pub(crate) store_id: [u8; 16],
+    /// The commit the segments are the state after; the log goes on behind it.
+    pub(crate) sequence: Sequence,
+    pub(crate) time_micros: i64,
+    pub(crate) next_segment: u64,
+    /// Oldest first: what a newer one says of a vertex replaces what an older one says.
+    pub(crate) segments: Vec<SegmentEntry>,
+    pub(crate) schema: Schema,
+    pub(crate) id_bound: VertexId,
+    pub(crate) num_vertices: u64,
+    /// By edge type.
+    pub(crate) counts: Vec<EdgeCounts>,
+}
+
+/// A segment of the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SegmentEntry {
+    pub(crate) number: u64,
+    pub(crate) bytes: u64,
+    /// The ids whose keys it holds: `first_key..end_key`.
+    pub(crate) first_key: VertexId,
+    pub(crate) end_key: VertexId,
+}
+
+/// How many list entries an edge type has in each direction, and how many of them lead from a vertex to itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct EdgeCounts {
+    pub(crate) out: (u64, u64),
+    pub(crate) reverse: (u64, u64),
+}
+
+impl From<&EdgeTables> for EdgeCounts {
+    fn from(tables: &EdgeTables) -> Self {
+        let of = |lists: &Adjacency| (lists.entries, lists.loops);
+        EdgeCounts { out: of(&tables.out), reverse: of(&tables.reverse) }
+    }
+}
+
+impl Manifest {
+    /// The manifest of a new store.
+    pub(crate) fn new(store_id: [u8; 16]) -> Self {
+        Manifest {
+            store_id,
+            sequence: 0,
+            time_micros: 0,
+            next_segment: 1,
+            segments: Vec::new(),
+            schema: Schema::default(),
+            id_bound: 0,
+            num_vertices: 0,
+            counts: Vec::new(),
+        }
+    }
+
+    /// Puts the manifest in the place of the one before; durable when this returns.
+    pub(crate) fn write(&self, disk: &dyn Disk, directory: &Path) -> Result<(), evergraph_disk::DiskError> {
+        write_atomically(disk, directory, MANIFEST, &self.encode())
+    }
+
+    /// Reads the manifest of the store in `directory`.
+    pub(crate) fn read(disk: &dyn Disk, directory: &Path) -> Result<Self, OpenError> {
+        let path = directory.join(MANIFEST);
+        let bytes = disk.read(&path)?;
+        Self::decode(&path, &bytes)
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        // A struct of numbers, strings and lists always has a JSON form.
+        let content = serde_json::to_vec(self).unwrap_or_default();
+        let mut bytes = Vec::with_capacity(HEADER_BYTES + content.len() + 8);
+        bytes.extend_from_slice(MAGIC);
+        bytes.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
+        bytes.extend_from_slice(&(content.len() as u32).to_le_bytes());
+        bytes.extend_from_slice(&content);
+        bytes.extend_from_slice(&checksum(&bytes).to_le_bytes());
+        bytes
+    }
+
+    fn decode(path: &Path, bytes: &[u8]) -> Result<Self, OpenError> {
+        let damaged = |offset: usize, what: &str| Corruption::new(path, offset as u64, what);
+        let (Some(header), true) = (bytes.first_chunk::<HEADER_BYTES>(), bytes.starts_with(MAGIC)) else {
+            return Err(damaged(0, "it does not begin as a manifest does").into());
+        };
+        let word =
+            |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+        let Some((body, sum)) = bytes.split_last_chunk::<8>() else {
+            return Err(damaged(bytes.len(), "it is cut off").into());
+        };
+        if checksum(body) != u64::from_le_bytes(*sum) {
+            return Err(damaged(0, "the checksum does not match").into());
+        }
+        if word(8) > FORMAT_VERSION {
+            return Err(OpenError::NewerFormat {
+                path: path.to_owned(),
+                found: word(8),
+                supported: FORMAT_VERSION,
+            });
+        }
+        if body.len() != HEADER_BYTES + word(12) as usize {
+            return Err(damaged(12, "the length does not match").into());
+        }
+        serde_json::from_slice(&body[HEADER_BYTES..])
+            .map_err(|error| damaged(HEADER_BYTES, &format!("the content is no manifest: {error}")).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_changed_byte_is_noticed() {
+        let manifest = Manifest::new([7; 16]);
+        let bytes = manifest.encode();
+        let path = Path::new("MANIFEST");
+        assert_eq!(Manifest::decode(path, &bytes).ok(), Some(manifest));
+        for at in 0..bytes.len() {
+            let mut near = bytes.clone();
+            near[at] ^= 1;
+            assert!(matches!(Manifest::decode(path, &near), Err(OpenError::Corrupt(_))), "byte {at}");
+            assert!(
+                matches!(Manifest::decode(path, &bytes[..at]), Err(OpenError::Corrupt(_))),
+                "cut at {at}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_newer_format_is_named() {
+        let mut bytes = Manifest::new([7; 16]).encode();
+        bytes.truncate(bytes.len() - 8);
+        bytes[8] = 9;
+        bytes.extend_from_slice(&checksum(&bytes).to_le_bytes());
+        let error = Manifest::decode(Path::new("MANIFEST"), &bytes);
+        assert!(matches!(error, Err(OpenError::NewerFormat { found: 9, .. })));
+    }
+}

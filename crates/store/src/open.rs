@@ -1,0 +1,251 @@
+//! Opening a store, whether it was closed, killed or cut off from power: one procedure.
+//!
+//! ```text
+//!  LOCK ─► MANIFEST ─► map and verify the segments ─► their rows, oldest first, into a draft ─► keys
+//!                                                                                               │
+//!  remove files that nobody names ◄─ version ◄─ replay the log behind the manifest into it ◄────┘
+//! ```
+//!
+//! Invariant: until everything was read and found whole, nothing is changed but the torn tail of the log.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use evergraph_disk::{Corruption, Disk, DiskError, LockMode};
+use evergraph_log::{Log, Record, ReplayError};
+use evergraph_segment::Segment;
+use parking_lot::Mutex;
+
+use crate::codec::{Input, decode};
+use crate::dictionary::Dictionary;
+use crate::draft::Draft;
+use crate::error::OpenError;
+use crate::home::{Archived, Home, lock_path, log_directory, segment_directory, segment_name};
+use crate::install::install;
+use crate::manifest::{MANIFEST, Manifest};
+use crate::options::Options;
+use crate::resolve::Resolver;
+use crate::rows::keys_section;
+use crate::store::Inner;
+use crate::version::Version;
+
+/// Opens the store in `directory`.
+pub(crate) fn open(disk: Arc<dyn Disk>, directory: &Path, options: Options) -> Result<Inner, OpenError> {
+    let is_new = !is_store(&*disk, directory)?;
+    if is_new && options.read_only {
+        return Err(OpenError::NotFound { path: directory.to_owned() });
+    }
+    if is_new {
+        disk.create_dir_all(directory)?;
+    }
+    let mode = if options.read_only { LockMode::Shared } else { LockMode::Exclusive };
+    let lock = disk.lock(&lock_path(directory), mode)?;
+    // Another process may have created the store while this one waited for its turn to look.
+    if !is_store(&*disk, directory)? {
+        Manifest::new(new_store_id()).write(&*disk, directory)?;
+    }
+    let manifest = Manifest::read(&*disk, directory)?;
+    check_key_kind(&manifest, &options)?;
+    let segments = open_segments(&*disk, directory, &manifest)?;
+    let mut recovery = Recovery::of_segments(&manifest, &segments, &options)?;
+    let log = recovery.replay_log(disk.clone(), directory, &manifest, &options)?;
+    let (version, changes) = recovery.finish();
+    if !options.read_only {
+        remove_leftovers(&*disk, directory, &manifest)?;
+    }
+    version.reclaimer.allocated(changes.allocated_bytes);
+    let unreachable = Version::empty(evergraph_types::Schema::default(), Dictionary::Dense);
+    version.reclaimer.retire(Arc::downgrade(&Arc::new(unreachable)), version.sequence, changes.retired);
+    let home = Home {
+        disk,
+        directory: directory.to_owned(),
+        store_id: manifest.store_id,
+        lock: Mutex::new(Some(lock)),
+        heap_bytes: AtomicUsize::new(version.reclaimer.live_bytes()),
+        archive: Mutex::new(Archived { manifest, segments, ghosts: Vec::new() }),
+    };
+    Ok(Inner::new(version, log, Some(home), options))
+}
+
+/// Whether there is a store; an error if there is something else.
+fn is_store(disk: &dyn Disk, directory: &Path) -> Result<bool, OpenError> {
+    let names = match disk.list(directory) {
+        Ok(names) => names,
+        Err(DiskError::NotFound { .. }) => return Ok(false),
+        Err(DiskError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotADirectory => {
+            return Err(OpenError::NotAStore { path: directory.to_owned() });
+        }
+        Err(error) => return Err(error.into()),
+    };
+    if names.iter().any(|name| name == MANIFEST) {
+        return Ok(true);
+    }
+    let manifest = directory.join(MANIFEST);
+    for part in [log_directory(directory), segment_directory(directory)] {
+        if disk.list(&part).is_ok_and(|names| !names.is_empty()) {
+            return Err(
+                Corruption::new(&manifest, 0, "it is missing, but the rest of a store is there").into()
+            );
+        }
+    }
+    // What a creation that was cut short leaves.
+    let own = |name: &String| name == "LOCK" || name.starts_with(MANIFEST);
+    if names.iter().all(own) { Ok(false) } else { Err(OpenError::NotAStore { path: directory.to_owned() }) }
+}
+
+/// Sixteen random bytes, from the seeds of the standard library's hash maps.
+fn new_store_id() -> [u8; 16] {
+    use std::hash::{BuildHasher, RandomState};
+    let half = || RandomState::new().hash_one(crate::commit::now_micros()).to_le_bytes();
+    let mut id = [0; 16];
+    id[..8].copy_from_slice(&half());
+    id[8..].copy_from_slice(&half());
+    id
+}
+
+/// A store keeps the kind of keys it was created with.
+fn check_key_kind(manifest: &Manifest, options: &Options) -> Result<(), OpenError> {
+    match (manifest.schema.key_kind, options.keys) {
+        (Some(expected), Some(wanted)) if expected != wanted => {
+            let key = format!("(any of kind {wanted}, as asked for on opening)");
+            Err(evergraph_types::SchemaError::KeyKind { key, expected }.into())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn open_segments(
+    disk: &dyn Disk,
+    directory: &Path,
+    manifest: &Manifest,
+) -> Result<Vec<Arc<Segment>>, OpenError> {
+    let directory = segment_directory(directory);
+    disk.create_dir_all(&directory)?;
+    let open = |entry: &crate::manifest::SegmentEntry| {
+        let path = directory.join(segment_name(entry.number));
+        let segment = match Segment::open(disk, &path, &manifest.store_id) {
+            Err(evergraph_segment::SegmentError::Disk(DiskError::NotFound { .. })) => {
+                return Err(Corruption::new(&path, 0, "the file is missing").into());
+            }
+            outcome => outcome?,
+        };
+        Ok(Arc::new(segment))
+    };
+    manifest.segments.iter().map(open).collect()
+}
+
+/// The newest version while it is put together.
+pub(crate) struct Recovery {
+    draft: Draft,
+    resolver: Resolver,
+}
+
+impl Recovery {
+    /// What the segments hold.
+    pub(crate) fn of_segments(
+        manifest: &Manifest,
+        segments: &[Arc<Segment>],
+        options: &Options,
+    ) -> Result<Self, OpenError> {
+        let kind = manifest.schema.key_kind.unwrap_or(evergraph_types::KeyKind::Dense);
+        let base = Version::empty(manifest.schema.clone(), Dictionary::new(kind));
+        let dictionary = base.dictionary.clone();
+        let mut draft = Draft::new(&base, dictionary.clone(), manifest.sequence, manifest.time_micros);
+        draft.set_schema(manifest.schema.clone());
+        draft.set_segments(segments.into());
+        dictionary.reserve(manifest.id_bound);
+        for segment in segments {
+            install(segment, &mut draft, None)?;
+            add_keys(segment, &dictionary, manifest.id_bound)?;
+        }
+        let version = &mut draft.version;
+        version.id_bound = manifest.id_bound;
+        version.num_vertices = manifest.num_vertices;
+        for (tables, counts) in version.edges.iter_mut().zip(&manifest.counts) {
+            (tables.out.entries, tables.out.loops) = counts.out;
+            (tables.reverse.entries, tables.reverse.loops) = counts.reverse;
+        }
+        let resolver = Resolver::of(version, options.keys);
+        Ok(Recovery { draft, resolver })
+    }
+
+    /// Applies the commits behind the manifest. Gives the log to go on with, unless the store is read-only.
+    fn replay_log(
+        &mut self,
+        disk: Arc<dyn Disk>,
+        directory: &Path,
+        manifest: &Manifest,
+        options: &Options,
+    ) -> Result<Option<Log>, OpenError> {
+        let directory = log_directory(directory);
+        let (store_id, after) = (manifest.store_id, manifest.sequence);
+        let mut visit = |record: Record<'_>| self.replay(&directory, record);
+        if options.read_only {
+            match Log::scan(&*disk, &directory, store_id, after, &mut visit) {
+                Err(ReplayError::Log(evergraph_log::LogError::Disk(DiskError::NotFound { .. }))) => {}
+                outcome => drop(outcome.map_err(open_error)?),
+            }
+            return Ok(None);
+        }
+        let opened = Log::open(disk, &directory, store_id, after, options.log_options(), &mut visit);
+        let (log, _) = opened.map_err(open_error)?;
+        Ok(Some(log))
+    }
+
+    /// Applies one record of the log.
+    pub(crate) fn replay(&mut self, directory: &Path, record: Record<'_>) -> Result<(), Corruption> {
+        let what = format!("the commits {} to {} make no sense", record.first_sequence, record.last_sequence);
+        let damage = || Corruption::new(directory, 0, what.clone());
+        for writes in decode(record.payload).ok_or_else(damage)? {
+            if !self.resolver.replay(&writes) {
+                return Err(damage());
+            }
+            self.draft.apply(writes);
+        }
+        self.draft.version.sequence = record.last_sequence;
+        self.draft.version.time_micros = record.time_micros;
+        Ok(())
+    }
+
+    pub(crate) fn finish(mut self) -> (Version, crate::heap::Changes) {
+        self.draft.version.dictionary = self.resolver.dictionary;
+        self.draft.finish()
+    }
+}
+
+fn open_error(error: ReplayError<Corruption>) -> OpenError {
+    match error {
+        ReplayError::Log(error) => error.into(),
+        ReplayError::Visit(corruption) => corruption.into(),
+    }
+}
+
+/// Adds the keys of a segment.
+fn add_keys(segment: &Segment, dictionary: &Dictionary, bound: u32) -> Result<(), Corruption> {
+    for part in 0.. {
+        let Some(bytes) = segment.section(keys_section(part)) else { break };
+        let offset = segment.section_offset(keys_section(part)).unwrap_or(0);
+        let damage = || Corruption::new(segment.path(), offset, "the keys make no sense");
+        let mut input = Input(bytes);
+        let first = input.u32().ok_or_else(damage)?;
+        let keys = input.keys().flatten().ok_or_else(damage)?;
+        if first as usize + keys.len() > bound as usize {
+            return Err(damage());
+        }
+        (0..keys.len()).for_each(|row| dictionary.add(first + row as u32, keys.get(row)));
+    }
+    Ok(())
+}
+
+/// Removes segments that the manifest does not name: left over from an archive that did not finish.
+fn remove_leftovers(disk: &dyn Disk, directory: &Path, manifest: &Manifest) -> Result<(), OpenError> {
+    let directory = segment_directory(directory);
+    let named: Vec<String> = manifest.segments.iter().map(|entry| segment_name(entry.number)).collect();
+    for name in disk.list(&directory)? {
+        if !named.contains(&name) && name.ends_with(".segment") {
+            disk.remove(&directory.join(name))?;
+        }
+    }
+    Ok(())
+}

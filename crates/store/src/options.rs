@@ -1,0 +1,86 @@
+//! How a store is opened.
+
+use std::fmt;
+use std::time::Duration;
+
+use evergraph_log::LogOptions;
+use evergraph_types::KeyKind;
+
+/// When a commit is acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// Once it is on disk: it survives a loss of power.
+    #[default]
+    Sync,
+    /// Once it is written to the log: it survives the process, and a loss of power after at most the interval.
+    Interval,
+    /// Once it is written to the log, which is synced when the system likes to.
+    None,
+}
+
+impl Durability {
+    /// The name users write: `sync`, `interval`, `none`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Durability::Sync => "sync",
+            Durability::Interval => "interval",
+            Durability::None => "none",
+        }
+    }
+
+    /// The mode of this name, if there is one.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Durability::Sync, Durability::Interval, Durability::None]
+            .into_iter()
+            .find(|mode| mode.name() == name)
+    }
+}
+
+impl fmt::Display for Durability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// How to open a store. Start from `Options::default()`.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// When a commit is acknowledged.
+    pub durability: Durability,
+    /// With [`Durability::Interval`], the longest a commit stays unsynced.
+    pub interval: Duration,
+    /// Refuse every write; any number of processes may have the store open this way at once.
+    pub read_only: bool,
+    /// The kind of vertex keys of a new store; by default that of the first key.
+    pub keys: Option<KeyKind>,
+    /// Archive to disk whenever what is in memory only takes more than half of this many bytes.
+    pub memory_limit_bytes: Option<u64>,
+    /// Archive whenever the log has grown to this many bytes: it bounds how long recovery takes.
+    pub log_limit_bytes: u64,
+    /// Batches of at least this many edges go straight to a segment instead of through the log.
+    pub bulk_edges: usize,
+    /// Sync and archive on a thread of the store. Without it both happen only when asked for.
+    pub background: bool,
+}
+
+impl Options {
+    /// How the log is kept: in files small enough for trimming to keep it near its limit.
+    pub(crate) fn log_options(&self) -> LogOptions {
+        LogOptions { file_bytes: self.log_limit_bytes / 4 }
+    }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            durability: Durability::Sync,
+            interval: Duration::from_millis(50),
+            read_only: false,
+            keys: None,
+            memory_limit_bytes: None,
+            log_limit_bytes: 64 << 20,
+            bulk_edges: 1 << 20,
+            background: true,
+        }
+    }
+}

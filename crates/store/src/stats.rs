@@ -1,0 +1,88 @@
+//! What a store holds and takes up, in numbers.
+
+use std::sync::atomic::Ordering;
+
+use evergraph_types::Sequence;
+
+use crate::options::Durability;
+use crate::store::Inner;
+
+/// Numbers about an open store. Bytes are those in use now.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// The newest commit.
+    pub sequence: Sequence,
+    /// When it was made, in microseconds since 1970-01-01 UTC.
+    pub time_micros: i64,
+    /// The number of vertices.
+    pub num_vertices: u64,
+    /// The number of edges of all types; an edge of a symmetric type counts once.
+    pub num_edges: u64,
+    /// By edge type.
+    pub edge_types: Vec<EdgeTypeStats>,
+    /// Bytes of pages and lists on the heap, those that only old versions reach included.
+    pub memory_bytes: u64,
+    /// Bytes of the dictionary.
+    pub dictionary_bytes: u64,
+    /// Bytes of the log.
+    pub log_bytes: u64,
+    /// The number of segments.
+    pub segments: u64,
+    /// Their bytes, mapped into memory.
+    pub segment_bytes: u64,
+    /// Bytes on disk: the log and the segments.
+    pub disk_bytes: u64,
+    /// When a commit is acknowledged.
+    pub durability: Durability,
+    /// Why the store takes no more commits, if one could not be made durable.
+    pub failure: Option<String>,
+}
+
+/// Numbers about an edge type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EdgeTypeStats {
+    /// Its name.
+    pub name: String,
+    /// The number of edges; an edge of a symmetric type counts once.
+    pub edges: u64,
+    /// The number of entries in the lists of both directions.
+    pub entries: u64,
+}
+
+impl Stats {
+    pub(crate) fn of(inner: &Inner) -> Self {
+        let version = inner.current.load_full();
+        let edge_types: Vec<EdgeTypeStats> = version
+            .schema
+            .edge_types
+            .iter()
+            .zip(&version.edges)
+            .enumerate()
+            .map(|(id, (kind, tables))| EdgeTypeStats {
+                name: kind.name.clone(),
+                edges: version.num_edges(id as u16),
+                entries: tables.out.entries + tables.reverse.entries,
+            })
+            .collect();
+        let segment_bytes = version.segments.iter().map(|segment| segment.bytes()).sum();
+        let committer = inner.committer.lock();
+        let log_bytes = committer.log.as_ref().map_or(0, evergraph_log::Log::bytes);
+        Stats {
+            sequence: version.sequence,
+            time_micros: version.time_micros,
+            num_vertices: version.num_vertices,
+            num_edges: edge_types.iter().map(|kind| kind.edges).sum(),
+            edge_types,
+            memory_bytes: inner.reclaimer.live_bytes() as u64,
+            dictionary_bytes: version.dictionary.bytes() as u64,
+            log_bytes,
+            segments: version.segments.len() as u64,
+            segment_bytes,
+            disk_bytes: log_bytes + segment_bytes,
+            durability: inner.options.durability,
+            failure: committer.failure().filter(|_| !inner.is_closed.load(Ordering::Acquire)),
+        }
+    }
+}

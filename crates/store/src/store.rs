@@ -1,0 +1,392 @@
+//! The handle: everything a program does with a store starts here.
+//!
+//! Invariants: `current` is the newest version whose commit was recorded; locks are taken in the order
+//! `Home::archive`, `committer`, `queue`.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use arc_swap::ArcSwap;
+use evergraph_disk::{Disk, OsDisk};
+use evergraph_types::{EdgeBatch, EdgeTypeOptions, KeyKind, KeyRef, PropertyType, Schema, Sequence, Value};
+use parking_lot::Mutex;
+
+use crate::commit::{BatchSummary, Committer, Pending, Refusal, Request};
+use crate::conflict::RecentChanges;
+use crate::dictionary::Dictionary;
+use crate::error::{Closed, CommitError, OpenError};
+use crate::home::Home;
+use crate::maintenance::Signal;
+use crate::options::Options;
+use crate::reclaim::Reclaimer;
+use crate::resolve::{BatchWrites, Resolver};
+use crate::stats::Stats;
+use crate::transaction::{Transaction, Writes};
+use crate::version::Version;
+use crate::writers::Writers;
+
+/// How often an operation that is a transaction of its own is run again after conflicts. Each of them means that
+/// another transaction got through.
+const OWN_RETRIES: u32 = 1_000;
+
+/// An open store. Clones are handles to the same one; when the last is dropped, it closes.
+#[derive(Clone, Debug)]
+pub struct Store {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) current: ArcSwap<Version>,
+    pub(crate) reclaimer: Arc<Reclaimer>,
+    pub(crate) writers: Writers,
+    pub(crate) queue: Mutex<Vec<Pending>>,
+    pub(crate) committer: Mutex<Committer>,
+    pub(crate) options: Options,
+    /// Where it lives on disk; `None` for a store in memory.
+    pub(crate) home: Option<Home>,
+    pub(crate) is_closed: AtomicBool,
+    pub(crate) signal: Arc<Signal>,
+}
+
+impl Store {
+    /// Opens the store in a directory; creates it if there is none, unless the options say `read_only`.
+    ///
+    /// # Errors
+    /// [`OpenError::Locked`] naming the process that has it open, [`OpenError::NotAStore`],
+    /// [`OpenError::NotFound`], [`OpenError::NewerFormat`], [`OpenError::Corrupt`] naming the place, or
+    /// [`OpenError::Disk`]. Nothing is changed then.
+    ///
+    /// ```
+    /// # use evergraph_store::{Options, Store};
+    /// # let directory = tempfile::tempdir()?;
+    /// let store = Store::open(directory.path().join("net.eg"), Options::default())?;
+    /// store.put_edge("alice", "bob", "pays", &[("amount", 10.0.into())])?;
+    /// store.close()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Store, OpenError> {
+        Store::open_on(Arc::new(OsDisk), path.as_ref(), options)
+    }
+
+    /// As [`Store::open`], on another disk.
+    ///
+    /// # Errors
+    /// Those of [`Store::open`].
+    pub fn open_on(disk: Arc<dyn Disk>, path: &Path, options: Options) -> Result<Store, OpenError> {
+        let inner = crate::open::open(disk, path, options)?;
+        Ok(Store::start(inner))
+    }
+
+    /// A new store that lives in memory only.
+    pub fn in_memory(options: Options) -> Store {
+        let version = Version::empty(Schema::default(), Dictionary::Dense);
+        Store::start(Inner::new(version, None, None, options))
+    }
+
+    fn start(inner: Inner) -> Store {
+        let store = Store { inner: Arc::new(inner) };
+        crate::maintenance::start(&store.inner);
+        store
+    }
+
+    /// The directory; `None` for a store in memory.
+    pub fn path(&self) -> Option<&Path> {
+        self.inner.home.as_ref().map(|home| home.directory.as_path())
+    }
+
+    /// Whether every write is refused.
+    pub fn is_read_only(&self) -> bool {
+        self.inner.options.read_only
+    }
+
+    /// The newest version. Takes well under a microsecond, whatever the size; the version never changes.
+    ///
+    /// # Errors
+    /// [`Closed`] after [`Store::close`].
+    pub fn version(&self) -> Result<Arc<Version>, Closed> {
+        if self.inner.is_closed.load(Ordering::Acquire) {
+            Err(Closed)
+        } else {
+            Ok(self.inner.current.load_full())
+        }
+    }
+
+    /// Begins a transaction that reads the newest version.
+    ///
+    /// # Errors
+    /// [`CommitError::ReadOnly`] and [`CommitError::Closed`].
+    pub fn begin(&self) -> Result<Transaction, CommitError> {
+        if self.inner.options.read_only {
+            return Err(CommitError::ReadOnly);
+        }
+        if self.inner.is_closed.load(Ordering::Acquire) {
+            return Err(CommitError::Closed);
+        }
+        let (version, pin) = self.inner.writers.begin(|| self.inner.current.load_full());
+        Ok(Transaction::new(self.clone(), version, pin))
+    }
+
+    /// Runs `run` in a transaction and commits it; after a conflict runs it again, at most `retries` times.
+    ///
+    /// # Errors
+    /// What `run` fails with; [`CommitError::Conflict`] if the last retry conflicts too.
+    ///
+    /// ```
+    /// # use evergraph_store::{CommitError, Options, Store};
+    /// let store = Store::in_memory(Options::default());
+    /// let is_new = store.transact(8, |tx| {
+    ///     let is_new = !tx.has_vertex("alice");
+    ///     tx.put_vertex("alice", Some("Person"), &[])?;
+    ///     Ok::<_, CommitError>(is_new)
+    /// })?;
+    /// assert!(is_new);
+    /// # Ok::<(), CommitError>(())
+    /// ```
+    pub fn transact<T, E: From<CommitError>>(
+        &self,
+        retries: u32,
+        mut run: impl FnMut(&mut Transaction) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut left = retries;
+        loop {
+            let mut transaction = self.begin()?;
+            let value = run(&mut transaction)?;
+            match transaction.commit() {
+                Ok(_) => return Ok(value),
+                Err(CommitError::Conflict { .. }) if left > 0 => left -= 1,
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// [`Transaction::put_vertex`] as a transaction of its own. It never conflicts.
+    ///
+    /// # Errors
+    /// All of [`CommitError`] but the conflict.
+    pub fn put_vertex<'k>(
+        &self,
+        key: impl Into<KeyRef<'k>>,
+        vertex_type: Option<&str>,
+        properties: &[(&str, Value)],
+    ) -> Result<Sequence, CommitError> {
+        let key = key.into();
+        self.commit_blind(|transaction| Ok(transaction.put_vertex(key, vertex_type, properties)?))
+    }
+
+    /// [`Transaction::put_edge`] as a transaction of its own. It never conflicts.
+    ///
+    /// # Errors
+    /// All of [`CommitError`] but the conflict.
+    pub fn put_edge<'s, 'd>(
+        &self,
+        src: impl Into<KeyRef<'s>>,
+        dst: impl Into<KeyRef<'d>>,
+        edge_type: &str,
+        properties: &[(&str, Value)],
+    ) -> Result<Sequence, CommitError> {
+        let (src, dst) = (src.into(), dst.into());
+        self.commit_blind(|transaction| Ok(transaction.put_edge(src, dst, edge_type, properties)?))
+    }
+
+    /// [`Transaction::delete_vertex`] as a transaction of its own.
+    ///
+    /// # Errors
+    /// Those of [`CommitError`].
+    pub fn delete_vertex<'k>(&self, key: impl Into<KeyRef<'k>>) -> Result<bool, CommitError> {
+        let key = key.into();
+        self.transact(OWN_RETRIES, |transaction| Ok(transaction.delete_vertex(key)?))
+    }
+
+    /// [`Transaction::delete_edge`] as a transaction of its own.
+    ///
+    /// # Errors
+    /// Those of [`CommitError`].
+    pub fn delete_edge<'s, 'd>(
+        &self,
+        src: impl Into<KeyRef<'s>>,
+        dst: impl Into<KeyRef<'d>>,
+        edge_type: &str,
+    ) -> Result<bool, CommitError> {
+        let (src, dst) = (src.into(), dst.into());
+        self.transact(OWN_RETRIES, |transaction| Ok(transaction.delete_edge(src, dst, edge_type)?))
+    }
+
+    /// Declares an edge type. It is no error if it exists with the same options.
+    ///
+    /// # Errors
+    /// [`CommitError::Schema`] if it exists with others or a name is not usable.
+    pub fn create_edge_type(&self, name: &str, options: EdgeTypeOptions) -> Result<(), CommitError> {
+        self.transact(OWN_RETRIES, |transaction| Ok(transaction.create_edge_type(name, options.clone())?))
+    }
+
+    /// Declares a vertex type and properties of vertices. It is no error if they exist with the same types.
+    ///
+    /// # Errors
+    /// [`CommitError::Schema`] if a property exists with another type or a name is not usable.
+    pub fn create_vertex_type(
+        &self,
+        name: &str,
+        properties: &[(&str, PropertyType)],
+    ) -> Result<(), CommitError> {
+        self.transact(OWN_RETRIES, |transaction| Ok(transaction.create_vertex_type(name, properties)?))
+    }
+
+    /// Adds edges of one type as one transaction, which conflicts with nothing. The parts have the same columns.
+    /// Unknown vertices, an unknown type and unknown properties are created.
+    ///
+    /// # Errors
+    /// All of [`CommitError`] but the conflict; then nothing is added.
+    pub fn add_edges(&self, edge_type: &str, parts: Vec<EdgeBatch>) -> Result<BatchSummary, CommitError> {
+        self.commit_batch(BatchWrites { edge_type: edge_type.to_owned(), parts, delete: false })
+    }
+
+    /// Deletes the edges of one type between these ends as one transaction, which conflicts with nothing. Edges
+    /// that are not there are passed over; columns are not looked at.
+    ///
+    /// # Errors
+    /// All of [`CommitError`] but the conflict; then nothing is deleted.
+    pub fn delete_edges(
+        &self,
+        edge_type: &str,
+        mut parts: Vec<EdgeBatch>,
+    ) -> Result<BatchSummary, CommitError> {
+        parts.iter_mut().for_each(|part| part.columns.clear());
+        self.commit_batch(BatchWrites { edge_type: edge_type.to_owned(), parts, delete: true })
+    }
+
+    /// Archives what is in memory only, so that the log can be trimmed. Does nothing for a store in memory.
+    ///
+    /// # Errors
+    /// [`CommitError::Durability`] if the disk refuses, [`CommitError::Closed`], [`CommitError::ReadOnly`].
+    pub fn checkpoint(&self) -> Result<(), CommitError> {
+        crate::archive::checkpoint(&self.inner, crate::archive::Merge::Tiered)
+    }
+
+    /// Archives everything into one segment, each list in one piece.
+    ///
+    /// # Errors
+    /// Those of [`Store::checkpoint`].
+    pub fn compact(&self) -> Result<(), CommitError> {
+        crate::archive::checkpoint(&self.inner, crate::archive::Merge::Everything)
+    }
+
+    /// What the store holds and takes up.
+    pub fn stats(&self) -> Stats {
+        Stats::of(&self.inner)
+    }
+
+    /// Waits for commits and archives under way, syncs and gives the lock back. Snapshots stay usable; everything
+    /// else gives an error from then on. Closing twice is no error.
+    ///
+    /// # Errors
+    /// [`CommitError::Durability`] if the last sync fails.
+    pub fn close(&self) -> Result<(), CommitError> {
+        self.inner.close()
+    }
+
+    /// The kind of keys the store was opened for, if the caller said so.
+    pub(crate) fn wanted_key_kind(&self) -> Option<KeyKind> {
+        self.inner.options.keys
+    }
+
+    pub(crate) fn commit_writes(&self, writes: Writes) -> Result<Sequence, CommitError> {
+        self.inner.submit(Request::Writes(writes)).map(|summary| summary.sequence)
+    }
+
+    fn commit_blind(
+        &self,
+        run: impl Fn(&mut Transaction) -> Result<(), CommitError>,
+    ) -> Result<Sequence, CommitError> {
+        let mut left = OWN_RETRIES;
+        loop {
+            let mut transaction = self.begin()?;
+            run(&mut transaction)?;
+            match self.commit_writes(transaction.into_blind_writes()) {
+                // Only the schema can conflict.
+                Err(CommitError::Conflict { .. }) if left > 0 => left -= 1,
+                outcome => return outcome,
+            }
+        }
+    }
+
+    fn commit_batch(&self, batch: BatchWrites) -> Result<BatchSummary, CommitError> {
+        let edges: usize = batch.parts.iter().map(EdgeBatch::len).sum();
+        match &self.inner.home {
+            Some(home) if edges >= self.inner.options.bulk_edges => {
+                crate::archive::commit_bulk(&self.inner, home, batch)
+            }
+            _ => self.inner.submit(Request::Batch(batch)),
+        }
+    }
+}
+
+impl Inner {
+    /// A store whose newest version is `version`.
+    pub(crate) fn new(
+        version: Version,
+        log: Option<evergraph_log::Log>,
+        home: Option<Home>,
+        options: Options,
+    ) -> Self {
+        let committer = Committer {
+            resolver: Resolver::of(&version, options.keys),
+            recent: RecentChanges::default(),
+            log,
+            durability: options.durability,
+            refusal: options.read_only.then_some(Refusal::ReadOnly),
+        };
+        Inner {
+            reclaimer: version.reclaimer.clone(),
+            current: ArcSwap::from_pointee(version),
+            writers: Writers::default(),
+            queue: Mutex::default(),
+            committer: Mutex::new(committer),
+            options,
+            home,
+            is_closed: AtomicBool::new(false),
+            signal: Arc::default(),
+        }
+    }
+
+    pub(crate) fn close(&self) -> Result<(), CommitError> {
+        let archive = self.home.as_ref().map(|home| home.archive.lock());
+        let mut committer = self.committer.lock();
+        if self.is_closed.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        let failed = matches!(committer.refusal, Some(Refusal::Failed(_)));
+        committer.refusal = Some(Refusal::Closed);
+        self.signal.stop();
+        let log = committer.log.take();
+        let outcome = match log {
+            // A failed log has told its error to whoever committed, and a sync of it would prove nothing.
+            Some(log) if !failed => {
+                log.close().map_err(|error| CommitError::Durability { reason: error.to_string() })
+            }
+            _ => Ok(()),
+        };
+        drop(archive);
+        if let Some(home) = &self.home {
+            home.lock.lock().take();
+        }
+        outcome
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if let Err(error) = self.close() {
+            tracing::error!(%error, "the last sync of a store failed");
+        }
+        let version = self.current.load_full();
+        let mut blocks = Vec::new();
+        version.for_each_block(&mut |block| blocks.push(block));
+        // From here on only snapshots keep the version alive.
+        let (sequence, weak) = (version.sequence, Arc::downgrade(&version));
+        drop(version);
+        self.current.store(Arc::new(Version::empty(Schema::default(), Dictionary::Dense)));
+        self.reclaimer.retire(weak, sequence, blocks);
+    }
+}
