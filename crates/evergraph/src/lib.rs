@@ -1,1 +1,101 @@
-//! evergraph
+//! Evergraph: one store for graphs that never stop changing. It takes durable transactional updates, and from the same
+//! data serves point queries and whole-graph analytics, each on a consistent version.
+//!
+//! ```
+//! use evergraph::algorithms::{Control, PageRankOptions, pagerank};
+//! use evergraph::{Database, Options};
+//!
+//! # let directory = tempfile::tempdir()?;
+//! # let path = directory.path().join("net.eg");
+//! let db = Database::open(&path, Options::default())?;
+//!
+//! let mut tx = db.begin()?;
+//! tx.put_vertex("alice", Some("Person"), &[("age", 30.into())])?;
+//! tx.put_edge("alice", "bob", "pays", &[("amount", 10.0.into())])?;
+//! tx.put_edge("carol", "bob", "pays", &[("amount", 2.5.into())])?;
+//! tx.commit()?;
+//!
+//! let snapshot = db.snapshot()?; // never changes, and never waits for writers
+//! db.put_edge("bob", "carol", "pays", &[])?;
+//! assert!(!snapshot.has_edge("bob", "carol", Some("pays")));
+//!
+//! let ranks = pagerank(&snapshot, &PageRankOptions::default(), &Control::new())?;
+//! let bob = snapshot.vertex_id("bob").ok_or("no bob")?;
+//! assert!(ranks.scores.iter().all(|score| *score <= ranks.scores[bob as usize]));
+//!
+//! db.close()?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | to | see |
+//! |---|---|
+//! | open, close, maintain | [`Database`], [`Store`], [`Options`] |
+//! | write | [`Transaction`], [`Store::put_edge`], [`Store::add_edges`], [`Database::load`] |
+//! | read | [`Snapshot`], [`Transaction`] |
+//! | write files | [`export`], [`Snapshot::edge_table`] |
+//! | compute | [`algorithms`], on any [`GraphView`] |
+
+mod database;
+mod export;
+mod loading;
+
+/// Graph algorithms, each a function of a [`GraphView`]; see [`evergraph_analytics`].
+///
+/// ```
+/// use evergraph::algorithms::{Control, connected_components};
+/// use evergraph::{Database, Options};
+///
+/// let db = Database::in_memory(Options::default());
+/// db.put_edge(1, 2, "edge", &[])?;
+/// db.put_edge(3, 4, "edge", &[])?;
+/// let components = connected_components(&db.snapshot()?, &Control::new())?;
+/// assert_eq!(components.count, 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub mod algorithms {
+    pub use evergraph_analytics::*;
+}
+
+/// Random graphs from a seed; see [`evergraph_generate`].
+///
+/// ```
+/// use evergraph::generate::{Generator, Kronecker, Model};
+///
+/// let generator = Generator::new(Model::Kronecker(Kronecker::graph500(10, 16)), 1)?;
+/// assert_eq!(generator.collect_pairs()?.len(), 16 << 10);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub mod generate {
+    pub use evergraph_generate::*;
+}
+
+/// Text files of edges: what may be said about them, and what goes wrong; see [`evergraph_load`]. [`Database::load`]
+/// reads one into a store, [`export`](crate::export) writes one.
+///
+/// ```
+/// use evergraph::LoadRequest;
+/// use evergraph::load::{Format, LoadOptions, OnError};
+///
+/// let options = LoadOptions { format: Some(Format::Csv), on_error: OnError::Skip, ..LoadOptions::default() };
+/// let request = LoadRequest { edge_type: "pays".to_owned(), options };
+/// # assert_eq!(request.edge_type, "pays");
+/// ```
+pub mod load {
+    pub use evergraph_load::*;
+}
+
+pub use database::Database;
+pub use evergraph_disk::{Corruption, Disk, DiskError};
+pub use evergraph_load::{ExportError, LoadError};
+pub use evergraph_store::{
+    BatchSummary, Closed, CommitError, Durability, EdgeTypeStats, OpenError, Options, Stats, Store,
+    Transaction, Version, WriteError,
+};
+pub use evergraph_types::{
+    Column, ColumnValues, Direction, EdgeBatch, EdgeData, EdgeType, EdgeTypeId, EdgeTypeOptions, Key,
+    KeyColumn, KeyKind, KeyRef, Property, PropertyId, PropertyType, Schema, SchemaError, Sequence,
+    TextValues, Value, VertexData, VertexId, VertexTypeId,
+};
+pub use evergraph_view::{Csr, FlatView, GraphView, Neighbors, RecordBatch, Snapshot};
+pub use export::export;
+pub use loading::{DatabaseLoadError, LoadReport, LoadRequest};

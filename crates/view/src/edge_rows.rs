@@ -96,7 +96,7 @@ pub(crate) fn all_edge_rows(selection: &Selection, layout: &EdgeLayout) -> Vec<E
 /// The parts that [`all_edge_rows`] has.
 pub(crate) fn edge_ranges(selection: &Selection) -> Vec<(EdgeTypeId, Range<VertexId>)> {
     let bound = selection.version.id_bound();
-    let starts = || (0..bound).step_by(VERTICES_PER_TASK as usize);
+    let starts = || (0..bound.max(1)).step_by(VERTICES_PER_TASK as usize);
     let range = |start: VertexId| start..bound.min(start.saturating_add(VERTICES_PER_TASK));
     let edge_types = selection.edge_types.iter();
     edge_types.flat_map(|&edge_type| starts().map(move |start| (edge_type, range(start)))).collect()

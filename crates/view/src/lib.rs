@@ -13,6 +13,7 @@ mod selection;
 mod snapshot;
 mod tables;
 
+pub use arrow_array::RecordBatch;
 pub use csr::Csr;
 pub use evergraph_store::{FlatTable, Neighbors};
 pub use flat::FlatView;

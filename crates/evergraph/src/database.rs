@@ -1,0 +1,139 @@
+//! The database: a store, and what is done with it that the store itself knows nothing of.
+
+use std::ops::Deref;
+use std::path::Path;
+
+use evergraph_load::Progress;
+use evergraph_store::{Closed, OpenError, Options, Store};
+use evergraph_view::Snapshot;
+
+use crate::loading::{DatabaseLoadError, LoadReport, LoadRequest, load};
+
+/// An open database. Clones are handles to the same one; when the last is dropped, it closes.
+///
+/// All methods of [`Store`] are its own: transactions, bulk writes, schema, statistics, maintenance.
+///
+/// ```
+/// use evergraph::{Database, Options};
+///
+/// let db = Database::in_memory(Options::default());
+/// db.put_edge("alice", "bob", "knows", &[])?;
+/// assert_eq!(db.snapshot()?.neighbors("alice", evergraph::Direction::Out, None), Some(vec!["bob".into()]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Database {
+    store: Store,
+}
+
+impl Database {
+    /// Opens the database in a directory; creates it if there is none, unless the options say `read_only`.
+    ///
+    /// # Errors
+    /// Those of [`Store::open`]; nothing is changed then.
+    ///
+    /// ```
+    /// use evergraph::{Database, Durability, Options};
+    ///
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("net.eg");
+    /// let db = Database::open(&path, Options { durability: Durability::Interval, ..Options::default() })?;
+    /// db.put_vertex("alice", None, &[("age", 30.into())])?;
+    /// db.close()?;
+    ///
+    /// let again = Database::open(&path, Options { read_only: true, ..Options::default() })?;
+    /// assert!(again.snapshot()?.vertex("alice").is_some());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Self, OpenError> {
+        Store::open(path, options).map(Self::from)
+    }
+
+    /// A new database that lives in memory only.
+    ///
+    /// ```
+    /// use evergraph::{Database, Options};
+    ///
+    /// let db = Database::in_memory(Options::default());
+    /// assert_eq!(db.path(), None);
+    /// ```
+    pub fn in_memory(options: Options) -> Self {
+        Self::from(Store::in_memory(options))
+    }
+
+    /// The newest version, with all edge types. Takes well under a microsecond, whatever the size.
+    ///
+    /// # Errors
+    /// [`Closed`] after [`Store::close`]. Snapshots taken before stay usable.
+    ///
+    /// ```
+    /// use evergraph::{Database, GraphView, Options};
+    ///
+    /// let db = Database::in_memory(Options::default());
+    /// db.put_edge(1, 2, "edge", &[])?;
+    /// let before = db.snapshot()?;
+    /// db.put_edge(2, 3, "edge", &[])?;
+    /// assert_eq!((before.num_edges(), db.snapshot()?.num_edges()), (1, 2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn snapshot(&self) -> Result<Snapshot, Closed> {
+        self.store.version().map(Snapshot::new)
+    }
+
+    /// Adds the edges of a text file, compressed or not, as one transaction. Unknown vertices, an unknown edge type and
+    /// unknown properties are created. What the file leaves open is read as the store has it: keys of its kind,
+    /// properties of their types.
+    ///
+    /// # Errors
+    /// [`DatabaseLoadError::Read`] if the file cannot be read, with the line; [`DatabaseLoadError::Commit`] if its
+    /// edges cannot be added. Nothing is added then.
+    ///
+    /// ```
+    /// use evergraph::load::NoProgress;
+    /// use evergraph::{Database, LoadRequest, Options};
+    ///
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("payments.csv");
+    /// std::fs::write(&path, "src,dst,amount\nalice,bob,10\nbob,carol,2.5\n")?;
+    /// let db = Database::in_memory(Options::default());
+    /// let request = LoadRequest { edge_type: "pays".to_owned(), ..LoadRequest::default() };
+    /// let report = db.load(&path, &request, &NoProgress)?;
+    /// assert_eq!((report.edges, report.vertices, report.lines), (2, 3, 3));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn load(
+        &self,
+        path: impl AsRef<Path>,
+        request: &LoadRequest,
+        progress: &dyn Progress,
+    ) -> Result<LoadReport, DatabaseLoadError> {
+        load(&self.store, path.as_ref(), request, progress)
+    }
+
+    /// The store below.
+    ///
+    /// ```
+    /// use evergraph::{Database, Options, Store};
+    ///
+    /// let db = Database::in_memory(Options::default());
+    /// let store: &Store = db.store();
+    /// assert!(!store.is_read_only());
+    /// ```
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+}
+
+impl From<Store> for Database {
+    fn from(store: Store) -> Self {
+        Database { store }
+    }
+}
+
+impl Deref for Database {
+    type Target = Store;
+
+    fn deref(&self) -> &Store {
+        &self.store
+    }
+}

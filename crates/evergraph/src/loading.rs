@@ -1,0 +1,163 @@
+//! A text file into a store: read whole, then added as one transaction.
+//!
+//! ```text
+//!  schema ──► what the request leaves open ──► read_edges ──► property types as the schema has them? ──► add_edges
+//!                                                  ▲                         │ no: said outright
+//!                                                  └─────────────────────────┘ (text that looked like numbers)
+//! ```
+//!
+//! Invariant: after an error the store is as it was.
+
+use std::path::Path;
+use std::time::Instant;
+
+use evergraph_load::{
+    ColumnRef, Format, LoadError, LoadOptions, ParsedEdges, Progress, PropertySpec, Reject, Rejects,
+    read_edges,
+};
+use evergraph_store::{CommitError, Store};
+use evergraph_types::{EdgeType, PropertyType, Schema, Sequence};
+use thiserror::Error;
+
+/// What to load a file as.
+///
+/// ```
+/// use evergraph::LoadRequest;
+///
+/// assert_eq!(LoadRequest::default().edge_type, "edge");
+/// ```
+#[derive(Clone, Debug)]
+pub struct LoadRequest {
+    /// The type of the edges.
+    pub edge_type: String,
+    /// How to read the file.
+    pub options: LoadOptions,
+}
+
+impl Default for LoadRequest {
+    fn default() -> Self {
+        LoadRequest { edge_type: "edge".to_owned(), options: LoadOptions::default() }
+    }
+}
+
+/// What a load did.
+///
+/// ```
+/// # use evergraph::load::NoProgress;
+/// # use evergraph::{Database, LoadRequest, Options};
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("edges.txt");
+/// std::fs::write(&path, "# a comment\n1 2\n2 3\n1 2\n")?;
+/// let db = Database::in_memory(Options::default());
+/// let report = db.load(&path, &LoadRequest::default(), &NoProgress)?;
+/// assert_eq!((report.lines, report.rows, report.edges, report.vertices), (4, 3, 2, 3));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct LoadReport {
+    /// How many edges there are now that there were not before. Of a simple edge type, a repeated edge is one.
+    pub edges: u64,
+    /// How many vertices there are now that there were not before.
+    pub vertices: u64,
+    /// How many lines the file has, comments and header included.
+    pub lines: u64,
+    /// How many of them are edges.
+    pub rows: u64,
+    /// The lines left out, with `on_error: OnError::Skip`.
+    pub rejects: Rejects,
+    /// The first key that is no int64, where that made the kind of keys string by inference.
+    pub not_numeric: Option<Reject>,
+    /// The format the file was read as.
+    pub format: Format,
+    /// How long it took, from opening the file to the commit.
+    pub seconds: f64,
+    /// The commit the edges came with.
+    pub sequence: Sequence,
+}
+
+/// A file that was not loaded. The store is as it was.
+///
+/// ```
+/// # use evergraph::load::NoProgress;
+/// # use evergraph::{Database, DatabaseLoadError, LoadRequest, Options};
+/// let db = Database::in_memory(Options::default());
+/// let error = db.load("no such file", &LoadRequest::default(), &NoProgress).unwrap_err();
+/// assert!(matches!(error, DatabaseLoadError::Read(_)));
+/// ```
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum DatabaseLoadError {
+    /// The file cannot be read as edges.
+    #[error(transparent)]
+    Read(#[from] LoadError),
+    /// Its edges cannot be added.
+    #[error(transparent)]
+    Commit(#[from] CommitError),
+}
+
+/// Loads a file as one transaction.
+pub(crate) fn load(
+    store: &Store,
+    path: &Path,
+    request: &LoadRequest,
+    progress: &dyn Progress,
+) -> Result<LoadReport, DatabaseLoadError> {
+    let started = Instant::now();
+    if store.is_read_only() {
+        return Err(CommitError::ReadOnly.into());
+    }
+    let schema = store.version().map_err(|_| CommitError::Closed)?.schema().clone();
+    let parsed = read_as(&schema, path, request, progress)?;
+    let rows = parsed.edges();
+    let summary = store.add_edges(&request.edge_type, parsed.parts)?;
+    Ok(LoadReport {
+        edges: summary.edges,
+        vertices: summary.vertices,
+        lines: parsed.lines,
+        rows,
+        rejects: parsed.rejects,
+        not_numeric: parsed.not_numeric,
+        format: parsed.format,
+        seconds: started.elapsed().as_secs_f64(),
+        sequence: summary.sequence,
+    })
+}
+
+/// Reads a file, with keys and properties of the types that the schema gives them.
+fn read_as(
+    schema: &Schema,
+    path: &Path,
+    request: &LoadRequest,
+    progress: &dyn Progress,
+) -> Result<ParsedEdges, LoadError> {
+    let mut options = request.options.clone();
+    options.keys = options.keys.or(schema.key_kind);
+    let Some((_, edge_type)) = schema.edge_type(&request.edge_type) else {
+        return read_edges(path, &options, progress);
+    };
+    for spec in options.properties.iter_mut().flatten() {
+        spec.kind = spec.kind.or(edge_type.property(&spec.name).map(|(_, property)| property.kind));
+    }
+    let parsed = read_edges(path, &options, progress)?;
+    let found = parsed.parts.first().map_or(&[][..], |part| &part.columns);
+    let found = found.iter().map(|(name, column)| (name.as_str(), column.property_type()));
+    match options.properties {
+        None if found.clone().any(|(name, kind)| is_misread(edge_type, name, kind)) => {
+            let specs = found.map(|(name, kind)| PropertySpec {
+                column: ColumnRef::from(name),
+                name: name.to_owned(),
+                kind: Some(edge_type.property(name).map_or(kind, |(_, property)| property.kind)),
+            });
+            options.properties = Some(specs.collect());
+            read_edges(path, &options, progress)
+        }
+        _ => Ok(parsed),
+    }
+}
+
+/// Whether values were taken for something else because of their looks: strings that could all be numbers, doubles
+/// that are all whole.
+fn is_misread(edge_type: &EdgeType, name: &str, kind: PropertyType) -> bool {
+    edge_type.property(name).is_some_and(|(_, property)| property.kind != kind)
+}
