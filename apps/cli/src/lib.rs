@@ -1,1 +1,33 @@
-//! cli
+//! The command line of Evergraph, as a library with one function, so that the Python package and the plain program
+//! are the same thing.
+//!
+//! ```text
+//! run(args) ─► command_line: parse ─► one file per command ─► Console: text or JSON ─► exit code
+//! ```
+//!
+//! Results go to standard output, everything else to standard error. The exit code is 0 when done, 1 when the data says
+//! no, 2 for wrong usage.
+
+mod bench;
+mod cell;
+// mod check;
+mod command_line;
+mod console;
+pub mod crash;
+mod demo;
+mod error;
+mod export;
+mod generate;
+mod info;
+mod load;
+mod load_values;
+mod output_file;
+mod progress;
+mod run;
+mod run_args;
+mod run_report;
+mod store;
+mod table;
+mod units;
+
+pub use command_line::{run, run_as};

@@ -1,0 +1,205 @@
+//! The command: which measurements, in which order, and the table.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use evergraph::{GraphView, KeyKind};
+use serde::Serialize;
+
+use super::report::{Row, layout};
+use super::subjects::Subjects;
+use super::{bfs, bytes, components, graph_file, load, lookups, pagerank, scan, snapshot, triangles};
+use crate::console::Console;
+use crate::error::CommandError;
+use crate::load_values::KeysArg;
+use crate::progress::Activity;
+use crate::units;
+
+/// The size of the graph, and what to measure on it.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct BenchArgs {
+    /// The graph has 2^N vertices
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=30))]
+    scale: u32,
+    /// The graph has so many edges per vertex
+    #[arg(long, value_name = "K", default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..))]
+    edges_per_vertex: u64,
+    /// Both sides take so many turns; medians are shown
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
+    repeats: u16,
+    /// The keys of the store that all but loading is measured on; dense ones are those of the yardstick
+    #[arg(long, value_enum, default_value = "dense")]
+    keys: KeysArg,
+    /// Where the graph's file is kept and stores are made [default: evergraph-bench in the system's folder for
+    /// temporary files]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// Measure only this; commas between
+    #[arg(long, value_name = "WHAT", value_enum, value_delimiter = ',')]
+    only: Vec<Measurement>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  evergraph bench                             the graph of the published figures; some minutes
+  evergraph bench --scale 16                  a smaller one; seconds
+  evergraph bench --only bfs,pagerank --repeats 9 --threads 1
+  evergraph bench --json > bench.json
+
+Both sides take turns on the same graph, and what they find is compared. Times depend on the
+machine and on what else it does; ratios much less. The bars are meant for the default graph on two
+cores. The exit code is 1 if results differ, and 0 even where a bar is missed.";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Measurement {
+    Load,
+    Scan,
+    Lookups,
+    Bfs,
+    Pagerank,
+    Components,
+    Bytes,
+    Snapshot,
+    Triangles,
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    version: &'static str,
+    processor: String,
+    threads: usize,
+    scale: u32,
+    edges_per_vertex: u64,
+    repeats: u16,
+    file: &'a Path,
+    vertices: u64,
+    edges: u64,
+    rows: &'a [Row],
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &BenchArgs, console: &mut Console) -> Result<(), CommandError> {
+    let directory = args.dir.clone().unwrap_or_else(|| std::env::temp_dir().join("evergraph-bench"));
+    let file = graph_file::ensure(&directory, args.scale, args.edges_per_vertex)?;
+    if !console.is_json() {
+        console.line(format_args!(
+            "Kronecker graph, scale {}, {} edges per vertex; {}, {}; medians of {}\n\n{}",
+            args.scale,
+            args.edges_per_vertex,
+            processor(),
+            units::counted(rayon::current_num_threads() as u64, "thread", "threads"),
+            units::counted(args.repeats.into(), "turn", "turns"),
+            layout().head(),
+        ))?;
+        console.flush()?;
+    }
+    let mut table = Table { console, rows: Vec::new() };
+    let (vertices, edges) = measure(args, &file, &directory, &mut table)?;
+    let Table { console, rows } = table;
+    if console.is_json() {
+        console.json(&Report {
+            version: env!("CARGO_PKG_VERSION"),
+            processor: processor(),
+            threads: rayon::current_num_threads(),
+            scale: args.scale,
+            edges_per_vertex: args.edges_per_vertex,
+            repeats: args.repeats,
+            file: &file,
+            vertices,
+            edges,
+            rows: &rows,
+        })?;
+    } else {
+        let missed = rows.iter().filter(|row| row.holds == Some(false)).count() as u64;
+        let barred = rows.iter().filter(|row| row.holds.is_some()).count() as u64;
+        console.line(format_args!(
+            "\n{} vertices, {} edges, both directions stored. {} of {} hold.",
+            units::count(vertices),
+            units::count(edges),
+            barred - missed,
+            units::counted(barred, "bar", "bars"),
+        ))?;
+    }
+    if rows.iter().all(Row::agrees) { Ok(()) } else { Err(CommandError::Reported) }
+}
+
+/// Rows, shown as they come.
+struct Table<'a> {
+    console: &'a mut Console,
+    rows: Vec<Row>,
+}
+
+impl Table<'_> {
+    fn add(&mut self, rows: Vec<Row>) -> Result<(), CommandError> {
+        for row in rows {
+            if !self.console.is_json() {
+                self.console.line_now(layout().row(&row.cells()))?;
+            }
+            self.rows.push(row);
+        }
+        Ok(())
+    }
+}
+
+/// Runs the measurements, and tells how many vertices and edges the graph has.
+fn measure(
+    args: &BenchArgs,
+    file: &Path,
+    directory: &Path,
+    table: &mut Table,
+) -> Result<(u64, u64), CommandError> {
+    let activity = Activity::new("measuring");
+    let wanted = |what| {
+        let wanted = args.only.is_empty() || args.only.contains(&what);
+        if wanted {
+            activity.say(format!("measuring {what:?}").to_lowercase());
+        }
+        wanted
+    };
+    let repeats = usize::from(args.repeats);
+    let keys = KeyKind::from(args.keys);
+    let subjects = if wanted(Measurement::Load) {
+        let other = if keys == KeyKind::Dense { KeyKind::Int64 } else { KeyKind::Dense };
+        table.add(vec![load::measure(file, directory, other, repeats)?.0])?;
+        let (row, subjects) = load::measure(file, directory, keys, repeats)?;
+        table.add(vec![row])?;
+        subjects
+    } else {
+        Subjects::new(load::load(file, directory, keys)?.1, load::build(file)?.1)
+    };
+    if wanted(Measurement::Scan) {
+        table.add(scan::measure(&subjects, repeats)?)?;
+    }
+    if wanted(Measurement::Lookups) {
+        table.add(lookups::measure(&subjects, repeats)?)?;
+    }
+    if wanted(Measurement::Bfs) {
+        table.add(bfs::measure(&subjects, repeats)?)?;
+    }
+    if wanted(Measurement::Pagerank) {
+        table.add(pagerank::measure(&subjects, repeats)?)?;
+    }
+    if wanted(Measurement::Components) {
+        table.add(components::measure(&subjects, repeats)?)?;
+    }
+    if wanted(Measurement::Bytes) {
+        table.add(bytes::measure(&subjects, file, keys)?)?;
+    }
+    if wanted(Measurement::Snapshot) {
+        table.add(snapshot::measure(&subjects, repeats)?)?;
+    }
+    let size = (subjects.snapshot.num_vertices(), subjects.snapshot.num_edges());
+    drop(subjects);
+    if wanted(Measurement::Triangles) {
+        table.add(triangles::measure(file, keys)?)?;
+    }
+    Ok(size)
+}
+
+/// The name of the processor, where the system tells it.
+fn processor() -> String {
+    let facts = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = facts.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    name.map_or_else(|| "unknown processor".to_owned(), |(_, name)| name.to_owned())
+}

@@ -1,0 +1,27 @@
+//! `evergraph bench`: Evergraph and the yardstick on the same graph, in one run, in turns.
+//!
+//! ```text
+//! graph_file ─► text edge list, made once ─┬─► load: Database and yardstick Graph ─► Subjects
+//!                                          │        scan, lookups, bfs, pagerank, components, bytes, snapshot
+//!                                          └─► triangles, on the symmetrized graph
+//! each measurement ─► Rows: ours, the yardstick's, ratio, bar, whether both found the same ─► table or JSON
+//! ```
+//!
+//! Both sides do the same work and store both directions. Results are compared, and one that differs fails the run.
+
+mod bfs;
+mod bytes;
+mod command;
+mod components;
+mod graph_file;
+mod load;
+mod lookups;
+mod pagerank;
+mod report;
+mod scan;
+mod snapshot;
+mod subjects;
+mod timing;
+mod triangles;
+
+pub(crate) use command::{BenchArgs, run};

@@ -1,0 +1,135 @@
+//! The commands, and the way from arguments to an exit code.
+
+use std::ffi::OsString;
+
+use clap::{Parser, Subcommand};
+
+use crate::console::{Console, notice};
+use crate::error::{CommandError, DONE};
+use crate::run_args::RunArgs;
+use crate::{bench, crash, demo, export, generate, info, load, run as run_command};
+
+/// One store for graphs that never stop changing.
+#[derive(Debug, Parser)]
+#[command(name = "evergraph", version, about, after_help = EXAMPLES, max_term_width = 100)]
+struct CommandLine {
+    /// Write the result as one line of JSON
+    #[arg(long, global = true)]
+    json: bool,
+    /// How many threads work [default: one per core]
+    #[arg(long, global = true, value_name = "N")]
+    threads: Option<usize>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  evergraph load votes.eg wiki-Vote.txt.gz       a text edge list into an on-disk store
+  evergraph info votes.eg                        what is in it
+  evergraph run pagerank votes.eg --top 10       an algorithm on the latest snapshot
+  evergraph export votes.eg votes.csv            and out again
+  evergraph check votes.eg                       every checksum and invariant
+  evergraph demo                                 see all of it at work in under a minute
+
+Each command has more: evergraph load --help
+
+Exit codes: 0 done, 1 the data says no, 2 wrong usage.";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Load text files of edges into a store
+    Load(load::LoadArgs),
+    /// Show what is in a store
+    Info(info::InfoArgs),
+    /// Run an algorithm on the latest snapshot
+    #[command(subcommand)]
+    Run(RunArgs),
+    /// Write the edges of a store to a text file
+    Export(export::ExportArgs),
+    //c    /// Verify every checksum and invariant of a store
+    //c    Check(check::CheckArgs),
+    /// Make a random graph
+    Generate(generate::GenerateArgs),
+    /// Measure Evergraph against a plain immutable CSR, in one run
+    Bench(bench::BenchArgs),
+    /// Watch a graph being loaded, changed, analyzed, killed in mid-stream and recovered
+    Demo(demo::DemoArgs),
+    /// Write to a store until killed (the demo and the tests do the killing)
+    #[command(hide = true)]
+    DemoWriter(crash::WriterArgs),
+}
+
+/// Runs the command line `args`, the program's name first, and returns the exit code.
+pub fn run(args: Vec<OsString>) -> i32 {
+    match std::env::current_exe() {
+        Ok(program) => run_as(&[program.into()], args),
+        Err(error) => finish(Err(error.into())),
+    }
+}
+
+/// Like [`run`], inside another program: `program` is the command, with its first arguments, that starts this command
+/// line in a new process, which the demo does.
+pub fn run_as(program: &[OsString], args: Vec<OsString>) -> i32 {
+    match CommandLine::try_parse_from(args) {
+        Ok(command_line) => finish(command_line.dispatch(program)),
+        Err(error) => {
+            // Help goes to standard output, and nobody is left to tell if it is closed.
+            let _ = error.print();
+            error.exit_code()
+        }
+    }
+}
+
+impl CommandLine {
+    fn dispatch(&self, program: &[OsString]) -> Result<(), CommandError> {
+        if let Some(threads) = self.threads {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+            pool.map_err(|error| CommandError::Usage(format!("--threads {threads}: {error}")))?;
+        }
+        let console = &mut Console::new(self.json);
+        match &self.command {
+            Command::Load(args) => load::run(args, console),
+            Command::Info(args) => info::run(args, console),
+            Command::Run(args) => run_command::run(args, console),
+            Command::Export(args) => export::run(args, console),
+            //c            Command::Check(args) => check::run(args, console),
+            Command::Generate(args) => generate::run(args, console),
+            Command::Bench(args) => bench::run(args, console),
+            Command::Demo(args) => demo::run(args, program, console),
+            Command::DemoWriter(args) => crash::write(args),
+        }?;
+        console.flush()
+    }
+}
+
+fn finish(result: Result<(), CommandError>) -> i32 {
+    let Err(error) = result else { return DONE };
+    if !error.is_silent() {
+        notice(format_args!("error: {error}"));
+    }
+    error.exit_code()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        CommandLine::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_has_examples() {
+        let mut without = Vec::new();
+        for command in CommandLine::command().get_subcommands_mut().filter(|command| !command.is_hide_set()) {
+            if !command.render_long_help().to_string().contains("Example") {
+                without.push(command.get_name().to_owned());
+            }
+        }
+        assert!(without.is_empty(), "{without:?}");
+    }
+}

@@ -1,0 +1,5 @@
+//! `evergraph demo`
+
+mod command;
+
+pub(crate) use command::{DemoArgs, run};

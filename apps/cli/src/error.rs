@@ -1,0 +1,130 @@
+//! Why a command ends without doing what was asked, and the exit code that says so.
+//!
+//! | code | meaning |
+//! |---|---|
+//! | 0 | done |
+//! | 1 | the data says no: a file, a store or a result is not what it should be |
+//! | 2 | wrong usage: the command line makes no sense, whatever the data |
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use evergraph::algorithms::AlgorithmError;
+use evergraph::generate::{ModelError, WriteError};
+use evergraph::load::ExportError;
+use evergraph_yardstick::{GraphError, ParseError};
+use thiserror::Error;
+
+/// The exit code when all went well.
+pub(crate) const DONE: i32 = 0;
+/// The exit code when the data says no.
+pub(crate) const NO: i32 = 1;
+/// The exit code for wrong usage.
+pub(crate) const WRONG_USAGE: i32 = 2;
+
+/// The end of a command that was not done.
+#[derive(Debug, Error)]
+pub(crate) enum CommandError {
+    /// Arguments that clap cannot judge.
+    #[error("{0}")]
+    Usage(String),
+    /// The parameters of a random graph make none.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// The store did not open.
+    #[error(transparent)]
+    Open(#[from] evergraph::OpenError),
+    /// A commit was refused.
+    #[error(transparent)]
+    Commit(#[from] evergraph::CommitError),
+    /// The store was closed.
+    #[error(transparent)]
+    Closed(#[from] evergraph::Closed),
+    /// A name or value does not fit the store's schema.
+    #[error(transparent)]
+    Schema(#[from] evergraph::SchemaError),
+    /// A file could not be loaded.
+    #[error(transparent)]
+    Load(#[from] evergraph::DatabaseLoadError),
+    /// A file could not be read as edges.
+    #[error(transparent)]
+    Read(#[from] evergraph::load::LoadError),
+    /// Edges could not be written.
+    #[error(transparent)]
+    Export(#[from] ExportError),
+    /// A random graph could not be written.
+    #[error(transparent)]
+    Generate(#[from] WriteError),
+    /// An algorithm gave no result.
+    #[error(transparent)]
+    Algorithm(#[from] AlgorithmError),
+    /// The yardstick cannot read the benchmark's file.
+    #[error(transparent)]
+    Parse(#[from] ParseError),
+    /// The yardstick cannot hold the benchmark's graph.
+    #[error(transparent)]
+    Graph(#[from] GraphError),
+    /// There is no vertex of this key.
+    #[error("there is no vertex {key} in this graph; `evergraph export` lists the edges with their keys")]
+    NoVertex {
+        /// The key as it was given.
+        key: String,
+    },
+    /// A file or directory could not be used.
+    #[error("{path}: {source}", path = path.display())]
+    File {
+        /// Its path.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Writing over a file was not asked for.
+    #[error("{path} exists already; name another file, or add --force to replace it", path = path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A kill proved nothing, or that something is lost.
+    #[error(transparent)]
+    Crash(#[from] crate::crash::CrashError),
+    /// Standard output failed.
+    #[error("cannot write the output: {0}")]
+    Output(#[from] io::Error),
+    /// What is wrong is part of the output.
+    #[error("see the report")]
+    Reported,
+}
+
+impl CommandError {
+    /// A file or directory that could not be used.
+    pub(crate) fn file(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| CommandError::File { path, source }
+    }
+
+    /// The exit code.
+    pub(crate) fn exit_code(&self) -> i32 {
+        match self {
+            CommandError::Usage(_)
+            | CommandError::Model(_)
+            | CommandError::Algorithm(AlgorithmError::InvalidArgument { .. }) => WRONG_USAGE,
+            _ if self.is_closed_pipe() => DONE,
+            _ => NO,
+        }
+    }
+
+    /// Whether there is something to say that was not said.
+    pub(crate) fn is_silent(&self) -> bool {
+        matches!(self, CommandError::Reported) || self.is_closed_pipe()
+    }
+
+    /// Whether the reader of standard output has gone, which is its right.
+    fn is_closed_pipe(&self) -> bool {
+        let error = match self {
+            CommandError::Output(error) | CommandError::Export(ExportError::Write(error)) => error,
+            CommandError::Generate(WriteError::Write { source, .. }) => source,
+            _ => return false,
+        };
+        error.kind() == io::ErrorKind::BrokenPipe
+    }
+}

@@ -1,0 +1,174 @@
+//! `evergraph info`: what is in a store, and how much room it takes.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use evergraph::Property;
+use serde::Serialize;
+
+use crate::console::Console;
+use crate::error::CommandError;
+use crate::progress::Activity;
+use crate::store::open_to_read;
+use crate::table::{Layout, Side};
+use crate::units;
+
+/// Which store.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct InfoArgs {
+    /// The store
+    #[arg(value_name = "DB")]
+    database: PathBuf,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  evergraph info votes.eg
+  evergraph info votes.eg --json | jq .edges";
+
+#[derive(Serialize)]
+struct Report<'a> {
+    path: &'a Path,
+    version: u64,
+    keys: Option<String>,
+    vertices: u64,
+    edges: u64,
+    vertex_types: Vec<String>,
+    vertex_properties: Vec<NamedType>,
+    edge_types: Vec<EdgeTypeReport>,
+    log_bytes: u64,
+    segments: u64,
+    segment_bytes: u64,
+    disk_bytes: u64,
+    memory_bytes: u64,
+    dictionary_bytes: u64,
+}
+
+#[derive(Serialize)]
+struct EdgeTypeReport {
+    name: String,
+    edges: u64,
+    multi: bool,
+    symmetric: bool,
+    time: Option<String>,
+    properties: Vec<NamedType>,
+}
+
+#[derive(Serialize)]
+struct NamedType {
+    name: String,
+    #[serde(rename = "type")]
+    kind: &'static str,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &InfoArgs, console: &mut Console) -> Result<(), CommandError> {
+    let database = {
+        let _activity = Activity::new("opening");
+        open_to_read(&args.database)?
+    };
+    let snapshot = database.snapshot()?;
+    let stats = database.stats();
+    let schema = snapshot.schema();
+    let edges = |name: &str| {
+        let found = stats.edge_types.iter().find(|kind| kind.name == name);
+        found.map_or(0, |kind| kind.edges)
+    };
+    let edge_types = schema.edge_types.iter().map(|kind| EdgeTypeReport {
+        name: kind.name.clone(),
+        edges: edges(&kind.name),
+        multi: kind.options.multi,
+        symmetric: kind.options.symmetric,
+        time: kind.options.time.clone(),
+        properties: named_types(&kind.options.properties),
+    });
+    let report = Report {
+        path: &args.database,
+        version: stats.sequence,
+        keys: schema.key_kind.map(|kind| kind.to_string()),
+        vertices: stats.num_vertices,
+        edges: stats.num_edges,
+        vertex_types: schema.vertex_types.clone(),
+        vertex_properties: named_types(&schema.vertex_properties),
+        edge_types: edge_types.collect(),
+        log_bytes: stats.log_bytes,
+        segments: stats.segments,
+        segment_bytes: stats.segment_bytes,
+        disk_bytes: stats.disk_bytes,
+        memory_bytes: stats.memory_bytes,
+        dictionary_bytes: stats.dictionary_bytes,
+    };
+    console.result(&report, text)
+}
+
+fn named_types(properties: &[Property]) -> Vec<NamedType> {
+    let named = |property: &Property| NamedType { name: property.name.clone(), kind: property.kind.name() };
+    properties.iter().map(named).collect()
+}
+
+fn text(report: &Report) -> String {
+    let fields = [
+        ("store", report.path.display().to_string()),
+        ("version", report.version.to_string()),
+        ("vertices", units::count(report.vertices)),
+        ("edges", units::count(report.edges)),
+        ("keys", report.keys.clone().unwrap_or_else(|| "none yet".to_owned())),
+        (
+            "vertex types",
+            if report.vertex_types.is_empty() { "none".to_owned() } else { report.vertex_types.join(", ") },
+        ),
+        ("vertex properties", list(&report.vertex_properties)),
+        ("on disk", disk(report)),
+        ("in memory", memory(report)),
+    ];
+    let lines = fields.iter().map(|(name, value)| format!("{name:<17}  {value}"));
+    let mut text = lines.collect::<Vec<_>>().join("\n");
+    if !report.edge_types.is_empty() {
+        let layout = Layout::new([
+            ("edge type", Side::Left, 0),
+            ("edges", Side::Right, 0),
+            ("kind", Side::Left, 0),
+            ("properties", Side::Left, 0),
+        ]);
+        let rows: Vec<Vec<String>> = report.edge_types.iter().map(EdgeTypeReport::row).collect();
+        text.push_str("\n\n");
+        text.push_str(&layout.table(&rows));
+    }
+    text
+}
+
+fn disk(report: &Report) -> String {
+    let per_edge = report.disk_bytes as f64 / report.edges.max(1) as f64;
+    format!(
+        "{} ({} in {}, log {}), {} bytes per edge",
+        units::bytes(report.disk_bytes),
+        units::bytes(report.segment_bytes),
+        units::counted(report.segments, "segment", "segments"),
+        units::bytes(report.log_bytes),
+        units::significant(per_edge),
+    )
+}
+
+fn memory(report: &Report) -> String {
+    format!("{}, and {} of keys", units::bytes(report.memory_bytes), units::bytes(report.dictionary_bytes))
+}
+
+fn list(properties: &[NamedType]) -> String {
+    if properties.is_empty() {
+        return "none".to_owned();
+    }
+    properties.iter().map(|it| format!("{}: {}", it.name, it.kind)).collect::<Vec<_>>().join(", ")
+}
+
+impl EdgeTypeReport {
+    fn row(&self) -> Vec<String> {
+        let kind = match (self.multi, self.symmetric) {
+            (false, false) => "simple",
+            (true, false) => "multi",
+            (false, true) => "simple, symmetric",
+            (true, true) => "multi, symmetric",
+        };
+        vec![self.name.clone(), units::count(self.edges), kind.to_owned(), list(&self.properties)]
+    }
+}

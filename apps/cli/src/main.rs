@@ -1,0 +1,10 @@
+//! The `evergraph` program without Python: the library's one function, and the allocator.
+
+use mimalloc::MiMalloc;
+
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
+
+fn main() {
+    std::process::exit(evergraph_cli::run(std::env::args_os().collect()));
+}

@@ -1,0 +1,99 @@
+//! Progress bars on standard error, drawn only where that is a terminal.
+
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use evergraph::algorithms::Control;
+use evergraph::load::Progress;
+use indicatif::{ProgressBar, ProgressStyle};
+
+const REDRAW: Duration = Duration::from_millis(100);
+
+/// A line that says what is being done, with a sign of life, until it is dropped.
+pub(crate) struct Activity {
+    bar: ProgressBar,
+}
+
+impl Activity {
+    /// Something of unknown length.
+    pub(crate) fn new(what: impl Into<Cow<'static, str>>) -> Self {
+        let bar = ProgressBar::new_spinner().with_style(style("{spinner} {msg} {elapsed}"));
+        bar.set_message(what);
+        bar.enable_steady_tick(REDRAW);
+        Activity { bar }
+    }
+
+    /// Something of so many bytes.
+    pub(crate) fn of_bytes(what: impl Into<Cow<'static, str>>) -> Self {
+        let bar = ProgressBar::new(0)
+            .with_style(style("{msg} [{bar:30}] {binary_bytes}/{binary_total_bytes} {elapsed}"));
+        bar.set_message(what);
+        Activity { bar }
+    }
+
+    /// Something of so many steps.
+    pub(crate) fn of_steps(what: impl Into<Cow<'static, str>>, total: u64) -> Self {
+        let bar =
+            ProgressBar::new(total).with_style(style("{msg} [{bar:30}] {human_pos}/{human_len} {elapsed}"));
+        bar.set_message(what);
+        Activity { bar }
+    }
+
+    /// How many steps are done.
+    pub(crate) fn set(&self, done: u64) {
+        self.bar.set_position(done);
+    }
+
+    /// What is being done now.
+    pub(crate) fn say(&self, what: impl Into<Cow<'static, str>>) {
+        self.bar.set_message(what);
+    }
+}
+
+impl Drop for Activity {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// A read that has come to its end goes on with the commit, which may take as long again.
+impl Progress for Activity {
+    fn update(&self, done_bytes: u64, total_bytes: Option<u64>) -> ControlFlow<()> {
+        if let Some(total) = total_bytes {
+            self.bar.set_length(total);
+        }
+        self.bar.set_position(done_bytes);
+        if total_bytes == Some(done_bytes) {
+            self.bar.set_style(style("{spinner} committing {elapsed}"));
+            self.bar.enable_steady_tick(REDRAW);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Runs an algorithm on this thread and shows how far it is meanwhile.
+pub(crate) fn watch<T>(what: &'static str, run: impl FnOnce(&Control) -> T) -> T {
+    let control = Control::new();
+    let (finished, waiting) = channel::<()>();
+    thread::scope(|scope| {
+        let control = &control;
+        scope.spawn(move || {
+            let activity = Activity::of_steps(what, 0);
+            while waiting.recv_timeout(REDRAW) == Err(RecvTimeoutError::Timeout) {
+                let status = control.status();
+                activity.bar.set_length(status.total);
+                activity.set(status.done);
+            }
+        });
+        let result = run(control);
+        drop(finished);
+        result
+    })
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}

@@ -1,0 +1,127 @@
+//! The arguments of `evergraph run`: a subcommand for each algorithm, made from the registry, so that an algorithm that
+//! is registered is on the command line, with help.
+
+use std::path::PathBuf;
+
+use clap::error::ErrorKind;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
+use evergraph::algorithms::{Algorithm, Argument, Kind, algorithm, algorithms};
+
+/// An algorithm, what to run it on, and what to show.
+#[derive(Debug)]
+pub(crate) struct RunArgs {
+    pub(crate) algorithm: &'static Algorithm,
+    pub(crate) common: CommonArgs,
+    /// The algorithm's own arguments that were given, with their texts.
+    pub(crate) given: Vec<(&'static Argument, Vec<String>)>,
+}
+
+/// What every algorithm takes.
+#[derive(Debug, Args)]
+pub(crate) struct CommonArgs {
+    /// The store
+    #[arg(value_name = "DATABASE")]
+    pub(crate) database: PathBuf,
+    /// Only edges of this type; may be repeated [default: all types]
+    #[arg(long = "edge-type", value_name = "TYPE")]
+    pub(crate) edge_types: Vec<String>,
+    /// Show the N vertices with the largest values, or the N largest groups [default: 10, or all with --json or --csv]
+    #[arg(long, value_name = "N")]
+    pub(crate) top: Option<usize>,
+    /// Write the values of the vertices as CSV
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
+    /// Check the result with the slow verifier
+    #[arg(long)]
+    pub(crate) verify: bool,
+}
+
+impl Subcommand for RunArgs {
+    fn augment_subcommands(command: Command) -> Command {
+        let command = command.after_help(EXAMPLES).subcommand_value_name("ALGORITHM");
+        command
+            .subcommand_help_heading("Algorithms")
+            .subcommands(algorithms().iter().map(|it| subcommand(it)))
+    }
+
+    fn augment_subcommands_for_update(command: Command) -> Command {
+        Self::augment_subcommands(command)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        algorithm(name).is_some()
+    }
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  evergraph run pagerank votes.eg --top 20
+  evergraph run bfs votes.eg --source 30 --csv > hops.csv
+  evergraph run connected_components votes.eg --json --top 1
+  evergraph run triangle_count votes.eg --verify
+
+evergraph run ALGORITHM --help lists what an algorithm takes and gives.";
+
+impl FromArgMatches for RunArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let (name, matches) = matches.subcommand().ok_or_else(|| Error::new(ErrorKind::MissingSubcommand))?;
+        let algorithm = algorithm(name).ok_or_else(|| Error::new(ErrorKind::InvalidSubcommand))?;
+        let given =
+            algorithm.arguments.iter().filter_map(|argument| Some((argument, texts(argument, matches)?)));
+        Ok(RunArgs { algorithm, common: CommonArgs::from_arg_matches(matches)?, given: given.collect() })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// What was given for an argument; none if it was left out.
+fn texts(argument: &Argument, matches: &ArgMatches) -> Option<Vec<String>> {
+    if argument.kind == Kind::Flag {
+        return matches.get_flag(argument.name).then(|| vec!["true".to_owned()]);
+    }
+    Some(matches.get_many::<String>(argument.name)?.cloned().collect())
+}
+
+fn subcommand(algorithm: &'static Algorithm) -> Command {
+    let command = Command::new(algorithm.name).about(algorithm.summary).after_help(about(algorithm));
+    let command = if algorithm.name.contains('_') { command.alias(hyphens(algorithm.name)) } else { command };
+    CommonArgs::augment_args(command).args(algorithm.arguments.iter().map(option))
+}
+
+fn option(argument: &'static Argument) -> Arg {
+    let default = match (argument.kind, argument.default) {
+        (Kind::Flag, _) | (_, None) => String::new(),
+        (_, Some(default)) => format!(" [default: {default}]"),
+    };
+    let option =
+        Arg::new(argument.name).long(hyphens(argument.name)).help(format!("{}{default}", argument.summary));
+    let option = if argument.name.contains('_') { option.alias(argument.name) } else { option };
+    let option = option.required(argument.default.is_none()).allow_negative_numbers(true);
+    match argument.kind {
+        Kind::Flag => option.action(ArgAction::SetTrue),
+        Kind::Count => option.value_name("N"),
+        Kind::Float => option.value_name("X"),
+        Kind::Vertices => option.value_name("KEY").action(ArgAction::Append),
+        Kind::Weights => option.value_name("KEY=WEIGHT").action(ArgAction::Append),
+    }
+}
+
+fn about(algorithm: &Algorithm) -> String {
+    let required = algorithm.arguments.iter().filter(|argument| argument.default.is_none());
+    let required: String = required.map(|argument| format!(" --{} 30", hyphens(argument.name))).collect();
+    let example = format!("evergraph run {} votes.eg{required}", algorithm.name);
+    let results = algorithm.results.iter().map(|field| format!("  {}: {}", field.name, field.summary));
+    format!(
+        "Gives:\n{}\n\nWork: {}\nMethod: {}\n\nExamples:\n  {example}\n  {example} --json",
+        results.collect::<Vec<_>>().join("\n"),
+        algorithm.complexity,
+        algorithm.source,
+    )
+}
+
+fn hyphens(name: &str) -> String {
+    name.replace('_', "-")
+}
