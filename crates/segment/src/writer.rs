@@ -87,6 +87,14 @@ impl SegmentWriter {
         self.buffer.resize(self.buffer.len() + padding as usize, 0);
     }
 
+    /// Brings to disk what is in the file, so that [`SegmentWriter::finish`] has less to wait for.
+    ///
+    /// # Errors
+    /// [`SegmentError::Disk`] if the disk refuses; then nothing more can be written to this segment.
+    pub fn sync(&mut self) -> Result<(), SegmentError> {
+        Ok(self.file.sync()?)
+    }
+
     /// Ends the last section, writes the tables and the footer and syncs the file; gives its length in bytes. The
     /// caller syncs the directory.
     ///

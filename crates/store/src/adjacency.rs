@@ -67,15 +67,16 @@ impl ChunkRef {
         ChunkRef { address: tag(pointer as *const u8, true, columns), len, first }
     }
 
-    /// The bytes of the run, columns included.
+    /// The run as words, columns included.
     ///
     /// # Safety
     /// The version the run belongs to stays alive for `'a`.
-    pub(crate) unsafe fn bytes<'a>(self) -> &'a [u8] {
+    pub(crate) unsafe fn words<'a>(self) -> &'a [u32] {
         // SAFETY: the area of the run is alive by contract.
-        let bytes = unsafe { self.columns() }.map_or(4 * self.len as usize, |area| area.block_bytes());
-        // SAFETY: the run takes so many bytes from its pointer on, immutable while alive.
-        unsafe { std::slice::from_raw_parts(self.pointer(), bytes) }
+        let words = unsafe { self.columns() }.map_or(self.len as usize, |area| area.block_bytes() / 4);
+        // SAFETY: the run takes so many words from its pointer on, 4-byte aligned, immutable while alive; with
+        // columns it takes a multiple of 8 bytes.
+        unsafe { std::slice::from_raw_parts(self.pointer().cast(), words) }
     }
 
     pub(crate) fn is_mapped(self) -> bool {
@@ -113,6 +114,12 @@ impl ChunkRef {
         // SAFETY: the tag says a column area follows the neighbors, 8-byte aligned.
         self.has_columns().then(|| unsafe { ColumnArea::after(self.pointer(), self.len as usize) })
     }
+}
+
+/// Words as the bytes they have in memory and, on the little-endian machines this runs on, in files.
+pub(crate) fn as_bytes(words: &[u32]) -> &[u8] {
+    // SAFETY: the same memory; bytes have no alignment and every bit pattern.
+    unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) }
 }
 
 impl Entry {

@@ -21,14 +21,14 @@ use evergraph_segment::{Segment, SegmentError};
 use evergraph_types::Sequence;
 use thiserror::Error;
 
-use crate::commit::{BatchSummary, Committer, INTERRUPTED, Refusal, Request, apply_batch, now_micros};
+use crate::batch::{BatchWrites, ResolvedBatch};
+use crate::commit::{BatchSummary, Committer, INTERRUPTED, Refusal, apply_batch, now_micros};
 use crate::draft::Draft;
 use crate::error::CommitError;
 use crate::home::{Archived, Home, log_directory, segment_directory, segment_name};
 use crate::install::install;
 use crate::manifest::{EdgeCounts, Manifest, SegmentEntry};
-use crate::resolve::BatchWrites;
-use crate::segment_writer::write_segment;
+use crate::segment_writer::{Bulk, BulkGrowth, write_segment};
 use crate::store::Inner;
 use crate::version::Version;
 
@@ -63,6 +63,7 @@ struct Made {
     segment: Arc<Segment>,
     /// Segments no longer in the manifest.
     merged: Vec<Arc<Segment>>,
+    growth: BulkGrowth,
 }
 
 /// Archives the newest version.
@@ -81,7 +82,7 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge) -> Result<(), CommitError>
         return Ok(());
     }
     let failed = |fault: ArchiveFault| CommitError::Archive { reason: fault.to_string() };
-    let made = archive(home, &mut archived, &version, kept).map_err(failed)?;
+    let made = archive(home, &mut archived, &version, kept, None).map_err(failed)?;
 
     let mut committer = inner.committer.lock();
     let base = inner.current.load_full();
@@ -118,21 +119,36 @@ pub(crate) fn commit_bulk(
         return Err(refusal.clone().into());
     }
     let base = inner.current.load_full();
-    let writes = committer.resolve(Request::Batch(batch))?;
-    if writes.is_empty() {
-        return Ok(BatchSummary { sequence: base.sequence, ..BatchSummary::default() });
-    }
+    let batch = committer.resolver.resolve_batch(batch)?;
     committer.refusal = Some(Refusal::Failed(INTERRUPTED.to_owned()));
     let sequence = base.sequence + 1;
-    committer.note(&writes, sequence);
     let time_micros = now_micros().max(base.time_micros);
+    committer.recent.note_bulk(batch.edge_type, sequence);
     let mut draft = Draft::new(&base, committer.resolver.dictionary.clone(), sequence, time_micros);
-    let summary = apply_batch(&mut draft, writes, sequence);
-    if let Err(fault) = archive_draft(home, &mut archived, &mut draft) {
-        let reason = fault.to_string();
-        committer.refusal = Some(Refusal::Failed(reason.clone()));
-        return Err(CommitError::Durability { reason });
+    let mut summary = BatchSummary { sequence, ..BatchSummary::default() };
+    let bulk = if draft.takes_bulk(&batch) {
+        let vertices = batch.vertices();
+        let ResolvedBatch { writes, edge_type, ends, .. } = batch;
+        draft.apply(writes);
+        draft.flush();
+        let before = draft.version.num_vertices;
+        draft.mark_ids(&vertices);
+        summary.vertices = draft.version.num_vertices - before;
+        let symmetric = draft.version.schema.edge_types[usize::from(edge_type)].options.symmetric;
+        Some(Bulk { edge_type, symmetric, ends })
+    } else {
+        summary = apply_batch(&mut draft, batch.into_write_set(), sequence);
+        None
+    };
+    match archive_draft(home, &mut archived, &mut draft, bulk.as_ref()) {
+        Ok(edges) => summary.edges += edges,
+        Err(fault) => {
+            let reason = fault.to_string();
+            committer.refusal = Some(Refusal::Failed(reason.clone()));
+            return Err(CommitError::Durability { reason });
+        }
     }
+    drop(bulk);
     inner.publish(base, draft);
     home.heap_bytes.store(inner.reclaimer.live_bytes(), Ordering::Relaxed);
     committer.recent.forget(inner.writers.oldest());
@@ -145,12 +161,23 @@ pub(crate) fn commit_bulk(
     Ok(summary)
 }
 
-fn archive_draft(home: &Home, archived: &mut Archived, draft: &mut Draft) -> Result<(), ArchiveFault> {
+/// Archives a draft with the edges of `bulk`; gives the number of edges that these add.
+fn archive_draft(
+    home: &Home,
+    archived: &mut Archived,
+    draft: &mut Draft,
+    bulk: Option<&Bulk>,
+) -> Result<u64, ArchiveFault> {
     let kept = archived.segments.len();
-    let made = archive(home, archived, &draft.version, kept)?;
+    let edge_type = bulk.map_or(0, |bulk| bulk.edge_type);
+    let edges_before = draft.version.num_edges(edge_type);
+    let made = archive(home, archived, &draft.version, kept, bulk)?;
     install(&made.segment, draft, None)?;
+    if let Some(tables) = bulk.and_then(|bulk| draft.version.edges.get_mut(usize::from(bulk.edge_type))) {
+        made.growth.add_to(tables);
+    }
     draft.set_segments(archived.mapped());
-    Ok(())
+    Ok(draft.version.num_edges(edge_type) - edges_before)
 }
 
 /// Writes the segment and the manifest. The first `kept` segments stay, the others are merged into the new one.
@@ -159,6 +186,7 @@ fn archive(
     archived: &mut Archived,
     version: &Version,
     kept: usize,
+    bulk: Option<&Bulk>,
 ) -> Result<Made, ArchiveFault> {
     let number = archived.manifest.next_segment;
     // A number is used once, even if the attempt fails.
@@ -172,16 +200,21 @@ fn archive(
     let merged = archived.segments[kept..].to_vec();
     let directory = segment_directory(&home.directory);
     let path = directory.join(segment_name(number));
-    let bytes = write_segment(home, &path, number, version, &merged, kept == 0, first_key)?;
+    let (bytes, growth) = write_segment(home, &path, number, version, &merged, kept == 0, first_key, bulk)?;
     home.disk.sync_dir(&directory)?;
     let segment = Arc::new(Segment::open(&*home.disk, &path, &archived.manifest.store_id)?);
+    let mut tables = version.edges.clone();
+    if let Some(tables) = bulk.and_then(|bulk| tables.get_mut(usize::from(bulk.edge_type))) {
+        growth.add_to(tables);
+    }
+    let counts = tables.iter().map(EdgeCounts::from).collect();
     let mut manifest = Manifest {
         sequence: version.sequence,
         time_micros: version.time_micros,
         schema: (*version.schema).clone(),
         id_bound: version.id_bound,
         num_vertices: version.num_vertices,
-        counts: version.edges.iter().map(EdgeCounts::from).collect(),
+        counts,
         ..archived.manifest.clone()
     };
     manifest.segments.truncate(kept);
@@ -195,7 +228,7 @@ fn archive(
     archived.manifest = manifest;
     archived.segments.truncate(kept);
     archived.segments.push(segment.clone());
-    Ok(Made { segment, merged })
+    Ok(Made { segment, merged, growth })
 }
 
 impl Archived {

@@ -19,13 +19,14 @@ use evergraph_log::Log;
 use evergraph_types::Sequence;
 use parking_lot::Mutex;
 
+use crate::batch::BatchWrites;
 use crate::codec::encode;
 use crate::conflict::{Late, RecentChanges, Thing};
 use crate::draft::Draft;
 use crate::error::CommitError;
 use crate::ops::WriteSet;
 use crate::options::Durability;
-use crate::resolve::{BatchWrites, Resolver};
+use crate::resolve::Resolver;
 use crate::store::Inner;
 use crate::transaction::Writes;
 use crate::version::Version;
@@ -228,7 +229,7 @@ impl Committer {
                 })?;
                 Ok(self.resolver.resolve_writes(writes, schema)?)
             }
-            Request::Batch(batch) => Ok(self.resolver.resolve_batch(batch)?),
+            Request::Batch(batch) => Ok(self.resolver.resolve_batch(batch)?.into_write_set()),
         }
     }
 

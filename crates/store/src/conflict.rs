@@ -131,15 +131,19 @@ impl RecentChanges {
 
     fn note_edges(&mut self, edge_type: EdgeTypeId, ops: &EdgeOps, symmetric: bool, sequence: Sequence) {
         if ops.len() > BULK_EDGES {
-            self.changes.insert(Change::Bulk(edge_type), sequence);
-            self.newest_bulk = sequence;
-            return;
+            return self.note_bulk(edge_type, sequence);
         }
         for (&src, &dst) in ops.src.iter().zip(&ops.dst) {
             self.changes.insert(edge(edge_type, src, dst, symmetric), sequence);
             self.changes.insert(Change::Touched(src), sequence);
             self.changes.insert(Change::Touched(dst), sequence);
         }
+    }
+
+    /// Remembers that commit `sequence` changes many edges of a type.
+    pub(crate) fn note_bulk(&mut self, edge_type: EdgeTypeId, sequence: Sequence) {
+        self.changes.insert(Change::Bulk(edge_type), sequence);
+        self.newest_bulk = sequence;
     }
 
     /// Forgets changes that no transaction begun at `oldest` or later needs; `None` says that none is open.

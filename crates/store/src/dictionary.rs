@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use arc_swap::ArcSwap;
 use evergraph_types::{Key, KeyColumn, KeyKind, KeyRef, TextValues, VertexId};
 use hashbrown::DefaultHashBuilder;
+use rayon::prelude::*;
 
 /// Keys and ids of one store.
 #[derive(Debug)]
@@ -73,6 +74,19 @@ impl Dictionary {
         }
     }
 
+    /// Gives the ids from `first` on, which are the next, to keys that have none. Only the committer calls this.
+    pub(crate) fn add_all(&self, first: VertexId, keys: &KeyColumn) {
+        self.reserve(first + keys.len() as VertexId);
+        match (self, keys) {
+            (Dictionary::Int(index), KeyColumn::Int(numbers)) => {
+                let ids = (first..).zip(numbers).collect::<Vec<_>>();
+                ids.par_iter().with_min_len(1 << 12).for_each(|&(id, &number)| index.keys.put(id, number));
+                index.insert_all(first..first + numbers.len() as VertexId);
+            }
+            _ => (0..keys.len()).for_each(|row| self.add(first + row as VertexId, keys.get(row))),
+        }
+    }
+
     /// Makes room for ids below `bound`. Only the committer calls this.
     pub(crate) fn reserve(&self, bound: VertexId) {
         match self {
@@ -106,7 +120,7 @@ impl Dictionary {
 }
 
 /// Keys by id, as an index sees them.
-pub(crate) trait Keys: Default {
+pub(crate) trait Keys: Default + Sync {
     type Key: Hash + ?Sized;
     fn is(&self, id: VertexId, key: &Self::Key) -> bool;
     fn hash(&self, id: VertexId, hasher: &DefaultHashBuilder) -> u64;
@@ -157,6 +171,13 @@ impl<K: Keys> Index<K> {
         place(&self.slots.load(), self.keys.hash(id, &self.hasher), id);
     }
 
+    fn insert_all(&self, ids: std::ops::Range<VertexId>) {
+        self.used.fetch_add(ids.len() as u32, Ordering::Relaxed);
+        let slots = self.slots.load();
+        let ids = ids.into_par_iter().with_min_len(1 << 12);
+        ids.for_each(|id| place(&slots, self.keys.hash(id, &self.hasher), id));
+    }
+
     fn reserve(&self, keys: VertexId) {
         let old = self.slots.load();
         if keys as usize * 2 <= old.len() {
@@ -178,10 +199,9 @@ impl<K: Keys> Index<K> {
 
 fn place(slots: &[AtomicU32], hash: u64, id: VertexId) {
     let mut at = start(hash, slots.len());
-    while slots[at].load(Ordering::Relaxed) != 0 {
+    while slots[at].compare_exchange(0, id + 1, Ordering::Release, Ordering::Relaxed).is_err() {
         at = (at + 1) & (slots.len() - 1);
     }
-    slots[at].store(id + 1, Ordering::Release);
 }
 
 /// Number keys by id.

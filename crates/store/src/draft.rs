@@ -17,6 +17,7 @@ use evergraph_types::{
 use rayon::prelude::*;
 
 use crate::adjacency::Entry;
+use crate::batch::ResolvedBatch;
 use crate::dictionary::Dictionary;
 use crate::fragment::bits_of_value;
 use crate::heap::{Block, Changes};
@@ -100,8 +101,16 @@ impl Draft {
         (self.version.num_edges(edge_type), self.version.num_vertices)
     }
 
+    /// Whether the edges of a batch can be merged into the lists while these are archived: a simple type without
+    /// properties.
+    pub(crate) fn takes_bulk(&self, batch: &ResolvedBatch) -> bool {
+        let schema = batch.writes.schema.as_ref().unwrap_or(&self.version.schema);
+        let kind = schema.edge_types.get(usize::from(batch.edge_type));
+        !batch.delete && kind.is_some_and(|kind| !kind.options.multi && kind.options.properties.is_empty())
+    }
+
     /// Applies what is pending.
-    fn flush(&mut self) {
+    pub(crate) fn flush(&mut self) {
         let puts = std::mem::take(&mut self.pending_vertices);
         if !puts.is_empty() {
             self.put_vertices(puts);
@@ -153,12 +162,18 @@ impl Draft {
 
     /// Makes vertices of the endpoints that are none yet. The changes are sorted by vertex.
     fn mark_vertices<D: Delta>(&mut self, deltas: &[D]) {
+        let groups = deltas.chunk_by(|left, right| left.vertex() == right.vertex());
+        let ends: Vec<VertexId> = groups.map(|group| group[0].vertex()).collect();
+        self.mark_ids(&ends);
+    }
+
+    /// Makes vertices of the ids that are none yet. They ascend.
+    pub(crate) fn mark_ids(&mut self, ids: &[VertexId]) {
         let vertices = self.version.vertices;
-        let groups: Vec<&[D]> = deltas.chunk_by(|left, right| left.vertex() == right.vertex()).collect();
-        let missing: Vec<VertexId> = groups
+        let missing: Vec<VertexId> = ids
             .par_iter()
             .with_min_len(1 << 12)
-            .map(|group| group[0].vertex())
+            .copied()
             .filter(|&vertex| vertices.get(vertex).is_none())
             .collect();
         let Some(&last) = missing.last() else { return };

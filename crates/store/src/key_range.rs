@@ -36,27 +36,11 @@ fn small_range(slices: &[&[i64]]) -> Option<(i64, usize)> {
 /// The distinct numbers, ascending.
 pub(crate) fn distinct_numbers(slices: &[&[i64]]) -> Vec<i64> {
     let Some((least, size)) = small_range(slices) else { return distinct_by_sorting(slices) };
-    let bitmap: Vec<AtomicU64> = (0..size.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
+    let bitmap = Bitmap::new(size);
     slices.par_iter().for_each(|numbers| {
-        for number in *numbers {
-            let position = number.abs_diff(least) as usize;
-            let (word, bit) = (&bitmap[position / 64], 1 << (position % 64));
-            // Most numbers were seen before: reading first keeps the cache line shared.
-            if word.load(Ordering::Relaxed) & bit == 0 {
-                word.fetch_or(bit, Ordering::Relaxed);
-            }
-        }
+        numbers.iter().for_each(|number| bitmap.set(number.abs_diff(least) as usize));
     });
-    let mut distinct = Vec::new();
-    for (position, word) in bitmap.into_iter().enumerate() {
-        let mut word = word.into_inner();
-        while word != 0 {
-            distinct
-                .push(least.wrapping_add_unsigned((position * 64) as u64 + u64::from(word.trailing_zeros())));
-            word &= word - 1;
-        }
-    }
-    distinct
+    bitmap.positions().map(|position| least.wrapping_add_unsigned(position as u64)).collect()
 }
 
 fn distinct_by_sorting(slices: &[&[i64]]) -> Vec<i64> {
@@ -76,6 +60,44 @@ fn distinct_by_sorting(slices: &[&[i64]]) -> Vec<i64> {
     distinct
 }
 
+/// The distinct ids, ascending.
+pub(crate) fn distinct_ids(slices: &[&[VertexId]]) -> Vec<VertexId> {
+    let most = slices.par_iter().filter_map(|ids| ids.iter().max()).max();
+    let bitmap = Bitmap::new(most.map_or(0, |&most| most as usize + 1));
+    slices.par_iter().for_each(|ids| ids.iter().for_each(|&id| bitmap.set(id as usize)));
+    bitmap.positions().map(|position| position as VertexId).collect()
+}
+
+/// A set of small numbers that threads add to at once.
+struct Bitmap(Vec<AtomicU64>);
+
+impl Bitmap {
+    fn new(size: usize) -> Self {
+        Bitmap((0..size.div_ceil(64)).map(|_| AtomicU64::new(0)).collect())
+    }
+
+    #[inline]
+    fn set(&self, position: usize) {
+        let (word, bit) = (&self.0[position / 64], 1 << (position % 64));
+        // Most numbers were seen before: reading first keeps the cache line shared.
+        if word.load(Ordering::Relaxed) & bit == 0 {
+            word.fetch_or(bit, Ordering::Relaxed);
+        }
+    }
+
+    /// The numbers in it, ascending.
+    fn positions(self) -> impl Iterator<Item = usize> {
+        self.0.into_iter().enumerate().flat_map(|(position, word)| {
+            let mut word = word.into_inner();
+            std::iter::from_fn(move || {
+                let bit = (word != 0).then(|| word.trailing_zeros() as usize)?;
+                word &= word - 1;
+                Some(position * 64 + bit)
+            })
+        })
+    }
+}
+
 /// An array from number to id over a small range.
 pub(crate) struct DirectMap {
     least: i64,
@@ -83,20 +105,22 @@ pub(crate) struct DirectMap {
 }
 
 impl DirectMap {
-    /// A map for all numbers in the slices, `id_of` each; `None` if the range is not small.
-    pub(crate) fn build(slices: &[&[i64]], id_of: impl Fn(i64) -> Option<VertexId> + Sync) -> Option<Self> {
-        let (least, size) = small_range(slices)?;
-        // A few keys are looked up one by one faster than a map is made.
-        if slices.iter().map(|numbers| numbers.len()).sum::<usize>() < size {
+    /// A map from ascending numbers to their ids; `None` if an array over their range is not worth it for as many
+    /// keys as were `given`.
+    pub(crate) fn new(numbers: &[i64], ids: &[VertexId], given: usize) -> Option<Self> {
+        let (least, most) = (*numbers.first()?, *numbers.last()?);
+        let size = usize::try_from(most.abs_diff(least)).ok()?.checked_add(1)?;
+        if size > given {
             return None;
         }
-        let id =
-            |position: usize| id_of(least.wrapping_add_unsigned(position as u64)).unwrap_or(VertexId::MAX);
-        let ids = (0..size).into_par_iter().with_min_len(1 << 12).map(id).collect();
-        Some(DirectMap { least, ids })
+        let mut map = DirectMap { least, ids: vec![VertexId::MAX; size] };
+        for (&number, &id) in numbers.iter().zip(ids) {
+            map.ids[number.abs_diff(least) as usize] = id;
+        }
+        Some(map)
     }
 
-    /// The id of one of the numbers the map was built for; `VertexId::MAX` if it has none.
+    /// The id of one of the numbers the map was made of.
     #[inline]
     pub(crate) fn get(&self, number: i64) -> VertexId {
         self.ids[number.abs_diff(self.least) as usize]
@@ -120,13 +144,11 @@ mod tests {
         }
 
         #[test]
-        fn a_direct_map_answers_as_the_function(numbers in prop::collection::vec(-3000i64..3000, 1..200)) {
-            let id_of = |number: i64| (number % 3 == 0).then_some((number + 3000) as VertexId);
-            let many: Vec<i64> = numbers.iter().cycle().take(10_000).copied().collect();
-            let map = DirectMap::build(&[&many], id_of).unwrap();
-            for number in numbers {
-                prop_assert_eq!(map.get(number), id_of(number).unwrap_or(VertexId::MAX));
-            }
+        fn a_direct_map_gives_each_number_its_id(numbers in prop::collection::btree_set(-3000i64..3000, 1..200)) {
+            let numbers: Vec<i64> = numbers.into_iter().collect();
+            let ids: Vec<VertexId> = (0..numbers.len() as VertexId).map(|rank| rank * 7).collect();
+            let map = DirectMap::new(&numbers, &ids, 10_000).unwrap();
+            prop_assert!(numbers.iter().zip(&ids).all(|(&number, &id)| map.get(number) == id));
         }
     }
 }

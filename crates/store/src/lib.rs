@@ -1,7 +1,9 @@
 //! The store: everything between a transaction and the version its readers see.
 
+mod additions;
 mod adjacency;
 mod archive;
+mod batch;
 mod codec;
 mod commit;
 mod conflict;
@@ -14,6 +16,7 @@ mod heap;
 mod home;
 mod install;
 mod key_range;
+mod list_pieces;
 mod maintenance;
 mod manifest;
 mod merge;

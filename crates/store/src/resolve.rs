@@ -2,29 +2,19 @@
 //! ids.
 //!
 //! Invariant: `bound` is one past the last id given out, published or not; new keys of one request get ids that
-//! follow each other, for batches in the order of the keys.
+//! follow each other.
 
 use std::sync::Arc;
 
 use evergraph_types::{
-    EdgeBatch, EdgeTypeId, Key, KeyColumn, KeyKind, KeyRef, MAX_VERTICES, Schema, SchemaError, VertexId,
+    EdgeTypeId, Key, KeyColumn, KeyKind, KeyRef, MAX_VERTICES, Schema, SchemaError, VertexId,
 };
-use hashbrown::HashSet;
-use rayon::prelude::*;
 
 use crate::dictionary::Dictionary;
-use crate::ops::{EdgeOps, OpColumn, VertexPut, WriteSet};
-use crate::schema_change::{check_key, check_property, ensure_edge_type, infer_key_kind};
+use crate::ops::{EdgeOps, VertexPut, WriteSet};
+use crate::schema_change::check_key;
 use crate::transaction::{Handle, Writes, base_id, id_of};
 use crate::version::Version;
-
-/// Edges to put or delete at once, in parts of one shape.
-#[derive(Debug)]
-pub(crate) struct BatchWrites {
-    pub(crate) edge_type: String,
-    pub(crate) parts: Vec<EdgeBatch>,
-    pub(crate) delete: bool,
-}
 
 /// The state that ids and schema have reached, ahead of what is published.
 #[derive(Debug)]
@@ -91,11 +81,10 @@ impl Resolver {
     /// Gives the ids from `first` on to `keys`.
     pub(crate) fn add_keys(&mut self, first: VertexId, keys: &KeyColumn) {
         self.bound = first + keys.len() as VertexId;
-        self.dictionary.reserve(self.bound);
-        (0..keys.len()).for_each(|row| self.dictionary.add(first + row as VertexId, keys.get(row)));
+        self.dictionary.add_all(first, keys);
     }
 
-    fn set_schema(&mut self, schema: Schema) {
+    pub(crate) fn set_schema(&mut self, schema: Schema) {
         if let (None, Some(kind)) = (self.schema.key_kind, schema.key_kind) {
             self.dictionary = Arc::new(Dictionary::new(kind));
         }
@@ -110,7 +99,7 @@ impl Resolver {
         })
     }
 
-    fn lookup(&self, key: KeyRef<'_>) -> Option<VertexId> {
+    pub(crate) fn lookup(&self, key: KeyRef<'_>) -> Option<VertexId> {
         let dense = self.schema.key_kind == Some(KeyKind::Dense);
         self.dictionary.lookup(key).filter(|&id| dense || id < self.bound)
     }
@@ -178,137 +167,12 @@ impl Resolver {
         Ok(WriteSet { schema, new_keys, first_new_id, vertex_deletes, vertex_puts, edges })
     }
 
-    /// The write set of a batch. After an error nothing has changed.
-    pub(crate) fn resolve_batch(&mut self, batch: BatchWrites) -> Result<WriteSet, SchemaError> {
-        let before = (self.schema.clone(), self.dictionary.clone());
-        let resolved = self.try_resolve_batch(batch);
-        if resolved.is_err() {
-            // Keys are added last, when nothing can fail any more.
-            (self.schema, self.dictionary) = before;
-        }
-        resolved
-    }
-
-    fn try_resolve_batch(&mut self, batch: BatchWrites) -> Result<WriteSet, SchemaError> {
-        let mut schema = (*self.schema).clone();
-        for part in &batch.parts {
-            check_part(part)?;
-            if let Some(key) = (!part.is_empty()).then(|| part.src.get(0)) {
-                infer_key_kind(&mut schema, key, self.wanted_kind)?;
-            }
-            let columns = part.columns.iter().map(|(name, column)| (name.as_str(), column.property_type()));
-            if !batch.delete {
-                ensure_edge_type(&mut schema, &batch.edge_type, columns)?;
-            }
-        }
-        let Some(kind) = schema.key_kind else { return Ok(WriteSet::default()) };
-        let (edge_type, owner) = schema.require_edge_type(&batch.edge_type)?;
-        let columns = batch_columns(owner, &batch.parts)?;
-        for keys in batch.parts.iter().flat_map(|part| [&part.src, &part.dst]) {
-            check_keys(&schema, kind, keys)?;
-        }
-        let schema = (schema != *self.schema).then_some(schema);
-        if let Some(schema) = &schema {
-            self.set_schema(schema.clone());
-        }
-        let keys: Vec<&KeyColumn> = batch.parts.iter().flat_map(|part| [&part.src, &part.dst]).collect();
-        let first_new_id = self.bound;
-        let new_keys = if batch.delete { None } else { self.add_batch_keys(&keys)? };
-        let (src, dst, keep) = self.map_endpoints(&batch.parts);
-        let rows = src.len();
-        let mut ops = EdgeOps { src, dst, deletes: batch.delete.then(|| vec![true; rows]), columns };
-        if batch.delete {
-            // An edge between vertices that do not exist is not there to be deleted.
-            ops.keep_rows(&keep);
-        }
-        let edges = vec![(edge_type, ops)];
-        Ok(WriteSet { schema, new_keys, first_new_id, edges, ..WriteSet::default() })
-    }
-
-    fn check_room(&self, keys: usize) -> Result<(), SchemaError> {
+    pub(crate) fn check_room(&self, keys: usize) -> Result<(), SchemaError> {
         if u64::from(self.bound) + keys as u64 <= MAX_VERTICES {
             Ok(())
         } else {
             Err(SchemaError::Limit { what: "vertices", max: MAX_VERTICES })
         }
-    }
-
-    /// Gives ids to the keys that have none, ascending by key.
-    fn add_batch_keys(&mut self, columns: &[&KeyColumn]) -> Result<Option<KeyColumn>, SchemaError> {
-        if matches!(*self.dictionary, Dictionary::Dense) {
-            return Ok(None);
-        }
-        let new = match columns.first() {
-            Some(KeyColumn::Int(_)) => KeyColumn::Int(self.new_numbers(columns)),
-            _ => KeyColumn::Text(self.new_texts(columns)),
-        };
-        if new.is_empty() {
-            return Ok(None);
-        }
-        self.check_room(new.len())?;
-        self.add_keys(self.bound, &new);
-        Ok(Some(new))
-    }
-
-    fn new_numbers(&self, columns: &[&KeyColumn]) -> Vec<i64> {
-        let slices: Vec<&[i64]> = columns.iter().filter_map(|column| column.as_numbers()).collect();
-        let mut numbers = crate::key_range::distinct_numbers(&slices);
-        if self.bound > 0 {
-            numbers.retain(|&number| self.lookup(KeyRef::Int(number)).is_none());
-        }
-        numbers
-    }
-
-    fn new_texts(&self, columns: &[&KeyColumn]) -> evergraph_types::TextValues {
-        let distinct = columns
-            .par_iter()
-            .filter_map(|column| column.as_texts())
-            .map(|texts| texts.iter().filter(|text| self.lookup(KeyRef::Text(text)).is_none()).collect())
-            .reduce(HashSet::<&str>::new, |mut left, right| {
-                left.extend(right);
-                left
-            });
-        let mut sorted: Vec<&str> = distinct.into_iter().collect();
-        sorted.par_sort_unstable();
-        let mut texts = evergraph_types::TextValues::default();
-        sorted.into_iter().for_each(|text| texts.push(text));
-        texts
-    }
-
-    /// The ids of all endpoints, and which rows have both.
-    fn map_endpoints(&self, parts: &[EdgeBatch]) -> (Vec<VertexId>, Vec<VertexId>, Vec<bool>) {
-        let numbers: Vec<&[i64]> = parts
-            .iter()
-            .flat_map(|part| [&part.src, &part.dst])
-            .filter_map(|keys| keys.as_numbers())
-            .collect();
-        let direct = match *self.dictionary {
-            Dictionary::Int(_) => {
-                crate::key_range::DirectMap::build(&numbers, |number| self.lookup(KeyRef::Int(number)))
-            }
-            _ => None,
-        };
-        let id = |key: KeyRef<'_>| match (&direct, key) {
-            (Some(direct), KeyRef::Int(number)) => direct.get(number),
-            (_, key) => self.lookup(key).unwrap_or(VertexId::MAX),
-        };
-        let map = |keys: &KeyColumn| -> Vec<VertexId> {
-            match keys.as_numbers() {
-                Some(numbers) => numbers.iter().map(|&number| id(KeyRef::Int(number))).collect(),
-                None => (0..keys.len()).map(|row| id(keys.get(row))).collect(),
-            }
-        };
-        let mapped: Vec<_> = parts.par_iter().map(|part| (map(&part.src), map(&part.dst))).collect();
-        let mut src = Vec::with_capacity(parts.iter().map(EdgeBatch::len).sum());
-        let mut dst = Vec::with_capacity(src.capacity());
-        for (part_src, part_dst) in mapped {
-            src.extend(part_src);
-            dst.extend(part_dst);
-        }
-        let known = |id: VertexId| id != VertexId::MAX;
-        let keep = src.par_iter().zip(&dst).with_min_len(1 << 14);
-        let keep = keep.map(|(&src, &dst)| known(src) && known(dst)).collect();
-        (src, dst, keep)
     }
 }
 
@@ -328,18 +192,8 @@ fn extends(newer: &Schema, older: &Schema) -> bool {
         })
 }
 
-fn check_part(part: &EdgeBatch) -> Result<(), SchemaError> {
-    let expected = part.len();
-    let lengths = part.columns.iter().map(|(name, column)| (name.as_str(), column.len()));
-    for (name, found) in std::iter::once(("dst", part.dst.len())).chain(lengths) {
-        if found != expected {
-            return Err(SchemaError::ColumnLength { name: name.to_owned(), expected, found });
-        }
-    }
-    Ok(())
-}
-
-fn check_keys(schema: &Schema, kind: KeyKind, keys: &KeyColumn) -> Result<(), SchemaError> {
+/// Whether a column of keys fits the store's kind of keys.
+pub(crate) fn check_keys(schema: &Schema, kind: KeyKind, keys: &KeyColumn) -> Result<(), SchemaError> {
     match (kind, keys) {
         (KeyKind::Int64, KeyColumn::Int(_)) | (KeyKind::Text, KeyColumn::Text(_)) => Ok(()),
         (KeyKind::Dense, KeyColumn::Int(numbers)) => {
@@ -352,34 +206,4 @@ fn check_keys(schema: &Schema, kind: KeyKind, keys: &KeyColumn) -> Result<(), Sc
         (_, keys) if keys.is_empty() => Ok(()),
         (_, keys) => check_key(schema, keys.get(0)),
     }
-}
-
-/// The property columns of all parts one after the other, in the types of the schema.
-fn batch_columns(
-    owner: &evergraph_types::EdgeType,
-    parts: &[EdgeBatch],
-) -> Result<Vec<OpColumn>, SchemaError> {
-    let mut columns: Vec<OpColumn> = Vec::new();
-    for part in parts {
-        for (name, _) in &part.columns {
-            let (property, kind) = check_property(owner, name)?;
-            if !columns.iter().any(|column| column.property == property) {
-                let values = evergraph_types::Column::new(kind);
-                columns.push(OpColumn { property, values, given: None });
-            }
-        }
-    }
-    for part in parts {
-        for column in &mut columns {
-            let name = &owner.options.properties[usize::from(column.property)].name;
-            let given = part.columns.iter().find(|(given, _)| given == name).map(|(_, values)| values);
-            column.append(given, part.len()).map_err(|(row, value)| SchemaError::PropertyType {
-                owner: owner.name.clone(),
-                name: format!("{name} (row {row})"),
-                expected: column.values.property_type(),
-                found: value.to_string(),
-            })?;
-        }
-    }
-    Ok(columns)
 }

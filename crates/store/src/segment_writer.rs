@@ -11,17 +11,19 @@ use std::sync::Arc;
 use evergraph_segment::{SectionId, Segment, SegmentError, SegmentInfo, SegmentWriter};
 use evergraph_types::{Direction, EdgeTypeId, PropertyId, PropertyType, VertexId};
 
+use crate::additions::{Additions, Side};
 use crate::adjacency::Entry;
+use crate::batch::EndIds;
 use crate::codec::encode_keys;
 use crate::dictionary::Dictionary;
 use crate::home::Home;
-use crate::merge::runs_of;
+use crate::list_pieces::{Growth, Selected, write_in_background, write_rows};
 use crate::paged_array::{Cell, LEAF_CELLS, PagedArray};
 use crate::rows::{
-    CHUNKED, COLUMNS, ChunkRow, ListSections, Row, VERTICES_SECTION, VertexRow, WideRow, column_section,
-    decode_rows, encode_rows, keys_section, text_section,
+    ListSections, Row, VERTICES_SECTION, VertexRow, WideRow, column_section, decode_rows, keys_section,
+    text_section,
 };
-use crate::version::Version;
+use crate::version::{EdgeTables, Version};
 
 /// Keys in one section: what is decoded at once when the store is opened.
 const KEYS_PER_PART: u32 = 1 << 18;
@@ -43,7 +45,8 @@ pub(crate) fn write_segment(
     merged: &[Arc<Segment>],
     is_bottom: bool,
     first_key: VertexId,
-) -> Result<u64, SegmentError> {
+    bulk: Option<&Bulk>,
+) -> Result<(u64, BulkGrowth), SegmentError> {
     let lower = merged.first().map_or(0, |segment| segment.info().lower);
     let info = SegmentInfo {
         store_id: home.store_id,
@@ -63,19 +66,67 @@ pub(crate) fn write_segment(
     for property in 0..version.columns.len() as PropertyId {
         write_column(&mut writer, version, property, selection)?;
     }
-    for edge_type in 0..version.edges.len() as EdgeTypeId {
-        let tables = &version.edges[usize::from(edge_type)];
-        for (direction, lists) in [(Direction::Out, &tables.out), (Direction::In, &tables.reverse)] {
-            write_lists(
-                &mut writer,
-                version,
-                &lists.table,
-                ListSections::of(edge_type, direction),
-                selection,
-            )?;
+    let growth = write_in_background(&mut writer, version, |sink| {
+        let mut growth = BulkGrowth::default();
+        for edge_type in 0..version.edges.len() as EdgeTypeId {
+            let bulk = bulk.filter(|bulk| bulk.edge_type == edge_type);
+            for direction in [Direction::Out, Direction::In] {
+                let sections = ListSections::of(edge_type, direction);
+                let selected = selection.lists(version, edge_type, direction, sections);
+                let additions = bulk.and_then(|bulk| bulk.additions(direction, version.id_bound));
+                let grown = sink.write(sections, &selected, additions.as_ref());
+                if bulk.is_some() {
+                    *growth.of(direction) = grown;
+                }
+            }
+        }
+        growth
+    })?;
+    Ok((writer.finish()?, growth))
+}
+
+/// Edges of a bulk load that are in no list yet: of a simple type, without properties.
+#[derive(Debug)]
+pub(crate) struct Bulk {
+    pub(crate) edge_type: EdgeTypeId,
+    pub(crate) symmetric: bool,
+    pub(crate) ends: Vec<EndIds>,
+}
+
+/// How a bulk load changes the lists of each direction.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct BulkGrowth {
+    pub(crate) out: Growth,
+    pub(crate) reverse: Growth,
+}
+
+impl Bulk {
+    fn additions(&self, direction: Direction, id_bound: VertexId) -> Option<Additions> {
+        let side = match (direction, self.symmetric) {
+            (Direction::Out, false) => Side::Source,
+            (Direction::Out, true) => Side::Both,
+            (Direction::In, false) => Side::Destination,
+            (Direction::In, true) => return None,
+        };
+        Some(Additions::split(&self.ends, side, id_bound))
+    }
+}
+
+impl BulkGrowth {
+    /// The counts of the tables after the load.
+    pub(crate) fn add_to(&self, tables: &mut EdgeTables) {
+        for (lists, growth) in [(&mut tables.out, self.out), (&mut tables.reverse, self.reverse)] {
+            lists.entries += growth.entries;
+            lists.loops += growth.loops;
         }
     }
-    writer.finish()
+
+    fn of(&mut self, direction: Direction) -> &mut Growth {
+        match direction {
+            Direction::Out => &mut self.out,
+            Direction::In => &mut self.reverse,
+        }
+    }
 }
 
 impl Selection<'_> {
@@ -89,6 +140,26 @@ impl Selection<'_> {
         let mut rows = Vec::new();
         self.for_each::<T, R>(table, section, &mut |vertex, value| rows.push(row(vertex, value)));
         rows
+    }
+
+    /// The selected lists of a table.
+    fn lists(
+        &self,
+        version: &Version,
+        edge_type: EdgeTypeId,
+        direction: Direction,
+        sections: ListSections,
+    ) -> Vec<Selected> {
+        let tables = &version.edges[usize::from(edge_type)];
+        let table = match direction {
+            Direction::Out => &tables.out.table,
+            Direction::In => &tables.reverse.table,
+        };
+        let mut selected = Vec::new();
+        self.for_each::<Entry, WideRow>(table, sections.index, &mut |vertex, entry| {
+            selected.push((vertex, entry))
+        });
+        selected
     }
 
     /// Calls `visit` with each selected cell of a table, ascending. `R` are the rows of its section.
@@ -128,18 +199,6 @@ impl Selection<'_> {
         }
         bitmap
     }
-}
-
-fn write_rows<R: Row>(
-    writer: &mut SegmentWriter,
-    section: SectionId,
-    rows: &[R],
-) -> Result<(), SegmentError> {
-    if rows.is_empty() {
-        return Ok(());
-    }
-    writer.begin(section);
-    rows.chunks(1 << 16).try_for_each(|rows| writer.write(&encode_rows(rows)))
 }
 
 fn write_keys(
@@ -188,54 +247,4 @@ fn write_column(
         }
     }
     write_rows(writer, section, &rows)
-}
-
-fn write_lists(
-    writer: &mut SegmentWriter,
-    version: &Version,
-    table: &PagedArray<Entry>,
-    sections: ListSections,
-    selection: Selection<'_>,
-) -> Result<(), SegmentError> {
-    let mut selected = Vec::new();
-    selection.for_each::<Entry, WideRow>(table, sections.index, &mut |vertex, entry| {
-        selected.push((vertex, entry))
-    });
-    if selected.is_empty() {
-        return Ok(());
-    }
-    writer.begin(sections.lists);
-    let mut index = Vec::with_capacity(selected.len());
-    let mut chunks = Vec::new();
-    let mut runs = Vec::new();
-    for (vertex, entry) in selected {
-        let Some(entry) = entry else {
-            index.push(WideRow { vertex, count: 0, word: 0 });
-            continue;
-        };
-        runs.clear();
-        runs_of(entry, &mut runs);
-        let with_columns = runs.iter().any(|run| run.has_columns());
-        writer.pad_to(if with_columns { 8 } else { 4 });
-        let mut word = writer.position();
-        if with_columns && runs.len() > 1 {
-            word = (chunks.len() as u64) << 2 | CHUNKED;
-        } else if with_columns {
-            word |= COLUMNS;
-        }
-        for run in &runs {
-            if with_columns {
-                writer.pad_to(8);
-                let tag = if run.has_columns() { COLUMNS } else { 0 };
-                chunks.push(ChunkRow { offset: writer.position() | tag, len: run.len, first: run.first });
-            }
-            writer.write(version.run_bytes(*run))?;
-        }
-        if with_columns && runs.len() == 1 {
-            chunks.pop();
-        }
-        index.push(WideRow { vertex, count: entry.degree, word });
-    }
-    write_rows(writer, sections.index, &index)?;
-    write_rows(writer, sections.chunks, &chunks)
 }

@@ -12,6 +12,7 @@ use evergraph_disk::{Disk, OsDisk};
 use evergraph_types::{EdgeBatch, EdgeTypeOptions, KeyKind, KeyRef, PropertyType, Schema, Sequence, Value};
 use parking_lot::Mutex;
 
+use crate::batch::BatchWrites;
 use crate::commit::{BatchSummary, Committer, Pending, Refusal, Request};
 use crate::conflict::RecentChanges;
 use crate::dictionary::Dictionary;
@@ -20,7 +21,7 @@ use crate::home::Home;
 use crate::maintenance::Signal;
 use crate::options::Options;
 use crate::reclaim::Reclaimer;
-use crate::resolve::{BatchWrites, Resolver};
+use crate::resolve::Resolver;
 use crate::stats::Stats;
 use crate::transaction::{Transaction, Writes};
 use crate::version::Version;

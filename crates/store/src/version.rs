@@ -275,10 +275,16 @@ impl Version {
         unsafe { text_of_cell(cell) }
     }
 
-    /// The bytes of a run of a list of this version.
-    pub(crate) fn run_bytes(&self, run: ChunkRef) -> &[u8] {
+    /// A run of a list of this version as words, columns included.
+    pub(crate) fn run_words(&self, run: ChunkRef) -> &[u32] {
         // SAFETY: a run of this version, read while `self` is borrowed.
-        unsafe { run.bytes() }
+        unsafe { run.words() }
+    }
+
+    /// The neighbors of a list of this version.
+    pub(crate) fn neighbors_of(&self, entry: Option<Entry>) -> Neighbors<'_> {
+        // SAFETY: an entry of this version, read while `self` is borrowed.
+        unsafe { entry.unwrap_or(Entry::EMPTY).neighbors() }
     }
 
     /// About how many bytes an archive of what is dirty writes.

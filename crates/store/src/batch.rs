@@ -1,0 +1,244 @@
+//! Batches of edges: from columns of keys to ids, in parallel.
+//!
+//! ```text
+//!  key columns ─► distinct keys ─► those without an id get the next ones, ascending by key ─► ids by row
+//! ```
+//!
+//! Invariant: keys are added last, when nothing can fail any more.
+
+use evergraph_types::{
+    EdgeBatch, EdgeType, EdgeTypeId, KeyColumn, KeyRef, Schema, SchemaError, TextValues, VertexId,
+};
+use hashbrown::HashSet;
+use rayon::prelude::*;
+
+use crate::dictionary::Dictionary;
+use crate::key_range::{DirectMap, distinct_ids, distinct_numbers};
+use crate::ops::{EdgeOps, OpColumn, WriteSet};
+use crate::resolve::{Resolver, check_keys};
+use crate::schema_change::{check_property, ensure_edge_type, infer_key_kind};
+
+/// Edges to put or delete at once, in parts of one shape.
+#[derive(Debug)]
+pub(crate) struct BatchWrites {
+    pub(crate) edge_type: String,
+    pub(crate) parts: Vec<EdgeBatch>,
+    pub(crate) delete: bool,
+}
+
+/// Stands for a key that has no id.
+const NO_ID: VertexId = VertexId::MAX;
+
+/// The ids of both ends of some rows.
+#[derive(Debug, Default)]
+pub(crate) struct EndIds {
+    pub(crate) src: Vec<VertexId>,
+    pub(crate) dst: Vec<VertexId>,
+}
+
+/// A batch in ids.
+#[derive(Debug)]
+pub(crate) struct ResolvedBatch {
+    /// Its schema and new keys, but for the edges.
+    pub(crate) writes: WriteSet,
+    pub(crate) edge_type: EdgeTypeId,
+    /// By part.
+    pub(crate) ends: Vec<EndIds>,
+    pub(crate) columns: Vec<OpColumn>,
+    pub(crate) delete: bool,
+}
+
+impl ResolvedBatch {
+    /// The batch as a write set like that of any transaction.
+    pub(crate) fn into_write_set(self) -> WriteSet {
+        let ResolvedBatch { mut writes, edge_type, ends, columns, delete } = self;
+        let rows = ends.iter().map(|part| part.src.len()).sum();
+        let mut ops = EdgeOps { columns, ..EdgeOps::default() };
+        ops.src.reserve(rows);
+        ops.dst.reserve(rows);
+        for part in ends {
+            ops.src.extend(part.src);
+            ops.dst.extend(part.dst);
+        }
+        if delete {
+            // An edge between vertices that do not exist is not there to be deleted.
+            let known = ops.src.iter().zip(&ops.dst).map(|(&src, &dst)| src != NO_ID && dst != NO_ID);
+            let keep: Vec<bool> = known.collect();
+            ops.keep_rows(&keep);
+            ops.deletes = Some(vec![true; ops.len()]);
+        }
+        writes.edges.push((edge_type, ops));
+        writes
+    }
+
+    /// The ids of all ends, each once, ascending.
+    pub(crate) fn vertices(&self) -> Vec<VertexId> {
+        let slices: Vec<&[VertexId]> = self.ends.iter().flat_map(|part| [&*part.src, &*part.dst]).collect();
+        distinct_ids(&slices)
+    }
+}
+
+impl Resolver {
+    /// A batch in ids. After an error nothing has changed.
+    pub(crate) fn resolve_batch(&mut self, batch: BatchWrites) -> Result<ResolvedBatch, SchemaError> {
+        let before = (self.schema.clone(), self.dictionary.clone());
+        let resolved = self.try_resolve_batch(batch);
+        if resolved.is_err() {
+            (self.schema, self.dictionary) = before;
+        }
+        resolved
+    }
+
+    fn try_resolve_batch(&mut self, batch: BatchWrites) -> Result<ResolvedBatch, SchemaError> {
+        let BatchWrites { edge_type, parts, delete } = batch;
+        let schema = self.schema_for(&edge_type, &parts, delete)?;
+        let (id, owner) = schema.require_edge_type(&edge_type)?;
+        let columns = batch_columns(owner, &parts)?;
+        if let Some(kind) = schema.key_kind {
+            let keys = parts.iter().flat_map(|part| [&part.src, &part.dst]);
+            keys.into_iter().try_for_each(|keys| check_keys(&schema, kind, keys))?;
+        }
+        let schema = (schema != *self.schema).then_some(schema);
+        if let Some(schema) = &schema {
+            self.set_schema(schema.clone());
+        }
+        let first_new_id = self.bound;
+        let (new_keys, ends) = match *self.dictionary {
+            Dictionary::Dense => (None, self.map_by_lookup(parts)),
+            Dictionary::Int(_) => self.map_numbers(parts, delete)?,
+            Dictionary::Text(_) => {
+                let new_keys = if delete { None } else { self.add_texts(&parts)? };
+                (new_keys, self.map_by_lookup(parts))
+            }
+        };
+        let writes = WriteSet { schema, new_keys, first_new_id, ..WriteSet::default() };
+        Ok(ResolvedBatch { writes, edge_type: id, ends, columns, delete })
+    }
+
+    /// The schema with what the batch brings that is new.
+    fn schema_for(&self, edge_type: &str, parts: &[EdgeBatch], delete: bool) -> Result<Schema, SchemaError> {
+        let mut schema = (*self.schema).clone();
+        for part in parts {
+            check_lengths(part)?;
+            if let Some(key) = (!part.is_empty()).then(|| part.src.get(0)) {
+                infer_key_kind(&mut schema, key, self.wanted_kind)?;
+            }
+            if !delete {
+                let typed = part.columns.iter().map(|(name, column)| (name.as_str(), column.property_type()));
+                ensure_edge_type(&mut schema, edge_type, typed)?;
+            }
+        }
+        Ok(schema)
+    }
+
+    fn map_by_lookup(&self, parts: Vec<EdgeBatch>) -> Vec<EndIds> {
+        let map = |keys: KeyColumn| (0..keys.len()).map(|row| self.id_or_none(keys.get(row))).collect();
+        let ends = parts.into_par_iter().map(|part| EndIds { src: map(part.src), dst: map(part.dst) });
+        ends.collect()
+    }
+
+    fn id_or_none(&self, key: KeyRef<'_>) -> VertexId {
+        self.lookup(key).unwrap_or(NO_ID)
+    }
+
+    /// Numbers to ids; unless the batch deletes, new numbers get ids.
+    fn map_numbers(
+        &mut self,
+        parts: Vec<EdgeBatch>,
+        delete: bool,
+    ) -> Result<(Option<KeyColumn>, Vec<EndIds>), SchemaError> {
+        let columns = parts.iter().flat_map(|part| [&part.src, &part.dst]);
+        let slices: Vec<&[i64]> = columns.filter_map(|column| column.as_numbers()).collect();
+        let given = slices.iter().map(|numbers| numbers.len()).sum();
+        let distinct = distinct_numbers(&slices);
+        let mut ids: Vec<VertexId> = match self.bound {
+            0 => vec![NO_ID; distinct.len()],
+            _ => distinct.par_iter().map(|&number| self.id_or_none(KeyRef::Int(number))).collect(),
+        };
+        let mut new = Vec::new();
+        if !delete {
+            let missing = ids.iter_mut().zip(&distinct).filter(|(id, _)| **id == NO_ID);
+            new.extend(missing.map(|(id, &number)| (id, number)));
+        }
+        self.check_room(new.len())?;
+        let first = self.bound;
+        let numbered = new.into_iter().enumerate().map(|(position, (id, number))| {
+            *id = first + position as VertexId;
+            number
+        });
+        let new: Vec<i64> = numbered.collect();
+        let new_keys = (!new.is_empty()).then_some(KeyColumn::Int(new));
+        if let Some(keys) = &new_keys {
+            self.add_keys(first, keys);
+        }
+        let Some(direct) = DirectMap::new(&distinct, &ids, given) else {
+            return Ok((new_keys, self.map_by_lookup(parts)));
+        };
+        let map = |keys: KeyColumn| -> Vec<VertexId> {
+            keys.as_numbers().unwrap_or_default().iter().map(|&number| direct.get(number)).collect()
+        };
+        let ends = parts.into_par_iter().map(|part| EndIds { src: map(part.src), dst: map(part.dst) });
+        Ok((new_keys, ends.collect()))
+    }
+
+    /// Gives ids to the strings that have none.
+    fn add_texts(&mut self, parts: &[EdgeBatch]) -> Result<Option<KeyColumn>, SchemaError> {
+        let columns: Vec<&KeyColumn> = parts.iter().flat_map(|part| [&part.src, &part.dst]).collect();
+        let new = columns
+            .par_iter()
+            .filter_map(|column| column.as_texts())
+            .map(|texts| texts.iter().filter(|text| self.lookup(KeyRef::Text(text)).is_none()).collect())
+            .reduce(HashSet::<&str>::new, |mut left, right| {
+                left.extend(right);
+                left
+            });
+        let mut sorted: Vec<&str> = new.into_iter().collect();
+        sorted.par_sort_unstable();
+        let mut texts = TextValues::default();
+        sorted.into_iter().for_each(|text| texts.push(text));
+        self.check_room(texts.len())?;
+        let new_keys = (!texts.is_empty()).then_some(KeyColumn::Text(texts));
+        if let Some(keys) = &new_keys {
+            self.add_keys(self.bound, keys);
+        }
+        Ok(new_keys)
+    }
+}
+
+fn check_lengths(part: &EdgeBatch) -> Result<(), SchemaError> {
+    let expected = part.len();
+    let lengths = part.columns.iter().map(|(name, column)| (name.as_str(), column.len()));
+    for (name, found) in std::iter::once(("dst", part.dst.len())).chain(lengths) {
+        if found != expected {
+            return Err(SchemaError::ColumnLength { name: name.to_owned(), expected, found });
+        }
+    }
+    Ok(())
+}
+
+/// The property columns of all parts one after the other, in the types of the schema.
+fn batch_columns(owner: &EdgeType, parts: &[EdgeBatch]) -> Result<Vec<OpColumn>, SchemaError> {
+    let mut columns: Vec<OpColumn> = Vec::new();
+    for part in parts {
+        for (name, _) in &part.columns {
+            let (property, kind) = check_property(owner, name)?;
+            if !columns.iter().any(|column| column.property == property) {
+                let values = evergraph_types::Column::new(kind);
+                columns.push(OpColumn { property, values, given: None });
+            }
+        }
+    }
+    for part in parts {
+        for column in &mut columns {
+            let name = &owner.options.properties[usize::from(column.property)].name;
+            let given = part.columns.iter().find(|(given, _)| given == name).map(|(_, values)| values);
+            column.append(given, part.len()).map_err(|(row, value)| SchemaError::PropertyType {
+                owner: owner.name.clone(),
+                name: format!("{name} (row {row})"),
+                expected: column.values.property_type(),
+                found: value.to_string(),
+            })?;
+        }
+    }
+    Ok(columns)
+}

@@ -1,0 +1,282 @@
+//! Neighbor lists on their way to a segment: made range by range of vertices in parallel, written in order by one
+//! thread while the next ranges are made.
+//!
+//! ```text
+//!  ranges of vertices ─► pieces, several at a time ─► in order ─► writing thread ─► segment
+//!  selected lists, with      words, rows with               places become file offsets,
+//!  bulk additions merged in  places within the piece        synced as it goes
+//! ```
+//!
+//! Invariant: rows of all pieces of a table ascend by vertex; places count from the start of the piece, which is
+//! written 8-byte aligned.
+
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use evergraph_segment::{SectionId, SegmentError, SegmentWriter};
+use evergraph_types::VertexId;
+use rayon::prelude::*;
+
+use crate::additions::{Additions, SortBuffers};
+use crate::adjacency::{Entry, as_bytes};
+use crate::merge::runs_of;
+use crate::rows::{CHUNKED, COLUMNS, ChunkRow, ListSections, Row, WideRow, encode_rows};
+use crate::version::Version;
+
+/// Selected lists in one piece, if nothing else bounds it.
+const LISTS_PER_PIECE: usize = 1 << 12;
+/// Pieces made at a time, for each thread.
+const PIECES_PER_THREAD: usize = 4;
+/// Pieces that may wait to be written: tens of megabytes.
+const PIECES_WAITING: usize = 128;
+/// Written bytes are brought to disk whenever there are so many, so that little is left to wait for at the end.
+const SYNC_BYTES: u64 = 16 << 20;
+
+/// A list to write: the entry of the version, `None` for one that is gone.
+pub(crate) type Selected = (VertexId, Option<Entry>);
+
+/// How the additions of a bulk load change a table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Growth {
+    pub(crate) entries: u64,
+    pub(crate) loops: u64,
+}
+
+/// Some lists as they will lie in the segment.
+#[derive(Default)]
+struct Piece {
+    words: Vec<u32>,
+    index: Vec<WideRow>,
+    chunks: Vec<ChunkRow>,
+    growth: Growth,
+}
+
+enum Message {
+    Begin(ListSections),
+    Piece(Piece),
+    End(ListSections),
+}
+
+/// Where tables hand over their lists.
+pub(crate) struct ListSink<'a> {
+    version: &'a Version,
+    messages: SyncSender<Message>,
+}
+
+/// Runs `produce`, which writes tables to the sink, while another thread brings them to the segment.
+pub(crate) fn write_in_background<T>(
+    writer: &mut SegmentWriter,
+    version: &Version,
+    produce: impl FnOnce(&ListSink<'_>) -> T,
+) -> Result<T, SegmentError> {
+    std::thread::scope(|scope| {
+        let (messages, received) = sync_channel(PIECES_WAITING);
+        let writing = scope.spawn(move || write_messages(writer, &received));
+        let produced = produce(&ListSink { version, messages });
+        let written = writing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        written.map(|()| produced)
+    })
+}
+
+impl ListSink<'_> {
+    /// Writes the selected lists of a table, which ascend, with `additions` merged in.
+    pub(crate) fn write(
+        &self,
+        sections: ListSections,
+        selected: &[Selected],
+        additions: Option<&Additions>,
+    ) -> Growth {
+        let work = match additions {
+            Some(additions) => ranges_of(additions, selected),
+            None => selected.chunks(LISTS_PER_PIECE).map(|selected| (selected, None)).collect(),
+        };
+        let mut growth = Growth::default();
+        if work.is_empty() || self.messages.send(Message::Begin(sections)).is_err() {
+            return growth;
+        }
+        for batch in work.chunks(PIECES_PER_THREAD * rayon::current_num_threads()) {
+            let pieces: Vec<Piece> = batch
+                .par_iter()
+                .map_init(SortBuffers::default, |buffers, (selected, range)| match (additions, range) {
+                    (Some(additions), Some(range)) => self.merged_piece(selected, additions, *range, buffers),
+                    _ => self.piece(selected),
+                })
+                .collect();
+            for piece in pieces {
+                growth.entries += piece.growth.entries;
+                growth.loops += piece.growth.loops;
+                if self.messages.send(Message::Piece(piece)).is_err() {
+                    // The writer has failed, and tells so itself.
+                    return growth;
+                }
+            }
+        }
+        let _ = self.messages.send(Message::End(sections));
+        growth
+    }
+
+    fn piece(&self, selected: &[Selected]) -> Piece {
+        let mut piece = Piece::default();
+        let mut runs = Vec::new();
+        for &(vertex, entry) in selected {
+            runs.clear();
+            runs_of(entry.unwrap_or(Entry::EMPTY), &mut runs);
+            piece.push(self.version, vertex, &runs);
+        }
+        piece
+    }
+
+    /// The lists of one range of vertices, old ones merged with additions.
+    fn merged_piece(
+        &self,
+        selected: &[Selected],
+        additions: &Additions,
+        range: usize,
+        buffers: &mut SortBuffers,
+    ) -> Piece {
+        let mut piece = Piece::default();
+        let first = additions.vertices(range).start;
+        let keys = additions.sorted(range, buffers);
+        piece.words.reserve(keys.len());
+        let vertex_of = |key: u64| first + additions.ends_of(key).0;
+        let mut lists = selected.iter().copied().peekable();
+        let mut runs = Vec::new();
+        let mut old = Vec::new();
+        for keys in keys.chunk_by(|left, right| vertex_of(*left) == vertex_of(*right)) {
+            let vertex = vertex_of(keys[0]);
+            while let Some((before, entry)) = lists.next_if(|list| list.0 < vertex) {
+                runs.clear();
+                runs_of(entry.unwrap_or(Entry::EMPTY), &mut runs);
+                piece.push(self.version, before, &runs);
+            }
+            old.clear();
+            if let Some((_, entry)) = lists.next_if(|list| list.0 == vertex) {
+                self.version.neighbors_of(entry).for_each_slice(|slice| old.extend_from_slice(slice));
+            }
+            let neighbors = keys.iter().map(|&key| additions.ends_of(key).1);
+            piece.push_union(vertex, &old, neighbors);
+        }
+        for (vertex, entry) in lists {
+            runs.clear();
+            runs_of(entry.unwrap_or(Entry::EMPTY), &mut runs);
+            piece.push(self.version, vertex, &runs);
+        }
+        piece
+    }
+}
+
+/// The ranges of the additions, each with the selected lists in it.
+fn ranges_of<'s>(additions: &Additions, selected: &'s [Selected]) -> Vec<(&'s [Selected], Option<usize>)> {
+    let mut rest = selected;
+    let ranges = (0..additions.num_ranges()).map(|range| {
+        let end = additions.vertices(range).end;
+        let (inside, after) = rest.split_at(rest.partition_point(|list| list.0 < end));
+        rest = after;
+        (inside, Some(range))
+    });
+    ranges.collect()
+}
+
+impl Piece {
+    /// The byte where the next run begins.
+    fn position(&self) -> u64 {
+        4 * self.words.len() as u64
+    }
+
+    fn pad8(&mut self) {
+        if !self.words.len().is_multiple_of(2) {
+            self.words.push(0);
+        }
+    }
+
+    /// Appends a list made of these runs; none for one that is gone.
+    fn push(&mut self, version: &Version, vertex: VertexId, runs: &[crate::adjacency::ChunkRef]) {
+        let count = runs.iter().map(|run| run.len).sum();
+        if !runs.iter().any(|run| run.has_columns()) {
+            self.index.push(WideRow { vertex, count, word: self.position() });
+            runs.iter().for_each(|run| self.words.extend_from_slice(version.run_words(*run)));
+            return;
+        }
+        let first_chunk = self.chunks.len() as u64;
+        for run in runs {
+            self.pad8();
+            let tag = if run.has_columns() { COLUMNS } else { 0 };
+            self.chunks.push(ChunkRow { offset: self.position() | tag, len: run.len, first: run.first });
+            self.words.extend_from_slice(version.run_words(*run));
+        }
+        let word = match self.chunks[first_chunk as usize..] {
+            [run] => {
+                self.chunks.pop();
+                run.offset
+            }
+            _ => first_chunk << 2 | CHUNKED,
+        };
+        self.index.push(WideRow { vertex, count, word });
+    }
+
+    /// Appends the union of two lists without columns: `old` ascends strictly, `new` ascends and may repeat.
+    fn push_union(&mut self, vertex: VertexId, old: &[VertexId], new: impl Iterator<Item = VertexId>) {
+        let word = self.position();
+        let start = self.words.len();
+        let mut next_old = 0;
+        for neighbor in new {
+            while next_old < old.len() && old[next_old] < neighbor {
+                self.words.push(old[next_old]);
+                next_old += 1;
+            }
+            let known = next_old < old.len() && old[next_old] == neighbor;
+            let repeated = self.words.len() > start && self.words[self.words.len() - 1] == neighbor;
+            if !known && !repeated {
+                self.words.push(neighbor);
+                self.growth.entries += 1;
+                self.growth.loops += u64::from(neighbor == vertex);
+            }
+        }
+        self.words.extend_from_slice(&old[next_old..]);
+        self.index.push(WideRow { vertex, count: (self.words.len() - start) as u32, word });
+    }
+}
+
+fn write_messages(writer: &mut SegmentWriter, received: &Receiver<Message>) -> Result<(), SegmentError> {
+    let (mut index, mut chunks): (Vec<WideRow>, Vec<ChunkRow>) = Default::default();
+    let mut synced = writer.position();
+    for message in received {
+        match message {
+            Message::Begin(sections) => drop(writer.begin(sections.lists)),
+            Message::Piece(mut piece) => {
+                writer.pad_to(8);
+                let (base, first_chunk) = (writer.position(), chunks.len() as u64);
+                for row in &mut piece.index {
+                    row.word += if row.word & CHUNKED != 0 { first_chunk << 2 } else { base };
+                }
+                piece.chunks.iter_mut().for_each(|chunk| chunk.offset += base);
+                writer.write(as_bytes(&piece.words))?;
+                index.append(&mut piece.index);
+                chunks.append(&mut piece.chunks);
+            }
+            Message::End(sections) => {
+                write_rows(writer, sections.index, &index)?;
+                write_rows(writer, sections.chunks, &chunks)?;
+                index.clear();
+                chunks.clear();
+            }
+        }
+        if writer.position() - synced > SYNC_BYTES {
+            writer.sync()?;
+            synced = writer.position();
+        }
+    }
+    Ok(())
+}
+
+/// Writes a section of rows, if there are any.
+pub(crate) fn write_rows<R: Row>(
+    writer: &mut SegmentWriter,
+    section: SectionId,
+    rows: &[R],
+) -> Result<(), SegmentError> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    writer.begin(section);
+    rows.chunks(1 << 16).try_for_each(|rows| writer.write(&encode_rows(rows)))
+}
