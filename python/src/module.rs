@@ -4,7 +4,19 @@
 #[pyo3::pymodule]
 mod _native {
     #[pymodule_export]
+    use crate::algorithm::{VertexTable, run_algorithm};
+    #[pymodule_export]
     use crate::command::run_cli;
+    #[pymodule_export]
+    use crate::database::{Database, open};
+    #[pymodule_export]
+    use crate::load::LoadReport;
+    #[pymodule_export]
+    use crate::snapshot::Snapshot;
+    #[pymodule_export]
+    use crate::table::{Column, Table};
+    #[pymodule_export]
+    use crate::transaction::Transaction;
 
     /// The version of the package, the same in Rust and Python.
     #[pymodule_export]

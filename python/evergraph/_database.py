@@ -1,0 +1,461 @@
+"""A database: one store, on disk or in memory, as a program uses it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from evergraph import _native
+from evergraph._errors import ConflictError
+from evergraph._load import BatchResult, LoadResult
+from evergraph._progress import bar
+from evergraph._snapshot import Snapshot
+from evergraph._stats import CheckReport, Problem, Stats
+from evergraph._transaction import Transaction
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from types import TracebackType
+    from typing import Literal
+
+    from typing_extensions import Self
+
+    from evergraph._types import ColumnLike, Durability, FileFormat, Key, KeyKind, PropertyType, Value
+
+    PropertySpecs = Iterable[str] | Mapping[str, PropertyType | tuple[str | int, PropertyType | None] | None]
+
+T = TypeVar("T")
+
+
+def open(
+    path: str | os.PathLike[str] | None = None,
+    *,
+    read_only: bool = False,
+    durability: Durability = "sync",
+    keys: KeyKind | None = None,
+    memory_limit: int | None = None,
+) -> Database:
+    """Open the database in a directory; create it if there is none. Without a path it lives in memory.
+
+    One process writes at a time; any number may have it open with ``read_only``, if none writes.
+
+    Parameters
+    ----------
+    path : path, optional
+        A directory.
+    read_only : bool
+        Refuse every write, and do not create anything.
+    durability : {"sync", "interval", "none"}
+        When a commit returns: once it is on disk (it survives a loss of power), once it is written (it
+        survives the process, and is on disk within 50 ms), or once it is written, with no promise about the
+        disk.
+    keys : {"int64", "string", "dense"}, optional
+        The kind of vertex keys; by default that of the first one. ``dense`` keys are numbers from 0 that are
+        used as they are, without a dictionary: for graphs whose vertices are numbered already.
+    memory_limit : int, optional
+        Bytes of memory for changes that are not archived yet; half of it starts archiving.
+
+    Returns
+    -------
+    Database
+
+    Raises
+    ------
+    LockedError
+        If another process has it open; the message names it.
+    NotFoundError
+        With ``read_only``, if it is not there.
+    NotAStoreError
+        If the path is something else; it is left as it is.
+    NewerFormatError
+        If a later release wrote it.
+    CorruptionError
+        If a file is damaged; the message says where.
+
+    Examples
+    --------
+    >>> import evergraph as eg
+    >>> with eg.open() as db:
+    ...     version = db.put_edge("alice", "bob", "knows", since=2019)
+    ...     db.snapshot().out_neighbors("alice")
+    ['bob']
+    """
+    where = None if path is None else os.fspath(path)
+    return Database(_native.open(where, read_only, durability, keys, memory_limit))
+
+
+def check(path: str | os.PathLike[str]) -> CheckReport:
+    """Verify every checksum and invariant of the database in a directory. Changes nothing.
+
+    Returns
+    -------
+    CheckReport
+        True if all is well; ``problems`` lists what is not, with file and offset.
+
+    Raises
+    ------
+    NotFoundError, NotAStoreError, NewerFormatError, LockedError
+        If there is no database that this release can look at.
+    """
+    problems, counts = _native.check(os.fspath(path))
+    return CheckReport(path=Path(path), problems=[Problem(*problem) for problem in problems], **counts)
+
+
+class Database:
+    """An open database. Made by `open`; as a context manager it is closed at the end of the block.
+
+    All methods may be called from any number of threads at once.
+    """
+
+    __slots__ = ("__weakref__", "_native")
+
+    def __init__(self, native: _native.Database) -> None:
+        """Wrap a native database; `open` does this for you."""
+        self._native = native
+
+    @property
+    def path(self) -> Path | None:
+        """The directory; ``None`` in memory."""
+        return self._native.path
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether every write is refused."""
+        return self._native.is_read_only
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed."""
+        return self._native.is_closed
+
+    def close(self) -> None:
+        """Wait for commits under way, make them durable, and let go of the files. Snapshots stay usable.
+
+        Closing twice is no error; everything else raises `ClosedError` from then on.
+
+        Raises
+        ------
+        DurabilityError
+            If the last writes cannot be made durable.
+        """
+        self._native.close()
+
+    def __enter__(self) -> Self:
+        """Begin a block at the end of which the database is closed."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close it."""
+        self._native.close()
+
+    # ---- schema
+
+    def create_edge_type(
+        self,
+        name: str,
+        properties: Mapping[str, PropertyType] | None = None,
+        *,
+        multi: bool = False,
+        time: str | None = None,
+        symmetric: bool = False,
+    ) -> None:
+        """Declare an edge type. Without this, a type is made by its first edge: directed, and not ``multi``.
+
+        It is no error if it exists with the same options.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        properties : dict, optional
+            The type of each property: ``bool``, ``int64``, ``float64``, ``string`` or ``timestamp``.
+        multi : bool
+            Every put adds an edge of its own, as payments or messages are; otherwise there is one edge
+            between two vertices, and a put changes it.
+        time : str, optional
+            The property that is the time of an event; a ``timestamp`` unless declared otherwise.
+        symmetric : bool
+            An edge holds in both directions, as friendships do.
+
+        Raises
+        ------
+        SchemaError
+            If it exists with other options, or a name cannot be used.
+        """
+        self._native.create_edge_type(name, dict(properties or {}), multi, symmetric, time)
+
+    def create_vertex_type(self, name: str, properties: Mapping[str, PropertyType] | None = None) -> None:
+        """Declare a vertex type, and properties that vertices of any type may have.
+
+        It is no error if they exist with the same types.
+
+        Raises
+        ------
+        SchemaError
+            If a property exists with another type, or a name cannot be used.
+        """
+        self._native.create_vertex_type(name, dict(properties or {}))
+
+    # ---- bulk
+
+    def load(
+        self,
+        path: str | os.PathLike[str],
+        edge_type: str = "edge",
+        *,
+        src: str | int | None = None,
+        dst: str | int | None = None,
+        properties: PropertySpecs | None = None,
+        format: FileFormat | None = None,
+        delimiter: str | None = None,
+        header: bool | None = None,
+        keys: KeyKind | None = None,
+        on_error: Literal["raise", "skip"] = "raise",
+        max_rejects: int = 1000,
+        progress: bool = False,
+    ) -> LoadResult:
+        """Load a file of edges, in parallel, as one transaction: all of it, or nothing.
+
+        Reads edge lists as SNAP has them, CSV and TSV, plain or compressed (``.gz``, ``.zst``). What is not
+        said is found out from the file's name and first lines.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        edge_type : str
+            The type of its edges.
+        src, dst : str or int, optional
+            The columns of the ends, by name or by position from 0; by default those the header calls ``src``,
+            ``source`` or ``from``, and ``dst``, ``target`` or ``to``, else the first two.
+        properties : list or dict, optional
+            The columns to keep: names; or ``{name: type}``; or ``{name: (column, type)}`` for a column of
+            another name or position. The type may be ``None``: it is then found out. By default all other
+            columns of a file with a header.
+        format : {"edgelist", "csv", "tsv"}, optional
+            The format.
+        delimiter : str, optional
+            The character between fields.
+        header : bool, optional
+            Whether the first line names the columns.
+        keys : {"int64", "string", "dense"}, optional
+            What the vertex keys are; by default numbers if all of them are.
+        on_error : {"raise", "skip"}
+            Whether a line that is no edge ends the load, or is left out and reported.
+        max_rejects : int
+            How many of the lines left out to keep; all are counted.
+        progress : bool
+            Show a progress bar, on a terminal or in a notebook.
+
+        Returns
+        -------
+        LoadResult
+            ``edges``, ``vertices``, ``rejected``, ``rejects``, ``seconds`` and more.
+
+        Raises
+        ------
+        LoadError
+            If the file cannot be used, with ``path``, ``line`` and ``column``. Nothing was loaded.
+        SchemaError
+            If its keys or values do not fit the schema. Nothing was loaded.
+        """
+        options: dict[str, object] = {
+            "src": src,
+            "dst": dst,
+            "properties": properties,
+            "format": format,
+            "delimiter": delimiter,
+            "header": header,
+            "keys": keys,
+            "on_error": on_error,
+            "max_rejects": max_rejects,
+        }
+        file = Path(path)
+        with bar(f"Loading {file.name}", wanted=progress) as report:
+            loaded = self._native.load(os.fspath(path), edge_type, options, report)
+        return LoadResult.of(file, loaded)
+
+    def add_edges(
+        self, src: ColumnLike, dst: ColumnLike, edge_type: str = "edge", **columns: ColumnLike
+    ) -> BatchResult:
+        """Add edges from columns, as one transaction. It never conflicts.
+
+        Columns are numpy arrays, lists, or columns of pyarrow, pandas, polars and anything else with Arrow's
+        PyCapsule interface. Vertices, types and properties that are new are created.
+
+        Parameters
+        ----------
+        src, dst : columns of int or str
+            From where to where, as long as each other.
+        edge_type : str
+            The type of the edges.
+        **columns : columns of bool, int, float, str or time
+            Properties by name, as long as ``src``.
+
+        Returns
+        -------
+        BatchResult
+            ``(edges, vertices, version)``: how many are new, and the version that has them.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If something is no column, or columns differ in length.
+        SchemaError
+            If keys or values do not fit the schema. Nothing was added.
+
+        Examples
+        --------
+        >>> import evergraph as eg
+        >>> import numpy as np
+        >>> db = eg.open()
+        >>> db.add_edges(np.array([1, 1, 2]), np.array([2, 3, 3]), "pays", amount=[9.5, 0.5, 7.0])
+        BatchResult(edges=3, vertices=3, version=1)
+        """
+        return BatchResult(*self._native.add_edges(src, dst, edge_type, columns))
+
+    def delete_edges(self, src: ColumnLike, dst: ColumnLike, edge_type: str = "edge") -> BatchResult:
+        """Delete the edges between these ends, as one transaction. Edges that are not there are passed over.
+
+        Raises
+        ------
+        SchemaError
+            If there is no such edge type, or keys do not fit.
+        """
+        return BatchResult(*self._native.delete_edges(src, dst, edge_type))
+
+    # ---- transactions
+
+    def begin(self) -> Transaction:
+        """Begin a transaction, best in a ``with`` block: it commits at its end and rolls back if it raises.
+
+        Raises
+        ------
+        ReadOnlyError
+            If the database was opened with ``read_only``.
+        """
+        return Transaction(self._native.begin())
+
+    def transact(self, run: Callable[[Transaction], T], retries: int = 8) -> T:
+        """Call ``run`` with a transaction and commit it; after a conflict do so again.
+
+        Parameters
+        ----------
+        run : callable
+            Called with a new `Transaction` each time; it should do nothing that cannot be done twice.
+        retries : int
+            How many times to try again.
+
+        Returns
+        -------
+        object
+            What ``run`` returned.
+
+        Raises
+        ------
+        ConflictError
+            If the last try conflicts too.
+
+        Examples
+        --------
+        >>> import evergraph as eg
+        >>> db = eg.open()
+        >>> version = db.put_vertex("counter", value=0)
+        >>> def count(tx):
+        ...     value = tx.vertex("counter")["value"] + 1
+        ...     tx.put_vertex("counter", value=value)
+        ...     return value
+        >>> db.transact(count), db.transact(count)
+        (1, 2)
+        """
+        if retries < 0:
+            message = f"retries: {retries} is not 0 or above"
+            raise ValueError(message)
+        while True:
+            try:
+                with self.begin() as transaction:
+                    return run(transaction)
+            except ConflictError:
+                if retries == 0:
+                    raise
+                retries -= 1
+
+    def put_vertex(self, key: Key, type: str | None = None, **properties: Value) -> int:
+        """Do `Transaction.put_vertex` in a transaction of its own. It never conflicts; gives the version."""
+        return self._native.put_vertex(key, type, properties)
+
+    def put_edge(self, src: Key, dst: Key, edge_type: str = "edge", **properties: Value) -> int:
+        """Do `Transaction.put_edge` in a transaction of its own. It never conflicts; gives the version."""
+        return self._native.put_edge(src, dst, edge_type, properties)
+
+    def delete_vertex(self, key: Key) -> bool:
+        """Delete a vertex with all its edges, and tell whether there was one."""
+        return self._native.delete_vertex(key)
+
+    def delete_edge(self, src: Key, dst: Key, edge_type: str = "edge") -> bool:
+        """Delete the edge (all edges of a ``multi`` type) from ``src`` to ``dst``; tell if there was one.
+
+        Raises
+        ------
+        SchemaError
+            If there is no such edge type.
+        """
+        return self._native.delete_edge(src, dst, edge_type)
+
+    # ---- reading
+
+    def snapshot(self, *, edge_types: Iterable[str] | None = None) -> Snapshot:
+        """Take the graph as it is now: at once, whatever its size; it never changes.
+
+        Parameters
+        ----------
+        edge_types : list of str, optional
+            Show these edge types only.
+
+        Raises
+        ------
+        SchemaError
+            If there is no such type.
+        """
+        view = Snapshot(self._native.snapshot())
+        return view if edge_types is None else view.with_edge_types(edge_types)
+
+    # ---- operations
+
+    def stats(self) -> Stats:
+        """Tell what the database holds and how much room it takes."""
+        return Stats(**self._native.stats())
+
+    def checkpoint(self) -> None:
+        """Archive what is in memory only, and trim the log. Nothing to do in memory.
+
+        Raises
+        ------
+        DurabilityError
+            If the disk refuses.
+        """
+        self._native.checkpoint()
+
+    def compact(self) -> None:
+        """Rewrite everything as one segment, where reading is fastest.
+
+        Raises
+        ------
+        DurabilityError
+            If the disk refuses.
+        """
+        self._native.compact()
+
+    def __repr__(self) -> str:
+        """Say where it is and how it is open."""
+        where = "in memory" if self.path is None else repr(str(self.path))
+        notes = [
+            note for note, holds in (("closed", self.is_closed), ("read-only", self.is_read_only)) if holds
+        ]
+        return f"Database({', '.join([where, *notes])})"

@@ -1,0 +1,135 @@
+"""The exceptions of Evergraph: one class for each thing a caller can do about it.
+
+Wrong arguments (a key that is a list, columns of different lengths) give the built-in ``TypeError``
+and ``ValueError`` instead.
+"""
+
+from pathlib import Path
+
+
+class EvergraphError(Exception):
+    """What every error of Evergraph is."""
+
+
+class ConflictError(EvergraphError):
+    """Another transaction changed the same vertex, edge or type first; nothing of this one was applied.
+
+    Run the transaction again from its beginning, or let `Database.transact` do so.
+    """
+
+
+class NotFoundError(EvergraphError, KeyError):
+    """A vertex, an edge or a store that was asked for is not there.
+
+    It is a ``KeyError`` too, so that what is dict-like behaves like a dict.
+    """
+
+    # KeyError shows its argument as a key, in quotes; this one has a sentence.
+    __str__ = EvergraphError.__str__
+
+
+class SchemaError(EvergraphError):
+    """A key, a value or a type does not fit the schema; nothing was changed."""
+
+
+class LoadError(EvergraphError):
+    """A file could not be loaded; nothing of it was.
+
+    Attributes
+    ----------
+    path : pathlib.Path
+        The file.
+    line : int or None
+        The line with the trouble, from 1.
+    column : int or None
+        The byte in that line where the trouble starts, from 1.
+    """
+
+    path: Path | None = None
+    line: int | None = None
+    column: int | None = None
+
+
+class CorruptionError(EvergraphError):
+    """Bytes on disk are not those that were written. They are never used.
+
+    Attributes
+    ----------
+    path : pathlib.Path
+        The damaged file.
+    offset : int
+        Where the damage is, in bytes from the start of the file.
+    """
+
+    path: Path | None = None
+    offset: int | None = None
+
+
+class LockedError(EvergraphError):
+    """Another process, or another handle in this one, has the store open.
+
+    Attributes
+    ----------
+    path : pathlib.Path
+        The lock file.
+    holder : str
+        Who has it, such as ``process 4711 (python3)``.
+    """
+
+    path: Path | None = None
+    holder: str | None = None
+
+
+class NotAStoreError(EvergraphError):
+    """The path names something that is no Evergraph store; it was left as it is.
+
+    Attributes
+    ----------
+    path : pathlib.Path
+        The path.
+    """
+
+    path: Path | None = None
+
+
+class NewerFormatError(EvergraphError):
+    """A later release wrote the store; this one cannot read it and left it as it is.
+
+    Attributes
+    ----------
+    path : pathlib.Path
+        The file that says so.
+    """
+
+    path: Path | None = None
+
+
+class DiskError(EvergraphError):
+    """The system refused to read or write a file of the store.
+
+    Attributes
+    ----------
+    path : pathlib.Path
+        The file or directory.
+    """
+
+    path: Path | None = None
+
+
+class ReadOnlyError(EvergraphError):
+    """A write to a store that was opened with ``read_only=True``."""
+
+
+class ClosedError(EvergraphError):
+    """Use of a database that was closed, or of a transaction that was committed or rolled back."""
+
+
+class DurabilityError(EvergraphError):
+    """A commit could not be made durable, and the store takes no more until it is opened again.
+
+    What was acknowledged before is safe; the commit that failed is there whole or not at all.
+    """
+
+
+class VerifyError(EvergraphError):
+    """A slow verifier, asked for by ``verify=True``, did not agree with a result: a bug worth reporting."""

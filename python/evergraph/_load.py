@@ -1,0 +1,93 @@
+"""What a load, or a batch of edges, did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from evergraph import _native, _text
+
+
+class Reject(NamedTuple):
+    """A line of a file that is no edge."""
+
+    line: int
+    """The line, from 1."""
+    column: int
+    """The byte in the line where the trouble starts, from 1."""
+    reason: str
+    """What is wrong."""
+    text: str
+    """The start of the line."""
+
+
+class Rejects(list[Reject]):
+    """The lines left out of a load; a list that shows as a table."""
+
+    def _cells(self) -> list[list[str]]:
+        rows = (None if at is None else self[at] for at in _text.shown(len(self)))
+        return [[_text.GAP] * 4 if row is None else [_text.cell(part) for part in row] for row in rows]
+
+    def __repr__(self) -> str:
+        """Show the first and last ones."""
+        return _text.as_text(Reject._fields, (True, True, False, False), self._cells())
+
+    def _repr_html_(self) -> str:
+        return _text.as_html(Reject._fields, (True, True, False, False), self._cells())
+
+
+@dataclass(frozen=True)
+class LoadResult:
+    """What `Database.load` did."""
+
+    path: Path
+    """The file."""
+    edges: int
+    """Edges that are new; a line that repeats an edge of a simple type is not one."""
+    vertices: int
+    """Vertices that are new."""
+    lines: int
+    """Lines of the file, comments, header and blank ones included."""
+    rejected: int
+    """Lines left out because of ``on_error="skip"``."""
+    rejects: Rejects
+    """The first of them."""
+    seconds: float
+    """How long it took."""
+    version: int
+    """The version that has the edges."""
+
+    @classmethod
+    def of(cls, path: Path, report: _native.LoadReport) -> LoadResult:
+        """Give a native report its face."""
+        return cls(
+            path=path,
+            edges=report.edges,
+            vertices=report.vertices,
+            lines=report.lines,
+            rejected=report.rejected,
+            rejects=Rejects(Reject(*reject) for reject in report.rejects),
+            seconds=report.seconds,
+            version=report.version,
+        )
+
+    def __repr__(self) -> str:
+        """Say it in one line, and show the rejects if there are any."""
+        rejected = f", {self.rejected:,} rejected" if self.rejected else ""
+        head = (
+            f"LoadResult({self.path.name}: {_text.count(self.edges, 'edge')}, "
+            f"{_text.count(self.vertices, 'vertex')}{rejected}, {self.seconds:.3g} s)"
+        )
+        return f"{head}\n{self.rejects!r}" if self.rejects else head
+
+
+class BatchResult(NamedTuple):
+    """What `Database.add_edges` or `Database.delete_edges` did."""
+
+    edges: int
+    """Edges that are new, or gone."""
+    vertices: int
+    """Vertices that are new."""
+    version: int
+    """The version that has the change."""

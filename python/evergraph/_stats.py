@@ -1,0 +1,88 @@
+"""How a store is: its statistics, and what a check of its files found."""
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import NamedTuple
+
+
+@dataclass(frozen=True, repr=False)
+class Stats:
+    """What a store holds and how much room it takes; see `Database.stats`."""
+
+    version: int
+    """The number of the last commit."""
+    num_vertices: int
+    num_edges: int
+    edge_types: dict[str, int]
+    """Edges by type."""
+    durability: str
+    memory_bytes: int
+    """Memory of the graph, without what is mapped from disk."""
+    dictionary_bytes: int
+    """Memory of the keys."""
+    log_bytes: int
+    segments: int
+    segment_bytes: int
+    disk_bytes: int
+    """All files of the store."""
+
+    def __repr__(self) -> str:
+        """Show one field a line."""
+        width = max(len(field.name) for field in fields(self))
+        lines = (
+            f"  {field.name.ljust(width)}  {_shown(getattr(self, field.name))}" for field in fields(self)
+        )
+        return "\n".join(["Stats", *lines])
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {count:,}" for name, count in value.items()) or "none"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+class Problem(NamedTuple):
+    """Something wrong with a file of a store."""
+
+    path: Path
+    """The file."""
+    offset: int | None
+    """Where in the file, in bytes from its start, if that can be said."""
+    what: str
+    """What is wrong."""
+
+    def __str__(self) -> str:
+        """Say it in one line."""
+        place = "" if self.offset is None else f" at byte {self.offset}"
+        return f"{self.path}{place}: {self.what}"
+
+
+@dataclass(frozen=True, repr=False)
+class CheckReport:
+    """What `check` found; true if all is well."""
+
+    path: Path
+    problems: list[Problem]
+    version: int
+    num_vertices: int
+    num_edges: int
+    segments: int
+    log_records: int
+
+    @property
+    def is_healthy(self) -> bool:
+        """Whether there is no problem."""
+        return not self.problems
+
+    def __bool__(self) -> bool:
+        """Tell whether there is no problem."""
+        return self.is_healthy
+
+    def __repr__(self) -> str:
+        """Say what was checked, then every problem."""
+        verdict = "healthy" if self.is_healthy else f"{len(self.problems)} problems"
+        head = (
+            f"CheckReport({self.path}: {verdict}, version {self.version}, {self.num_vertices:,} vertices, "
+            f"{self.num_edges:,} edges, {self.segments} segments, {self.log_records:,} log records)"
+        )
+        return "\n".join([head, *map(str, self.problems)])

@@ -1,0 +1,67 @@
+"""Tables as text and as HTML, for the eyes: a few rows, columns aligned, long values cut."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from html import escape
+
+from evergraph._types import Value
+
+SHOWN_ROWS = 10
+"""Tables with more rows show the first and the last of these."""
+CELL_CHARS = 40
+GAP = "…"
+
+
+def cell(value: Value) -> str:
+    """One value, short."""
+    if value is None:
+        return "null"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, datetime):
+        return value.isoformat(sep=" ")
+    text = str(value)
+    text = text if text.isprintable() else repr(text)
+    return text if len(text) <= CELL_CHARS else text[: CELL_CHARS - 1] + GAP
+
+
+def shown(rows: int) -> list[int | None]:
+    """The rows to show of so many; ``None`` stands for those left out."""
+    if rows <= SHOWN_ROWS:
+        return list(range(rows))
+    half = SHOWN_ROWS // 2
+    return [*range(half), None, *range(rows - half, rows)]
+
+
+def as_text(names: Sequence[str], numeric: Sequence[bool], cells: Sequence[Sequence[str]]) -> str:
+    """Columns side by side, numbers to the right."""
+    widths = [max(len(name), *(len(row[at]) for row in cells), 1) for at, name in enumerate(names)]
+
+    def line(row: Sequence[str]) -> str:
+        padded = (
+            text.rjust(width) if right else text.ljust(width)
+            for text, width, right in zip(row, widths, numeric, strict=True)
+        )
+        return "  ".join(padded).rstrip()
+
+    return "\n".join([line(names), "  ".join("-" * width for width in widths), *map(line, cells)])
+
+
+def as_html(names: Sequence[str], numeric: Sequence[bool], cells: Sequence[Sequence[str]]) -> str:
+    """The same as an HTML table."""
+
+    def row(tag: str, texts: Sequence[str]) -> str:
+        columns = (
+            f'<{tag} style="text-align: {"right" if right else "left"}">{escape(text)}</{tag}>'
+            for text, right in zip(texts, numeric, strict=True)
+        )
+        return f"<tr>{''.join(columns)}</tr>"
+
+    body = "".join(row("td", texts) for texts in cells)
+    return f"<table><thead>{row('th', names)}</thead><tbody>{body}</tbody></table>"
+
+
+def count(number: int, noun: str) -> str:
+    """Write "1 row", "2 rows", "1,000 vertices"."""
+    plural = noun[:-2] + "ices" if noun.endswith("ex") else noun + "s"
+    return f"{number:,} {noun if number == 1 else plural}"

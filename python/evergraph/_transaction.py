@@ -1,0 +1,231 @@
+"""Transactions: private writes over a version, made part of the graph all at once."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from evergraph._errors import NotFoundError
+from evergraph._records import Edge, Vertex
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from evergraph import _native
+    from evergraph._types import Key, Value
+
+
+class Transaction:
+    """Reads and writes that become part of the graph together, or not at all.
+
+    Made by `Database.begin`. It reads the version of its beginning and its own writes; others see nothing of
+    it before the commit. As a context manager it commits when the block ends and rolls back if the block
+    raises.
+
+    After `commit` or `rollback` every call raises `ClosedError`. A transaction that is dropped is rolled
+    back.
+
+    Examples
+    --------
+    >>> import evergraph as eg
+    >>> db = eg.open()
+    >>> with db.begin() as tx:
+    ...     tx.put_vertex("alice", type="Person", age=31)
+    ...     tx.put_edge("alice", "bob", "pays", amount=10.0)
+    ...     tx.out_neighbors("alice", "pays")
+    ['bob']
+    >>> db.snapshot().num_edges
+    1
+    """
+
+    __slots__ = ("_native",)
+
+    def __init__(self, native: _native.Transaction) -> None:
+        """Wrap a native transaction; `Database.begin` does this for you."""
+        self._native = native
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it was neither committed nor rolled back."""
+        return self._native.is_open
+
+    @property
+    def version(self) -> int:
+        """The version it reads."""
+        return self._native.version
+
+    # ---- writes
+
+    def put_vertex(self, key: Key, type: str | None = None, **properties: Value) -> None:
+        """Create a vertex, or change one: its type if one is given, and the properties given.
+
+        Types and properties that are new are added to the schema.
+
+        Parameters
+        ----------
+        key : int or str
+            The vertex.
+        type : str, optional
+            Its type; left as it is if not given.
+        **properties : bool, int, float, str, datetime.datetime or None
+            What to set. ``None`` removes a value. A ``datetime`` without time zone is taken as UTC.
+
+        Raises
+        ------
+        SchemaError
+            If the key is of another kind than the store's, or a value of another type than the property's.
+        """
+        self._native.put_vertex(key, type, properties)
+
+    def put_edge(self, src: Key, dst: Key, edge_type: str = "edge", **properties: Value) -> None:
+        """Put an edge: change the one there is, or add one; with a ``multi`` type, always add one.
+
+        Ends, types and properties that are new are created.
+
+        Parameters
+        ----------
+        src, dst : int or str
+            From where to where.
+        edge_type : str
+            The type of the edge.
+        **properties : bool, int, float, str, datetime.datetime or None
+            What to set.
+
+        Raises
+        ------
+        SchemaError
+            If a key or a value does not fit.
+        """
+        self._native.put_edge(src, dst, edge_type, properties)
+
+    def delete_vertex(self, key: Key) -> bool:
+        """Delete a vertex with all its edges, and tell whether there was one."""
+        return self._native.delete_vertex(key)
+
+    def delete_edge(self, src: Key, dst: Key, edge_type: str = "edge") -> bool:
+        """Delete the edge (all edges of a ``multi`` type) from ``src`` to ``dst``; tell if there was one.
+
+        Raises
+        ------
+        SchemaError
+            If there is no such edge type.
+        """
+        return self._native.delete_edge(src, dst, edge_type)
+
+    # ---- reads
+
+    def has_vertex(self, key: Key) -> bool:
+        """Tell whether the vertex exists."""
+        return self._native.has_vertex(key)
+
+    def has_edge(self, src: Key, dst: Key, edge_type: str = "edge") -> bool:
+        """Tell whether there is an edge of this type from ``src`` to ``dst``."""
+        return self._native.has_edge(src, dst, edge_type)
+
+    def vertex(self, key: Key) -> Vertex:
+        """Give a vertex with its type and properties.
+
+        Raises
+        ------
+        NotFoundError
+            If there is none.
+        """
+        found = self._native.vertex(key)
+        if found is None:
+            raise _no_vertex(key)
+        return Vertex(key, *found)
+
+    def edge(self, src: Key, dst: Key, edge_type: str = "edge") -> Edge:
+        """Give the edge from ``src`` to ``dst``, the one put last if there are several.
+
+        Raises
+        ------
+        NotFoundError
+            If there is none.
+        """
+        found = self._native.edges(src, dst, edge_type)
+        if not found:
+            message = f"there is no edge {src!r} -> {dst!r} of type {edge_type!r} in this transaction"
+            raise NotFoundError(message)
+        return Edge(src, dst, edge_type, found[-1])
+
+    def edges_between(self, src: Key, dst: Key, edge_type: str = "edge") -> list[Edge]:
+        """Give every edge of this type from ``src`` to ``dst``, in the order they were put."""
+        return [Edge(src, dst, edge_type, found) for found in self._native.edges(src, dst, edge_type)]
+
+    def out_neighbors(self, key: Key, edge_type: str = "edge") -> list[Key]:
+        """Give where the edges of a vertex lead; parallel edges count each.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such vertex.
+        """
+        return self._neighbors(key, edge_type, reverse=False)
+
+    def in_neighbors(self, key: Key, edge_type: str = "edge") -> list[Key]:
+        """Give where edges to a vertex come from; parallel edges count each.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such vertex.
+        """
+        return self._neighbors(key, edge_type, reverse=True)
+
+    def _neighbors(self, key: Key, edge_type: str, *, reverse: bool) -> list[Key]:
+        found = self._native.neighbors(key, edge_type, reverse)
+        if found is None:
+            raise _no_vertex(key)
+        return found
+
+    # ---- the end
+
+    def commit(self) -> int:
+        """Make the writes part of the graph, as durable as the store was opened for.
+
+        Returns
+        -------
+        int
+            The version that has them.
+
+        Raises
+        ------
+        ConflictError
+            If another transaction changed the same vertex or edge first. Nothing is applied; run it again.
+        DurabilityError
+            If the commit could not be written.
+        ClosedError
+            If the database was closed meanwhile, or this transaction is over.
+        """
+        return self._native.commit()
+
+    def rollback(self) -> None:
+        """Drop the writes."""
+        self._native.rollback()
+
+    def __enter__(self) -> Self:
+        """Begin a block at the end of which the transaction is committed."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Commit, or roll back if the block raised; nothing if either was done by hand."""
+        if not self._native.is_open:
+            return
+        if kind is None:
+            self._native.commit()
+        else:
+            self._native.rollback()
+
+    def __repr__(self) -> str:
+        """Say what it reads and whether it is over."""
+        return f"Transaction(version={self.version})" if self.is_open else "Transaction(over)"
+
+
+def _no_vertex(key: Key) -> NotFoundError:
+    return NotFoundError(f"there is no vertex {key!r} in this transaction")

@@ -1,0 +1,231 @@
+//! Algorithms, all through the registry: arguments from Python by their kind, results as columns keyed by vertex.
+//!
+//! ```text
+//!  Outcome by id   distance: [0, null, 1]              ids with a value     0       2
+//!                  parent:   [0, null, 0]      ──►     table    vertex    "alice" "carol"
+//!                                                               distance    0       1
+//!                                                               parent    "alice" "alice"
+//! ```
+//!
+//! Invariant: row `i` of the table is the vertex `ids[i]`; ids ascend, so that a key is found by search.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int64Type};
+use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch};
+use arrow_schema::{DataType, Field, Schema};
+use evergraph::algorithms::{
+    Algorithm, AlgorithmError, Arguments, Check, Control, Kind, NO_VERTEX, Outcome, Scalar, Value,
+    VertexColumn, algorithm,
+};
+use evergraph::{GraphView, Snapshot as View, VertexId};
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyMapping, PyString};
+
+use crate::gate::enter_interruptibly;
+use crate::key::{key_of, type_name, whole_number};
+use crate::snapshot::Snapshot;
+use crate::table::{Table, take};
+
+/// Runs an algorithm by name: the table of its vertex values, if it has any, and its other values by name.
+#[pyfunction]
+pub(crate) fn run_algorithm<'py>(
+    py: Python<'py>,
+    snapshot: &Snapshot,
+    name: &str,
+    arguments: &Bound<'py, PyDict>,
+    verify: bool,
+    progress: Option<&Bound<'py, PyAny>>,
+) -> PyResult<(Option<VertexTable>, Bound<'py, PyDict>)> {
+    let algorithm =
+        algorithm(name).ok_or_else(|| PyValueError::new_err(format!("there is no algorithm {name:?}")))?;
+    let arguments = arguments_of(algorithm, snapshot, arguments)?;
+    let check = if verify { Check::Verify } else { Check::Skip };
+    let view = &snapshot.inner;
+    let work = |control: &Control| -> Result<_, AlgorithmError> {
+        let Outcome { columns, values } = algorithm.run(view, &arguments, check, control)?;
+        let table = if columns.is_empty() { None } else { Some(VertexTable::new(view, columns)) };
+        Ok((table, values))
+    };
+    let (table, values) = enter_interruptibly(py, progress, work)?;
+    let named = PyDict::new(py);
+    for (name, value) in values {
+        named.set_item(name, scalar_to_python(py, value)?)?;
+    }
+    Ok((table, named))
+}
+
+fn scalar_to_python(py: Python<'_>, value: Scalar) -> PyResult<Bound<'_, PyAny>> {
+    match value {
+        Scalar::Flag(flag) => flag.into_bound_py_any(py),
+        Scalar::Count(count) => count.into_bound_py_any(py),
+        Scalar::Float(number) => number.into_bound_py_any(py),
+    }
+}
+
+/// The arguments that are given; `None` stands for the default.
+fn arguments_of(
+    algorithm: &Algorithm,
+    snapshot: &Snapshot,
+    given: &Bound<'_, PyDict>,
+) -> PyResult<Arguments> {
+    let mut arguments = Arguments::new();
+    for (name, value) in given.iter().filter(|(_, value)| !value.is_none()) {
+        let name: String = name.extract()?;
+        let known = algorithm.arguments.iter().find(|argument| argument.name == name);
+        let argument = known
+            .ok_or_else(|| PyTypeError::new_err(format!("{} has no argument {name:?}", algorithm.name)))?;
+        let wrong = |wanted: &str| {
+            PyTypeError::new_err(format!("argument {name} is {wanted}, not {}", type_name(&value)))
+        };
+        let value = match argument.kind {
+            Kind::Flag => Value::Flag(value.extract().map_err(|_| wrong("True or False"))?),
+            Kind::Float => Value::Float(value.extract().map_err(|_| wrong("a number"))?),
+            Kind::Count => match whole_number(&value)? {
+                Some(number) => Value::Count(u64::try_from(number).map_err(|_| {
+                    PyValueError::new_err(format!("argument {name}: {number} is not 0 or above"))
+                })?),
+                None => return Err(wrong("a whole number")),
+            },
+            Kind::Vertices => Value::Vertices(vertices_of(snapshot, &value)?),
+            Kind::Weights => Value::Weights(
+                weights_of(snapshot, &value)
+                    .transpose()
+                    .ok_or_else(|| wrong("a mapping from vertex to number"))??,
+            ),
+        };
+        arguments = arguments.with(&name, value);
+    }
+    Ok(arguments)
+}
+
+/// One key, or several.
+fn vertices_of(snapshot: &Snapshot, value: &Bound<'_, PyAny>) -> PyResult<Vec<VertexId>> {
+    if value.is_instance_of::<PyString>() {
+        return Ok(vec![snapshot.require(value)?]);
+    }
+    match value.try_iter() {
+        Ok(keys) => keys.map(|key| snapshot.require(&key?)).collect(),
+        Err(_) => Ok(vec![snapshot.require(value)?]),
+    }
+}
+
+/// A number for each vertex id, from a mapping by key in which the rest is 0. `None` if it is no mapping.
+fn weights_of(snapshot: &Snapshot, value: &Bound<'_, PyAny>) -> PyResult<Option<Vec<f64>>> {
+    let Ok(mapping) = value.cast::<PyMapping>() else { return Ok(None) };
+    let mut weights = vec![0.0; snapshot.inner.id_bound() as usize];
+    for item in mapping.items()?.iter() {
+        let (key, weight): (Bound<'_, PyAny>, f64) = item.extract()?;
+        weights[snapshot.require(&key)? as usize] = weight;
+    }
+    Ok(Some(weights))
+}
+
+/// Values of vertices.
+#[pyclass(frozen, module = "evergraph._native")]
+pub(crate) struct VertexTable {
+    view: View,
+    ids: Vec<VertexId>,
+    batch: RecordBatch,
+}
+
+#[pymethods]
+impl VertexTable {
+    #[getter]
+    fn table(&self) -> Table {
+        Table::new(self.batch.clone())
+    }
+
+    /// The row of a vertex; `None` if it has none.
+    fn row(&self, key: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
+        let id = self.view.vertex_id(key_of(key)?);
+        Ok(id.and_then(|id| self.ids.binary_search(&id).ok()))
+    }
+
+    /// The rows with the largest values in the second column, which has no nulls: the largest first, ties in order, NaN last.
+    fn top(&self, py: Python<'_>, count: usize) -> Table {
+        Table::new(py.detach(|| top(&self.batch, count)))
+    }
+}
+
+impl VertexTable {
+    /// A row for every vertex of the view that has a value in the first column.
+    fn new(view: &View, columns: Vec<(&'static str, VertexColumn)>) -> Self {
+        let mut ids = view.vertex_ids();
+        match columns.first() {
+            Some((_, VertexColumn::Counts(counts))) => ids.retain(|&id| counts[id as usize] != u32::MAX),
+            Some((_, VertexColumn::Vertices(vertices))) => {
+                ids.retain(|&id| vertices[id as usize] != NO_VERTEX)
+            }
+            _ => {}
+        }
+        let mut fields = vec![("vertex", view.key_array(&ids))];
+        for (name, column) in columns {
+            fields.push((name, column_array(view, &ids, column)));
+        }
+        let schema = fields
+            .iter()
+            .map(|(name, array)| Field::new(*name, array.data_type().clone(), array.null_count() > 0));
+        let schema = Arc::new(Schema::new(schema.collect::<Vec<_>>()));
+        let arrays = fields.into_iter().map(|(_, array)| array).collect();
+        let batch = RecordBatch::try_new(schema, arrays).expect("columns of one result have the same rows");
+        VertexTable { view: view.clone(), ids, batch }
+    }
+}
+
+fn top(batch: &RecordBatch, count: usize) -> RecordBatch {
+    let values = batch.column(1);
+    let mut rows: Vec<usize> = (0..batch.num_rows()).collect();
+    let keep = count.min(rows.len());
+    let mut largest_first = |order: &dyn Fn(usize, usize) -> Ordering| {
+        let order = |&left: &usize, &right: &usize| order(right, left).then(left.cmp(&right));
+        if keep < rows.len() {
+            rows.select_nth_unstable_by(keep, order);
+            rows.truncate(keep);
+        }
+        rows.sort_unstable_by(order);
+    };
+    match values.data_type() {
+        DataType::Float64 => {
+            let rank = |score: f64| if score.is_nan() { f64::NEG_INFINITY } else { score };
+            let scores = values.as_primitive::<Float64Type>().values();
+            largest_first(&|left, right| rank(scores[left]).total_cmp(&rank(scores[right])));
+        }
+        DataType::Int64 => {
+            let counts = values.as_primitive::<Int64Type>().values();
+            largest_first(&|left, right| counts[left].cmp(&counts[right]));
+        }
+        DataType::LargeUtf8 => {
+            let texts = values.as_string::<i64>();
+            largest_first(&|left, right| texts.value(left).cmp(texts.value(right)));
+        }
+        _ => {
+            let texts = values.as_string::<i32>();
+            largest_first(&|left, right| texts.value(left).cmp(texts.value(right)));
+        }
+    }
+    take(batch, &rows)
+}
+
+fn column_array(view: &View, ids: &[VertexId], column: VertexColumn) -> ArrayRef {
+    match column {
+        VertexColumn::Counts(counts) => {
+            let known = |id: &VertexId| {
+                Some(i64::from(counts[*id as usize])).filter(|&count| count != i64::from(u32::MAX))
+            };
+            Arc::new(ids.iter().map(known).collect::<Int64Array>())
+        }
+        VertexColumn::Floats(numbers) if numbers.len() == ids.len() => Arc::new(Float64Array::from(numbers)),
+        VertexColumn::Floats(numbers) => {
+            Arc::new(Float64Array::from_iter_values(ids.iter().map(|&id| numbers[id as usize])))
+        }
+        VertexColumn::Vertices(vertices) => {
+            let vertices: Vec<VertexId> = ids.iter().map(|&id| vertices[id as usize]).collect();
+            view.key_array(&vertices)
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! A database as Python holds it, and how it is opened and checked.
+
+use std::path::PathBuf;
+
+use evergraph::{Database as Inner, Durability, Options};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::column::batch_of;
+use crate::gate::{enter, enter_interruptibly};
+use crate::key::key_of;
+use crate::load::{LoadReport, load_request};
+use crate::progress::LoadProgress;
+use crate::schema::{edge_type_options, key_kind, vertex_properties};
+use crate::snapshot::Snapshot;
+use crate::stats::stats_to_python;
+use crate::transaction::Transaction;
+use crate::value::{borrowed, properties_of};
+
+/// An open store.
+#[pyclass(frozen, module = "evergraph._native")]
+pub(crate) struct Database {
+    inner: Inner,
+}
+
+/// Opens the store in a directory, or a new one in memory.
+#[pyfunction]
+pub(crate) fn open(
+    py: Python<'_>,
+    path: Option<PathBuf>,
+    read_only: bool,
+    durability: &str,
+    keys: Option<&str>,
+    memory_limit_bytes: Option<u64>,
+) -> PyResult<Database> {
+    let durability = Durability::from_name(durability).ok_or_else(|| {
+        PyValueError::new_err(format!(
+            "durability: {durability:?} is none of \"sync\", \"interval\", \"none\""
+        ))
+    })?;
+    let keys = keys.map(key_kind).transpose()?;
+    let options = Options { durability, read_only, keys, memory_limit_bytes, ..Options::default() };
+    let inner = match path {
+        Some(path) => enter_interruptibly(py, None, |_| Inner::open(path, options))?,
+        None if read_only => {
+            return Err(PyValueError::new_err("a new graph in memory cannot be read-only: name a path"));
+        }
+        None => Inner::in_memory(options),
+    };
+    Ok(Database { inner })
+}
+
+/// Counts of edges and vertices that a batch changed, and its commit.
+fn summary(inner: evergraph::BatchSummary) -> (u64, u64, u64) {
+    (inner.edges, inner.vertices, inner.sequence)
+}
+
+#[pymethods]
+impl Database {
+    #[getter]
+    fn path(&self) -> Option<PathBuf> {
+        self.inner.path().map(PathBuf::from)
+    }
+
+    #[getter]
+    fn is_read_only(&self) -> bool {
+        self.inner.is_read_only()
+    }
+
+    #[getter]
+    fn is_closed(&self) -> bool {
+        self.inner.version().is_err()
+    }
+
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        enter(py, || self.inner.close())
+    }
+
+    fn begin(&self, py: Python<'_>) -> PyResult<Transaction> {
+        enter(py, || self.inner.begin()).map(Transaction::new)
+    }
+
+    fn snapshot(&self, py: Python<'_>) -> PyResult<Snapshot> {
+        // Takes less time than letting go of the interpreter would.
+        self.inner.snapshot().map(Snapshot::new).map_err(|error| crate::error::Raise::raise(error, py))
+    }
+
+    fn put_vertex(
+        &self,
+        key: &Bound<'_, PyAny>,
+        vertex_type: Option<&str>,
+        properties: &Bound<'_, PyDict>,
+    ) -> PyResult<u64> {
+        let (key_ref, properties) = (key_of(key)?, properties_of(properties)?);
+        enter(key.py(), || self.inner.put_vertex(key_ref, vertex_type, &borrowed(&properties)))
+    }
+
+    fn delete_vertex(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let key_ref = key_of(key)?;
+        enter(key.py(), || self.inner.delete_vertex(key_ref))
+    }
+
+    fn put_edge(
+        &self,
+        src: &Bound<'_, PyAny>,
+        dst: &Bound<'_, PyAny>,
+        edge_type: &str,
+        properties: &Bound<'_, PyDict>,
+    ) -> PyResult<u64> {
+        let (src_ref, dst_ref, properties) = (key_of(src)?, key_of(dst)?, properties_of(properties)?);
+        enter(src.py(), || self.inner.put_edge(src_ref, dst_ref, edge_type, &borrowed(&properties)))
+    }
+
+    fn delete_edge(&self, src: &Bound<'_, PyAny>, dst: &Bound<'_, PyAny>, edge_type: &str) -> PyResult<bool> {
+        let (src_ref, dst_ref) = (key_of(src)?, key_of(dst)?);
+        enter(src.py(), || self.inner.delete_edge(src_ref, dst_ref, edge_type))
+    }
+
+    /// Gives (edges added, vertices added, version).
+    fn add_edges(
+        &self,
+        src: &Bound<'_, PyAny>,
+        dst: &Bound<'_, PyAny>,
+        edge_type: &str,
+        columns: &Bound<'_, PyDict>,
+    ) -> PyResult<(u64, u64, u64)> {
+        let batch = batch_of(src, dst, Some(columns))?;
+        enter(src.py(), || self.inner.add_edges(edge_type, vec![batch])).map(summary)
+    }
+
+    /// Gives (edges deleted, 0, version).
+    fn delete_edges(
+        &self,
+        src: &Bound<'_, PyAny>,
+        dst: &Bound<'_, PyAny>,
+        edge_type: &str,
+    ) -> PyResult<(u64, u64, u64)> {
+        let batch = batch_of(src, dst, None)?;
+        enter(src.py(), || self.inner.delete_edges(edge_type, vec![batch])).map(summary)
+    }
+
+    fn create_edge_type(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        properties: &Bound<'_, PyDict>,
+        multi: bool,
+        symmetric: bool,
+        time: Option<String>,
+    ) -> PyResult<()> {
+        let options = edge_type_options(properties, multi, symmetric, time)?;
+        enter(py, || self.inner.create_edge_type(name, options))
+    }
+
+    fn create_vertex_type(&self, py: Python<'_>, name: &str, properties: &Bound<'_, PyDict>) -> PyResult<()> {
+        let properties = vertex_properties(properties)?;
+        let properties: Vec<_> = properties.iter().map(|(name, kind)| (name.as_str(), *kind)).collect();
+        enter(py, || self.inner.create_vertex_type(name, &properties))
+    }
+
+    /// Loads a file of edges; `options` are those of `load_request`.
+    fn load(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        edge_type: String,
+        options: &Bound<'_, PyDict>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<LoadReport> {
+        let request = load_request(edge_type, options)?;
+        let load = |control: &evergraph::algorithms::Control| {
+            self.inner.load(&path, &request, &LoadProgress(control))
+        };
+        enter_interruptibly(py, progress, load).map(LoadReport::new)
+    }
+
+    fn checkpoint(&self, py: Python<'_>) -> PyResult<()> {
+        enter(py, || self.inner.checkpoint())
+    }
+
+    fn compact(&self, py: Python<'_>) -> PyResult<()> {
+        enter(py, || self.inner.compact())
+    }
+
+    /// What the store holds, as keyword arguments of `Stats`.
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        stats_to_python(py, &py.detach(|| self.inner.stats()))
+    }
+}

@@ -1,0 +1,186 @@
+//! Rust errors as Python exceptions: one class per variant, in one place. The classes are in `evergraph/_errors.py`.
+//!
+//! Invariant: the message is the one of the Rust error, word for word; what it names (a file, a line, an offset) is
+//! also an attribute of the exception.
+
+use std::fmt::Display;
+use std::io;
+use std::path::Path;
+
+use evergraph::algorithms::AlgorithmError;
+use evergraph::{
+    Closed, CommitError, Corruption, DatabaseLoadError, DiskError, LoadError, OpenError, SchemaError,
+    WriteError,
+};
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// An error that has a place among the Python exceptions.
+pub(crate) trait Raise {
+    /// The exception.
+    fn raise(self, py: Python<'_>) -> PyErr;
+}
+
+/// An exception under construction.
+struct Raised<'py> {
+    py: Python<'py>,
+    error: PyErr,
+}
+
+impl<'py> Raised<'py> {
+    /// The class of this name with this message; should even that fail, the failure.
+    fn new(py: Python<'py>, class: &str, message: impl Display) -> Self {
+        let build = || -> PyResult<PyErr> {
+            let class = py.import("evergraph._errors")?.getattr(class)?;
+            Ok(PyErr::from_value(class.call1((message.to_string(),))?))
+        };
+        Raised { py, error: build().unwrap_or_else(|failure| failure) }
+    }
+
+    fn with(self, name: &str, value: impl IntoPyObjectExt<'py>) -> Self {
+        let set =
+            value.into_bound_py_any(self.py).and_then(|value| self.error.value(self.py).setattr(name, value));
+        match set {
+            Ok(()) => self,
+            Err(error) => Raised { error, ..self },
+        }
+    }
+
+    fn path(self, path: &Path) -> Self {
+        self.with("path", path)
+    }
+
+    fn because(self, source: io::Error) -> Self {
+        self.error.set_cause(self.py, Some(source.into()));
+        self
+    }
+}
+
+/// A thing asked for that is not there.
+pub(crate) fn not_found(py: Python<'_>, what: impl Display) -> PyErr {
+    Raised::new(py, "NotFoundError", what).error
+}
+
+/// Use after the end.
+pub(crate) fn closed(py: Python<'_>, what: impl Display) -> PyErr {
+    Raised::new(py, "ClosedError", what).error
+}
+
+impl Raise for PyErr {
+    fn raise(self, _: Python<'_>) -> PyErr {
+        self
+    }
+}
+
+impl Raise for Closed {
+    fn raise(self, py: Python<'_>) -> PyErr {
+        closed(py, self)
+    }
+}
+
+impl Raise for SchemaError {
+    fn raise(self, py: Python<'_>) -> PyErr {
+        Raised::new(py, "SchemaError", self).error
+    }
+}
+
+impl Raise for WriteError {
+    fn raise(self, py: Python<'_>) -> PyErr {
+        match self {
+            WriteError::Schema(error) => error.raise(py),
+            other => Raised::new(py, "EvergraphError", other).error,
+        }
+    }
+}
+
+impl Raise for CommitError {
+    fn raise(self, py: Python<'_>) -> PyErr {
+        let class = match &self {
+            CommitError::Conflict { .. } => "ConflictError",
+            CommitError::Schema(_) => "SchemaError",
+            CommitError::Durability { .. } => "DurabilityError",
+            CommitError::ReadOnly => "ReadOnlyError",
+            CommitError::Closed => "ClosedError",
+            _ => "EvergraphError",
+        };
+        Raised::new(py, class, self).error
+    }
+}
+
+impl Raise for OpenError {
+    fn raise(self, py: Python<'_>) -> PyErr {
+        match self {
+            OpenError::Corrupt(corruption) => corruption.raise(py),
+            OpenError::Schema(error) => error.raise(py),
+            OpenError::Disk(error) => error.raise(py),
+            OpenError::Locked(DiskError::Locked { ref path, ref holder }) => {
+                Raised::new(py, "LockedError", &self).path(path).with("holder", holder).error
+            }
+            OpenError::NotAStore { ref path } => Raised::new(py, "NotAStoreError", &self).path(path).error,
+            OpenError::NotFound { .. } => not_found(py, self),
+            OpenError::NewerFormat { ref path, .. } => {
+                Raised::new(py, "NewerFormatError", &self).path(path).error
+            }
+            other => Raised::new(py, "EvergraphError", other).error,
+        }
+    }
+}
+
+impl Raise for Corruption {
+    fn raise(self, py: Python<'_>) -> PyErr {
+        Raised::new(py, "CorruptionError", &self).path(&self.path).with("offset", self.offset).error
+    }
+}
+
+impl Raise for DiskError {
+    fn raise(self, py: Python<'_>) -> PyErr {
+        let raised = Raised::new(py, "DiskError", &self).path(self.path());
+        match self {
+            DiskError::Io { source, .. } => raised.because(source).error,
+            _ => raised.error,
+        }
+    }
+}
+
+impl Raise for LoadError {
+    fn raise(self, py: Python<'_>) -> PyErr {
+        let raised = Raised::new(py, "LoadError", &self);
+        match self {
+            LoadError::Line { path, line, column, .. } => {
+                raised.path(&path).with("line", line).with("column", column).error
+            }
+            LoadError::Decompress { path, line, source, .. } => {
+                raised.path(&path).with("line", line).because(source).error
+            }
+            LoadError::Open { path, source } => raised.path(&path).because(source).error,
+            LoadError::Empty { path }
+            | LoadError::MissingColumn { path, .. }
+            | LoadError::Unsupported { path, .. }
+            | LoadError::Option { path, .. }
+            | LoadError::Cancelled { path } => raised.path(&path).error,
+            _ => raised.error,
+        }
+    }
+}
+
+impl Raise for DatabaseLoadError {
+    fn raise(self, py: Python<'_>) -> PyErr {
+        match self {
+            DatabaseLoadError::Read(error) => error.raise(py),
+            DatabaseLoadError::Commit(error) => error.raise(py),
+            other => Raised::new(py, "EvergraphError", other).error,
+        }
+    }
+}
+
+impl Raise for AlgorithmError {
+    fn raise(self, py: Python<'_>) -> PyErr {
+        match self {
+            AlgorithmError::SourceNotFound { .. } => not_found(py, self),
+            AlgorithmError::InvalidArgument { .. } => PyValueError::new_err(self.to_string()),
+            AlgorithmError::WrongResult(_) => Raised::new(py, "VerifyError", self).error,
+            other => Raised::new(py, "EvergraphError", other).error,
+        }
+    }
+}

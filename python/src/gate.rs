@@ -1,0 +1,89 @@
+//! The gate between Python and Rust: the only place that lets go of the interpreter, waits, and turns errors of work
+//! done without it into exceptions.
+//!
+//! ```text
+//!  enter:               detach ── work ── attach ── error to exception
+//!
+//!  enter_interruptibly: this thread      wait 50 ms ── Ctrl-C? ── progress(done, total) ── wait 50 ms ── ...
+//!                       a thread of its own    work(&control) ────────────────────────────► result
+//! ```
+//!
+//! Invariant: Python code (signal handlers, progress callbacks) runs on the calling thread only, and the work is over
+//! when either function returns.
+
+use std::panic::resume_unwind;
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use evergraph::algorithms::Control;
+use pyo3::prelude::*;
+
+use crate::error::Raise;
+
+/// How often signals are looked at and progress is told.
+const POLL: Duration = Duration::from_millis(50);
+
+/// Runs work that takes no longer than a disk does, without the interpreter.
+pub(crate) fn enter<T: Send, E: Raise + Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<T, E> + Send,
+) -> PyResult<T> {
+    py.detach(work).map_err(|error| error.raise(py))
+}
+
+/// Runs long work on a thread of its own, while this one listens for Ctrl-C and calls `progress(done, total)`. If
+/// either raises, the work is told to stop, and what was raised is the result.
+pub(crate) fn enter_interruptibly<T: Send, E: Raise + Send>(
+    py: Python<'_>,
+    progress: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&Control) -> Result<T, E> + Send,
+) -> PyResult<T> {
+    let control = Control::new();
+    let (done, wakeup) = (Mutex::new(false), Condvar::new());
+    let (result, raised) = std::thread::scope(|scope| {
+        let worker = scope.spawn(|| {
+            let _finished = Finished(&done, &wakeup);
+            work(&control)
+        });
+        let mut raised = None;
+        while !py.detach(|| wait(&done, &wakeup)) {
+            let polled = py.check_signals().and_then(|()| tell(progress, &control));
+            if let (Err(error), None) = (polled, &raised) {
+                control.cancel();
+                raised = Some(error);
+            }
+        }
+        (worker.join(), raised)
+    });
+    let result = result.unwrap_or_else(|panic| resume_unwind(panic));
+    match raised {
+        Some(error) => Err(error),
+        None => {
+            tell(progress, &control)?;
+            result.map_err(|error| error.raise(py))
+        }
+    }
+}
+
+/// Says that the work is over when it is dropped, be it by a panic.
+struct Finished<'a>(&'a Mutex<bool>, &'a Condvar);
+
+impl Drop for Finished<'_> {
+    fn drop(&mut self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.1.notify_all();
+    }
+}
+
+/// Waits for the end of the work, at most [`POLL`]; tells whether it is over.
+fn wait(done: &Mutex<bool>, wakeup: &Condvar) -> bool {
+    let done = done.lock().unwrap_or_else(PoisonError::into_inner);
+    let waited = wakeup.wait_timeout_while(done, POLL, |done| !*done);
+    *waited.unwrap_or_else(PoisonError::into_inner).0
+}
+
+fn tell(progress: Option<&Bound<'_, PyAny>>, control: &Control) -> PyResult<()> {
+    let Some(progress) = progress else { return Ok(()) };
+    let status = control.status();
+    progress.call1((status.done, status.total)).map(drop)
+}

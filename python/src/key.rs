@@ -1,0 +1,46 @@
+//! Vertex keys between Python and Rust: `int` and `str`.
+
+use evergraph::{Key, KeyRef};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyInt, PyString};
+
+/// The key that a Python object is, borrowed from it where it is a string.
+pub(crate) fn key_of<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<KeyRef<'a>> {
+    if let Ok(text) = object.cast::<PyString>() {
+        return Ok(KeyRef::Text(text.to_str()?));
+    }
+    // True is an int to Python; as a vertex it is a slip.
+    let number = if object.is_instance_of::<PyBool>() { None } else { whole_number(object)? };
+    number.map(KeyRef::Int).ok_or_else(|| {
+        PyTypeError::new_err(format!("a vertex key is an int or a str, not {}", type_name(object)))
+    })
+}
+
+/// The number that an `int`, or a number of numpy, is; `None` if it is neither.
+pub(crate) fn whole_number(object: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
+    if !object.is_instance_of::<PyInt>() && !object.hasattr("__index__")? {
+        return Ok(None);
+    }
+    match object.extract() {
+        Ok(number) => Ok(Some(number)),
+        // An array of numpy has __index__ too, and refuses unless it is a single number.
+        Err(error) if error.is_instance_of::<PyTypeError>(object.py()) => Ok(None),
+        Err(_) => {
+            Err(PyValueError::new_err(format!("{object} is out of the range of int64: -2^63 to 2^63 - 1")))
+        }
+    }
+}
+
+/// A key as a Python object.
+pub(crate) fn key_to_python<'py>(py: Python<'py>, key: Key) -> Bound<'py, PyAny> {
+    match key {
+        Key::Int(number) => PyInt::new(py, number).into_any(),
+        Key::Text(text) => PyString::new(py, &text).into_any(),
+    }
+}
+
+/// The type of an object, as messages name it.
+pub(crate) fn type_name(object: &Bound<'_, PyAny>) -> String {
+    object.get_type().fully_qualified_name().map_or_else(|_| "that".to_owned(), |name| name.to_string())
+}

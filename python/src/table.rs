@@ -1,0 +1,227 @@
+//! Tables on their way out: record batches and their columns, as Arrow capsules, numpy arrays and Python values.
+//!
+//! Invariant: nothing is copied that numpy can read as it is: numbers and times without nulls share memory.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int64Type, TimestampMicrosecondType};
+use arrow_array::{
+    Array, ArrayAccessor, ArrayRef, BooleanArray, Float64Array, Int64Array, LargeStringArray, RecordBatch,
+    StringArray, TimestampMicrosecondArray,
+};
+use arrow_schema::{DataType, FieldRef, TimeUnit};
+use numpy::PyArray1;
+use pyo3::exceptions::{PyIndexError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyCapsule, PyFloat, PyInt, PyList, PyString, PyTuple};
+
+use crate::capsule::{array_capsules, borrowed_numpy, stream_capsule, table_capsules};
+use crate::value::time_to_python;
+
+/// A table: columns of one length.
+#[pyclass(frozen, module = "evergraph._native")]
+pub(crate) struct Table {
+    pub(crate) batch: RecordBatch,
+}
+
+impl Table {
+    /// A table of these columns.
+    pub(crate) fn new(batch: RecordBatch) -> Self {
+        Table { batch }
+    }
+}
+
+#[pymethods]
+impl Table {
+    #[getter]
+    fn num_rows(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    #[getter]
+    fn column_names(&self) -> Vec<String> {
+        self.batch.schema().fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    fn column(&self, index: usize) -> PyResult<Column> {
+        let array = self.batch.columns().get(index);
+        let array = array.ok_or_else(|| PyIndexError::new_err(format!("there is no column {index}")))?;
+        Ok(Column { array: array.clone(), field: self.batch.schema().fields()[index].clone() })
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // A producer may leave casting to the consumer, and this one does.
+        let _ = requested_schema;
+        stream_capsule(py, &self.batch)
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let _ = requested_schema;
+        table_capsules(py, &self.batch)
+    }
+}
+
+/// A column of a table.
+#[pyclass(frozen, module = "evergraph._native")]
+pub(crate) struct Column {
+    pub(crate) array: ArrayRef,
+    pub(crate) field: FieldRef,
+}
+
+#[pymethods]
+impl Column {
+    #[getter]
+    fn name(&self) -> &str {
+        self.field.name()
+    }
+
+    /// The type, by the names the schema uses.
+    #[getter]
+    fn type_name(&self) -> String {
+        match self.field.data_type() {
+            DataType::Boolean => "bool".to_owned(),
+            DataType::Utf8 | DataType::LargeUtf8 => "string".to_owned(),
+            DataType::Timestamp(..) => "timestamp".to_owned(),
+            other => other.to_string().to_lowercase(),
+        }
+    }
+
+    fn __len__(&self) -> usize {
+        self.array.len()
+    }
+
+    fn value<'py>(&self, py: Python<'py>, row: usize) -> PyResult<Bound<'py, PyAny>> {
+        if row >= self.array.len() {
+            let message = format!("there is no row {row}: column {:?} has {}", self.name(), self.array.len());
+            return Err(PyIndexError::new_err(message));
+        }
+        value_at(py, &self.array, row)
+    }
+
+    fn to_list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let values: PyResult<Vec<_>> =
+            (0..self.array.len()).map(|row| value_at(py, &self.array, row)).collect();
+        PyList::new(py, values?)
+    }
+
+    fn to_numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_numpy(py, &self.array)
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let _ = requested_schema;
+        array_capsules(py, &self.array, &self.field)
+    }
+}
+
+fn unknown(kind: &DataType) -> PyErr {
+    PyTypeError::new_err(format!("columns of type {kind} have no Python value"))
+}
+
+/// The value of a row that exists.
+fn value_at<'py>(py: Python<'py>, array: &ArrayRef, row: usize) -> PyResult<Bound<'py, PyAny>> {
+    if array.is_null(row) {
+        return Ok(py.None().into_bound(py));
+    }
+    Ok(match array.data_type() {
+        DataType::Boolean => PyBool::new(py, array.as_boolean().value(row)).to_owned().into_any(),
+        DataType::Int64 => PyInt::new(py, array.as_primitive::<Int64Type>().value(row)).into_any(),
+        DataType::Float64 => PyFloat::new(py, array.as_primitive::<Float64Type>().value(row)).into_any(),
+        DataType::Utf8 => PyString::new(py, array.as_string::<i32>().value(row)).into_any(),
+        DataType::LargeUtf8 => PyString::new(py, array.as_string::<i64>().value(row)).into_any(),
+        DataType::Timestamp(TimeUnit::Microsecond, _) => {
+            time_to_python(py, array.as_primitive::<TimestampMicrosecondType>().value(row))?
+        }
+        other => return Err(unknown(other)),
+    })
+}
+
+/// A column as numpy has it. With nulls: numbers become float64 with NaN, times NaT, the rest objects with `None`.
+fn to_numpy<'py>(py: Python<'py>, array: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {
+    if let DataType::Timestamp(TimeUnit::Microsecond, _) = array.data_type() {
+        return times_to_numpy(py, array);
+    }
+    if array.null_count() > 0 {
+        return nullable_to_numpy(py, array);
+    }
+    Ok(match array.data_type() {
+        DataType::Boolean => {
+            PyArray1::from_vec(py, array.as_boolean().values().iter().collect::<Vec<bool>>()).into_any()
+        }
+        DataType::Int64 => borrowed_numpy(py, array.as_primitive::<Int64Type>())?.into_any(),
+        DataType::Float64 => borrowed_numpy(py, array.as_primitive::<Float64Type>())?.into_any(),
+        _ => objects_to_numpy(py, array)?,
+    })
+}
+
+fn times_to_numpy<'py>(py: Python<'py>, array: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {
+    let times = array.as_primitive::<TimestampMicrosecondType>();
+    let micros = if times.null_count() == 0 {
+        borrowed_numpy(py, times)?
+    } else {
+        PyArray1::from_vec(py, times.iter().map(|micros| micros.unwrap_or(i64::MIN)).collect())
+    };
+    micros.call_method1("view", ("datetime64[us]",))
+}
+
+fn nullable_to_numpy<'py>(py: Python<'py>, array: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {
+    let floats: Vec<f64> = match array.data_type() {
+        DataType::Int64 => floats(array.as_primitive::<Int64Type>().iter(), |number| number as f64),
+        DataType::Float64 => floats(array.as_primitive::<Float64Type>().iter(), |number| number),
+        _ => return objects_to_numpy(py, array),
+    };
+    Ok(PyArray1::from_vec(py, floats).into_any())
+}
+
+fn floats<T>(values: impl Iterator<Item = Option<T>>, convert: impl Fn(T) -> f64) -> Vec<f64> {
+    values.map(|value| value.map_or(f64::NAN, &convert)).collect()
+}
+
+fn objects_to_numpy<'py>(py: Python<'py>, array: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {
+    let values: PyResult<Vec<Py<PyAny>>> =
+        (0..array.len()).map(|row| Ok(value_at(py, array, row)?.unbind())).collect();
+    Ok(PyArray1::from_vec(py, values?).into_any())
+}
+
+/// These rows of a table, in this order.
+///
+/// # Panics
+/// If there is no such row.
+pub(crate) fn take(batch: &RecordBatch, rows: &[usize]) -> RecordBatch {
+    let columns = batch.columns().iter().map(|array| take_array(array, rows)).collect();
+    RecordBatch::try_new(batch.schema(), columns).expect("rows of a table have its types")
+}
+
+fn take_array(array: &ArrayRef, rows: &[usize]) -> ArrayRef {
+    fn pick<'a, A: ArrayAccessor + 'a, B: FromIterator<Option<A::Item>>>(array: A, rows: &'a [usize]) -> B {
+        rows.iter().map(|&row| array.is_valid(row).then(|| array.value(row))).collect()
+    }
+    match array.data_type() {
+        DataType::Boolean => Arc::new(pick::<_, BooleanArray>(array.as_boolean(), rows)),
+        DataType::Float64 => Arc::new(pick::<_, Float64Array>(array.as_primitive::<Float64Type>(), rows)),
+        DataType::Utf8 => Arc::new(pick::<_, StringArray>(array.as_string::<i32>(), rows)),
+        DataType::LargeUtf8 => Arc::new(pick::<_, LargeStringArray>(array.as_string::<i64>(), rows)),
+        DataType::Timestamp(_, zone) => {
+            let times = array.as_primitive::<TimestampMicrosecondType>();
+            let times: TimestampMicrosecondArray = pick(times, rows);
+            Arc::new(times.with_timezone_opt(zone.clone()))
+        }
+        _ => Arc::new(pick::<_, Int64Array>(array.as_primitive::<Int64Type>(), rows)),
+    }
+}

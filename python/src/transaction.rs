@@ -1,0 +1,178 @@
+//! A transaction as Python holds it: open until `commit` or `rollback`, then only an error.
+//!
+//! Invariant: the lock is never held while the interpreter is let go of or Python code runs, so two threads that share
+//! a transaction wait for each other and for nothing else.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use evergraph::{Direction, Transaction as Inner, WriteError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+
+use crate::error::{Raise, closed};
+use crate::gate::enter;
+use crate::key::{key_of, key_to_python};
+use crate::schema::{edge_type_options, vertex_properties};
+use crate::value::{borrowed, properties_of, properties_to_python};
+
+/// An open read-write transaction.
+#[pyclass(frozen, module = "evergraph._native")]
+pub(crate) struct Transaction {
+    inner: Mutex<Option<Inner>>,
+}
+
+impl Transaction {
+    pub(crate) fn new(inner: Inner) -> Self {
+        Transaction { inner: Mutex::new(Some(inner)) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Inner>> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self, py: Python<'_>) -> PyResult<Inner> {
+        self.lock().take().ok_or_else(|| over(py))
+    }
+
+    fn read<T>(&self, py: Python<'_>, read: impl FnOnce(&Inner) -> T) -> PyResult<T> {
+        self.lock().as_ref().map(read).ok_or_else(|| over(py))
+    }
+
+    fn write<T>(
+        &self,
+        py: Python<'_>,
+        write: impl FnOnce(&mut Inner) -> Result<T, WriteError>,
+    ) -> PyResult<T> {
+        let mut guard = self.lock();
+        let inner = guard.as_mut().ok_or_else(|| over(py))?;
+        let outcome = write(inner);
+        drop(guard);
+        outcome.map_err(|error| error.raise(py))
+    }
+}
+
+fn over(py: Python<'_>) -> PyErr {
+    closed(py, "this transaction is over: it was committed or rolled back; begin another one")
+}
+
+#[pymethods]
+impl Transaction {
+    #[getter]
+    fn is_open(&self) -> bool {
+        self.lock().is_some()
+    }
+
+    #[getter]
+    fn version(&self, py: Python<'_>) -> PyResult<u64> {
+        self.read(py, |inner| inner.version().sequence())
+    }
+
+    fn commit(&self, py: Python<'_>) -> PyResult<u64> {
+        let inner = self.take(py)?;
+        enter(py, || inner.commit())
+    }
+
+    fn rollback(&self, py: Python<'_>) -> PyResult<()> {
+        let inner = self.take(py)?;
+        py.detach(|| inner.rollback());
+        Ok(())
+    }
+
+    fn put_vertex(
+        &self,
+        key: &Bound<'_, PyAny>,
+        vertex_type: Option<&str>,
+        properties: &Bound<'_, PyDict>,
+    ) -> PyResult<()> {
+        let (key_ref, properties) = (key_of(key)?, properties_of(properties)?);
+        self.write(key.py(), |inner| inner.put_vertex(key_ref, vertex_type, &borrowed(&properties)))
+    }
+
+    fn delete_vertex(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let key_ref = key_of(key)?;
+        self.write(key.py(), |inner| inner.delete_vertex(key_ref))
+    }
+
+    fn put_edge(
+        &self,
+        src: &Bound<'_, PyAny>,
+        dst: &Bound<'_, PyAny>,
+        edge_type: &str,
+        properties: &Bound<'_, PyDict>,
+    ) -> PyResult<()> {
+        let (src_ref, dst_ref, properties) = (key_of(src)?, key_of(dst)?, properties_of(properties)?);
+        self.write(src.py(), |inner| inner.put_edge(src_ref, dst_ref, edge_type, &borrowed(&properties)))
+    }
+
+    fn delete_edge(&self, src: &Bound<'_, PyAny>, dst: &Bound<'_, PyAny>, edge_type: &str) -> PyResult<bool> {
+        let (src_ref, dst_ref) = (key_of(src)?, key_of(dst)?);
+        self.write(src.py(), |inner| inner.delete_edge(src_ref, dst_ref, edge_type))
+    }
+
+    fn create_edge_type(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        properties: &Bound<'_, PyDict>,
+        multi: bool,
+        symmetric: bool,
+        time: Option<String>,
+    ) -> PyResult<()> {
+        let options = edge_type_options(properties, multi, symmetric, time)?;
+        self.write(py, |inner| inner.create_edge_type(name, options))
+    }
+
+    fn create_vertex_type(&self, py: Python<'_>, name: &str, properties: &Bound<'_, PyDict>) -> PyResult<()> {
+        let properties = vertex_properties(properties)?;
+        let properties: Vec<_> = properties.iter().map(|(name, kind)| (name.as_str(), *kind)).collect();
+        self.write(py, |inner| inner.create_vertex_type(name, &properties))
+    }
+
+    fn has_vertex(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let key_ref = key_of(key)?;
+        self.read(key.py(), |inner| inner.has_vertex(key_ref))
+    }
+
+    fn has_edge(&self, src: &Bound<'_, PyAny>, dst: &Bound<'_, PyAny>, edge_type: &str) -> PyResult<bool> {
+        let (src_ref, dst_ref) = (key_of(src)?, key_of(dst)?);
+        self.read(src.py(), |inner| inner.has_edge(src_ref, dst_ref, edge_type))
+    }
+
+    /// The type and the properties of a vertex, or `None`.
+    fn vertex<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let (py, key_ref) = (key.py(), key_of(key)?);
+        let data = self.read(py, |inner| inner.vertex(key_ref))?;
+        let to_python = |data: evergraph::VertexData| -> PyResult<_> {
+            (data.vertex_type, properties_to_python(py, data.properties)?).into_pyobject(py)
+        };
+        data.map(to_python).transpose()
+    }
+
+    /// The properties of each edge between two vertices.
+    fn edges<'py>(
+        &self,
+        src: &Bound<'py, PyAny>,
+        dst: &Bound<'py, PyAny>,
+        edge_type: &str,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let (py, src_ref, dst_ref) = (src.py(), key_of(src)?, key_of(dst)?);
+        let edges = self.read(py, |inner| inner.edges(src_ref, dst_ref, edge_type))?;
+        let edges: PyResult<Vec<_>> = edges.into_iter().map(|edge| properties_to_python(py, edge)).collect();
+        PyList::new(py, edges?)
+    }
+
+    /// The neighbors of a vertex, or `None` if there is no such vertex.
+    fn neighbors<'py>(
+        &self,
+        key: &Bound<'py, PyAny>,
+        edge_type: &str,
+        reverse: bool,
+    ) -> PyResult<Option<Bound<'py, PyList>>> {
+        let (py, key_ref) = (key.py(), key_of(key)?);
+        let direction = if reverse { Direction::In } else { Direction::Out };
+        let neighbors = self.read(py, |inner| inner.neighbors(key_ref, edge_type, direction))?;
+        let to_python =
+            |keys: Vec<evergraph::Key>| PyList::new(py, keys.into_iter().map(|key| key_to_python(py, key)));
+        neighbors.map(to_python).transpose()
+    }
+}

@@ -1,0 +1,152 @@
+//! Property values between Python and Rust: `None`, `bool`, `int`, `float`, `str` and `datetime`, and the scalars of
+//! numpy that are like them.
+//!
+//! A `datetime` with a time zone keeps its instant; one without is taken as UTC. They come back in UTC.
+
+use evergraph::Value;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{
+    PyBool, PyDateTime, PyDelta, PyDeltaAccess, PyDict, PyFloat, PyInt, PyString, PyTzInfo, PyTzInfoAccess,
+};
+
+use crate::key::{type_name, whole_number};
+
+const DAY_SECONDS: i64 = 86_400;
+const SECOND_MICROS: i64 = 1_000_000;
+
+/// The value that a Python object is.
+pub(crate) fn value_of(object: &Bound<'_, PyAny>) -> PyResult<Value> {
+    if object.is_none() {
+        return Ok(Value::Null);
+    }
+    if let Ok(flag) = object.cast::<PyBool>() {
+        return Ok(Value::Bool(flag.is_true()));
+    }
+    if object.is_instance_of::<PyInt>() {
+        return Ok(whole_number(object)?.map_or(Value::Null, Value::Int));
+    }
+    if let Ok(number) = object.cast::<PyFloat>() {
+        return Ok(Value::Float(number.value()));
+    }
+    if let Ok(text) = object.cast::<PyString>() {
+        return Ok(Value::Text(text.to_str()?.to_owned()));
+    }
+    if let Ok(time) = object.cast::<PyDateTime>() {
+        return time_of(time);
+    }
+    scalar_of(object)
+}
+
+/// A scalar of numpy, by the kind of its dtype.
+fn scalar_of(object: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let wrong = || {
+        PyTypeError::new_err(format!(
+            "a property is None, bool, int, float, str or datetime, not {}",
+            type_name(object)
+        ))
+    };
+    let shape: usize = object.getattr("ndim").and_then(|ndim| ndim.extract()).map_err(|_| wrong())?;
+    let kind: String = object.getattr("dtype")?.getattr("kind")?.extract()?;
+    match (shape, kind.as_str()) {
+        (0, "M") => {
+            let micros: i64 = object
+                .call_method1("astype", ("datetime64[us]",))?
+                .call_method1("astype", ("int64",))?
+                .extract()?;
+            // numpy writes "not a time" as the smallest number.
+            Ok(if micros == i64::MIN { Value::Null } else { Value::Timestamp(micros) })
+        }
+        (0, "b" | "i" | "u" | "f" | "U" | "T") => value_of(&object.call_method0("item")?),
+        _ => Err(wrong()),
+    }
+}
+
+fn time_of(time: &Bound<'_, PyDateTime>) -> PyResult<Value> {
+    // Only pandas.NaT, "not a time", differs from itself.
+    if time.ne(time)? {
+        return Ok(Value::Null);
+    }
+    let py = time.py();
+    let aware = if time.get_tzinfo().is_some() {
+        time.as_any().clone()
+    } else {
+        let fields = PyDict::new(py);
+        fields.set_item("tzinfo", PyTzInfo::utc(py)?)?;
+        time.call_method("replace", (), Some(&fields))?
+    };
+    let since = aware.sub(epoch(py)?)?;
+    let since = since.cast::<PyDelta>()?;
+    let seconds = i64::from(since.get_days()) * DAY_SECONDS + i64::from(since.get_seconds());
+    Ok(Value::Timestamp(seconds * SECOND_MICROS + i64::from(since.get_microseconds())))
+}
+
+/// A value as a Python object.
+///
+/// # Errors
+/// `ValueError` for a time outside the years 1 to 9999, which Python's `datetime` cannot hold.
+pub(crate) fn value_to_python<'py>(py: Python<'py>, value: Value) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match value {
+        Value::Null => py.None().into_bound(py),
+        Value::Bool(flag) => PyBool::new(py, flag).to_owned().into_any(),
+        Value::Int(number) => PyInt::new(py, number).into_any(),
+        Value::Float(number) => PyFloat::new(py, number).into_any(),
+        Value::Text(text) => PyString::new(py, &text).into_any(),
+        Value::Timestamp(micros) => time_to_python(py, micros)?,
+    })
+}
+
+/// An instant as a `datetime` in UTC.
+pub(crate) fn time_to_python<'py>(py: Python<'py>, micros: i64) -> PyResult<Bound<'py, PyAny>> {
+    let (seconds, rest) = (micros.div_euclid(SECOND_MICROS), micros.rem_euclid(SECOND_MICROS));
+    let (days, seconds) = (seconds.div_euclid(DAY_SECONDS), seconds.rem_euclid(DAY_SECONDS));
+    // All three fit 32 bits: 2^63 microseconds are 1.1e8 days.
+    let since = PyDelta::new(py, days as i32, seconds as i32, rest as i32, false)?;
+    epoch(py)?.add(since).map_err(|_| {
+        PyValueError::new_err(format!(
+            "the time {micros} us after 1970-01-01 is outside the years 1 to 9999 that datetime can hold; read it as a column"
+        ))
+    })
+}
+
+fn epoch(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
+    static EPOCH: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let make = || -> PyResult<Py<PyAny>> {
+        let utc = PyTzInfo::utc(py)?;
+        Ok(PyDateTime::new(py, 1970, 1, 1, 0, 0, 0, 0, Some(&utc))?.into_any().unbind())
+    };
+    Ok(EPOCH.get_or_try_init(py, make)?.bind(py))
+}
+
+/// Properties given as keyword arguments, in order.
+pub(crate) fn properties_of(properties: &Bound<'_, PyDict>) -> PyResult<Vec<(String, Value)>> {
+    let named = |(name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
+        let name: String = name.extract()?;
+        match value_of(&value) {
+            Ok(value) => Ok((name, value)),
+            Err(error) if error.is_instance_of::<PyTypeError>(value.py()) => {
+                Err(PyTypeError::new_err(format!("property {name:?}: {}", error.value(value.py()))))
+            }
+            Err(error) => Err(error),
+        }
+    };
+    properties.iter().map(named).collect()
+}
+
+/// The same, borrowed as the store takes them.
+pub(crate) fn borrowed(properties: &[(String, Value)]) -> Vec<(&str, Value)> {
+    properties.iter().map(|(name, value)| (name.as_str(), value.clone())).collect()
+}
+
+/// Properties as a `dict`.
+pub(crate) fn properties_to_python<'py>(
+    py: Python<'py>,
+    properties: Vec<(String, Value)>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (name, value) in properties {
+        dict.set_item(name, value_to_python(py, value)?)?;
+    }
+    Ok(dict)
+}
