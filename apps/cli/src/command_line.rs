@@ -11,7 +11,7 @@ use crate::{bench, crash, demo, export, generate, info, load, run as run_command
 
 /// One store for graphs that never stop changing.
 #[derive(Debug, Parser)]
-#[command(name = "evergraph", version, about, after_help = EXAMPLES, max_term_width = 100)]
+#[command(name = "evergraph", version, after_help = EXAMPLES, max_term_width = 100)]
 struct CommandLine {
     /// Write the result as one line of JSON
     #[arg(long, global = true)]
@@ -106,7 +106,7 @@ impl CommandLine {
 fn finish(result: Result<(), CommandError>) -> i32 {
     let Err(error) = result else { return DONE };
     if !error.is_silent() {
-        notice(format_args!("error: {error}"));
+        notice(format_args!("error: {}", error.message()));
     }
     error.exit_code()
 }

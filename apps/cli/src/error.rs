@@ -113,6 +113,15 @@ impl CommandError {
         }
     }
 
+    /// The message, with the names of options where the library has those of arguments.
+    pub(crate) fn message(&self) -> String {
+        const OPTIONS: [(&str, &str); 2] = [
+            ("on_error=\"skip\"", "--on-error skip"),
+            ("without read_only one would be created", "evergraph load makes one"),
+        ];
+        OPTIONS.iter().fold(self.to_string(), |message, (argument, option)| message.replace(argument, option))
+    }
+
     /// Whether there is something to say that was not said.
     pub(crate) fn is_silent(&self) -> bool {
         matches!(self, CommandError::Reported) || self.is_closed_pipe()

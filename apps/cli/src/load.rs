@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use evergraph::load::{ColumnRef, LoadOptions, OnError, Reject};
-use evergraph::{Database, LoadReport, LoadRequest, Options};
+use evergraph::{Database, EdgeTypeOptions, LoadReport, LoadRequest, Options};
 use serde::Serialize;
 
 use crate::console::{Console, notice};
@@ -166,7 +166,10 @@ impl LoadArgs {
             },
             ..LoadOptions::default()
         };
-        LoadRequest { edge_type: self.edge_type.clone(), options }
+        let (multi, symmetric) = (self.multi, self.symmetric);
+        let create =
+            (multi || symmetric).then(|| EdgeTypeOptions { multi, symmetric, ..EdgeTypeOptions::default() });
+        LoadRequest { edge_type: self.edge_type.clone(), options, create }
     }
 }
 

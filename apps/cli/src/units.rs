@@ -45,12 +45,12 @@ pub(crate) fn bytes(bytes: u64) -> String {
     format!("{size:.1} {unit}")
 }
 
-/// A rate in the unit that fits: `950 /s`, `12.3 k/s`, `4.56 M/s`.
-pub(crate) fn per_second(rate: f64) -> String {
-    match rate {
-        rate if rate < 1e3 => format!("{} /s", significant(rate)),
-        rate if rate < 1e6 => format!("{} k/s", significant(rate / 1e3)),
-        rate => format!("{} M/s", significant(rate / 1e6)),
+/// How many of something a second: `950 edges/s`, `12.3 k edges/s`, `4.56 M edges/s`.
+pub(crate) fn rate(per_second: f64, what: &str) -> String {
+    match per_second {
+        rate if rate < 1e3 => format!("{} {what}/s", significant(rate)),
+        rate if rate < 1e6 => format!("{} k {what}/s", significant(rate / 1e3)),
+        rate => format!("{} M {what}/s", significant(rate / 1e6)),
     }
 }
 
@@ -85,6 +85,7 @@ mod tests {
             [0, 1023, 1024, 1_048_575, 10 << 30].map(bytes),
             ["0 B", "1023 B", "1.0 KiB", "1.0 MiB", "10.0 GiB"]
         );
-        assert_eq!([950.0, 12_300.0, 4.56e6].map(per_second), ["950 /s", "12.3 k/s", "4.56 M/s"]);
+        let rates = [950.0, 12_300.0, 4.56e6].map(|number| rate(number, "edges"));
+        assert_eq!(rates, ["950 edges/s", "12.3 k edges/s", "4.56 M edges/s"]);
     }
 }

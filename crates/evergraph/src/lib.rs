@@ -77,7 +77,7 @@ pub mod generate {
 /// use evergraph::load::{Format, LoadOptions, OnError};
 ///
 /// let options = LoadOptions { format: Some(Format::Csv), on_error: OnError::Skip, ..LoadOptions::default() };
-/// let request = LoadRequest { edge_type: "pays".to_owned(), options };
+/// let request = LoadRequest { edge_type: "pays".to_owned(), options, ..LoadRequest::default() };
 /// # assert_eq!(request.edge_type, "pays");
 /// ```
 pub mod load {

@@ -6,7 +6,7 @@
 //!                                                  └─────────────────────────┘ (text that looked like numbers)
 //! ```
 //!
-//! Invariant: after an error the store is as it was.
+//! Invariant: after an error no edge and no vertex is added. An edge type that was to be made may be there.
 
 use std::path::Path;
 use std::time::Instant;
@@ -16,7 +16,7 @@ use evergraph_load::{
     read_edges,
 };
 use evergraph_store::{CommitError, Store};
-use evergraph_types::{EdgeType, PropertyType, Schema, Sequence};
+use evergraph_types::{EdgeType, EdgeTypeOptions, KeyKind, PropertyType, Schema, SchemaError, Sequence};
 use thiserror::Error;
 
 /// What to load a file as.
@@ -32,11 +32,14 @@ pub struct LoadRequest {
     pub edge_type: String,
     /// How to read the file.
     pub options: LoadOptions,
+    /// How the edge type is made if there is none; one that is there must be like this, its properties aside. By
+    /// default it is made simple and directed.
+    pub create: Option<EdgeTypeOptions>,
 }
 
 impl Default for LoadRequest {
     fn default() -> Self {
-        LoadRequest { edge_type: "edge".to_owned(), options: LoadOptions::default() }
+        LoadRequest { edge_type: "edge".to_owned(), options: LoadOptions::default(), create: None }
     }
 }
 
@@ -76,7 +79,7 @@ pub struct LoadReport {
     pub sequence: Sequence,
 }
 
-/// A file that was not loaded. The store is as it was.
+/// A file that was not loaded. Nothing of it is in the store.
 ///
 /// ```
 /// # use evergraph::load::NoProgress;
@@ -108,8 +111,12 @@ pub(crate) fn load(
         return Err(CommitError::ReadOnly.into());
     }
     let schema = store.version().map_err(|_| CommitError::Closed)?.schema().clone();
-    let parsed = read_as(&schema, path, request, progress)?;
+    let edge_type = edge_type_of(&schema, request)?;
+    let parsed = read_as(schema.key_kind, edge_type.as_ref(), path, request, progress)?;
     let rows = parsed.edges();
+    if let (Some(options), None) = (&request.create, schema.edge_type(&request.edge_type)) {
+        store.create_edge_type(&request.edge_type, options.clone())?;
+    }
     let summary = store.add_edges(&request.edge_type, parsed.parts)?;
     Ok(LoadReport {
         edges: summary.edges,
@@ -124,18 +131,35 @@ pub(crate) fn load(
     })
 }
 
-/// Reads a file, with keys and properties of the types that the schema gives them.
+/// The edge type as far as it is known before the file is read.
+fn edge_type_of(schema: &Schema, request: &LoadRequest) -> Result<Option<EdgeType>, CommitError> {
+    let name = &request.edge_type;
+    match (schema.edge_type(name), &request.create) {
+        (Some((_, found)), Some(wanted)) if !is_alike(&found.options, wanted) => {
+            Err(SchemaError::TypeExists { name: name.clone() }.into())
+        }
+        (Some((_, found)), _) => Ok(Some(found.clone())),
+        (None, Some(wanted)) => Ok(Some(EdgeType { name: name.clone(), options: wanted.clone() })),
+        (None, None) => Ok(None),
+    }
+}
+
+fn is_alike(found: &EdgeTypeOptions, wanted: &EdgeTypeOptions) -> bool {
+    let same_time = wanted.time.is_none() || wanted.time == found.time;
+    (found.multi, found.symmetric) == (wanted.multi, wanted.symmetric) && same_time
+}
+
+/// Reads a file, with keys and properties of the types that the store gives them.
 fn read_as(
-    schema: &Schema,
+    key_kind: Option<KeyKind>,
+    edge_type: Option<&EdgeType>,
     path: &Path,
     request: &LoadRequest,
     progress: &dyn Progress,
 ) -> Result<ParsedEdges, LoadError> {
     let mut options = request.options.clone();
-    options.keys = options.keys.or(schema.key_kind);
-    let Some((_, edge_type)) = schema.edge_type(&request.edge_type) else {
-        return read_edges(path, &options, progress);
-    };
+    options.keys = options.keys.or(key_kind);
+    let Some(edge_type) = edge_type else { return read_edges(path, &options, progress) };
     for spec in options.properties.iter_mut().flatten() {
         spec.kind = spec.kind.or(edge_type.property(&spec.name).map(|(_, property)| property.kind));
     }

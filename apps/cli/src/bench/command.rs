@@ -198,7 +198,7 @@ fn measure(
 }
 
 /// The name of the processor, where the system tells it.
-fn processor() -> String {
+pub(crate) fn processor() -> String {
     let facts = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let name = facts.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
     name.map_or_else(|| "unknown processor".to_owned(), |(_, name)| name.to_owned())

@@ -20,7 +20,7 @@ pub(super) const EDGE_TYPE: &str = "edge";
 pub(super) struct Loaded {
     pub(super) database: Database,
     pub(super) snapshot: Snapshot,
-    pub(super) directory: TempDir,
+    _directory: TempDir,
 }
 
 /// Loads into a new store below `directory`, and tells the seconds it took.
@@ -34,13 +34,13 @@ pub(super) fn load(file: &Path, directory: &Path, keys: KeyKind) -> Result<(f64,
         Ok((database, snapshot))
     });
     let (database, snapshot) = loaded?;
-    Ok((seconds, Loaded { database, snapshot, directory }))
+    Ok((seconds, Loaded { database, snapshot, _directory: directory }))
 }
 
 /// What is asked of the loader: as little as possible.
 pub(super) fn request(keys: KeyKind) -> LoadRequest {
     let options = LoadOptions { keys: Some(keys), ..LoadOptions::default() };
-    LoadRequest { edge_type: EDGE_TYPE.to_owned(), options }
+    LoadRequest { edge_type: EDGE_TYPE.to_owned(), options, ..LoadRequest::default() }
 }
 
 /// Parses and builds the yardstick's graph, and tells the seconds it took.

@@ -24,4 +24,5 @@ mod subjects;
 mod timing;
 mod triangles;
 
-pub(crate) use command::{BenchArgs, run};
+pub(crate) use command::{BenchArgs, processor, run};
+pub(crate) use timing::time;

@@ -11,7 +11,7 @@ pub(super) struct Pair {
 }
 
 /// Seconds and the result. The result is dropped by the caller, outside the time.
-pub(super) fn time<T>(work: impl FnOnce() -> T) -> (f64, T) {
+pub(crate) fn time<T>(work: impl FnOnce() -> T) -> (f64, T) {
     let start = Instant::now();
     let result = black_box(work());
     (start.elapsed().as_secs_f64(), result)
