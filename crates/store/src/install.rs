@@ -43,8 +43,8 @@ pub(crate) fn install(
             if text {
                 old.and_then(block_of_text).into_iter().for_each(|block| changes.retire(block));
             }
-            let mapped = reader.address(row.word) | TEXT_MAPPED;
-            (row.count > 0).then_some(if text { mapped } else { row.word })
+            let cell = || if text { reader.address(row.word) | TEXT_MAPPED } else { row.word };
+            (row.count > 0).then(cell)
         };
         let column = archived.and_then(|version| version.columns.get(usize::from(property)).copied());
         let target = &mut draft.version.columns[usize::from(property)];

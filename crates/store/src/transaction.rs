@@ -15,7 +15,9 @@ use evergraph_types::{
 use hashbrown::{HashMap, HashSet};
 
 use crate::error::{CommitError, WriteError};
-use crate::schema_change::{check_property, coerce, infer_edge_type, infer_key_kind, infer_vertex_property};
+use crate::schema_change::{
+    check_key, check_property, coerce, infer_edge_type, infer_key_kind, infer_vertex_property,
+};
 use crate::store::Store;
 use crate::version::Version;
 use crate::writers::PinnedWriter;
@@ -132,8 +134,8 @@ impl Transaction {
             let kind = schema.vertex_properties[usize::from(property)].kind;
             given.push((property, coerce("vertex", name, kind, value.clone())?));
         }
-        self.adopt(schema);
-        let handle = self.handle(key)?;
+        self.adopt(Arc::new(schema));
+        let handle = self.handle(key);
         let write = self.vertex_write(handle);
         let (label_before, before) = write.put.get_or_insert_default();
         *label_before = label.or(*label_before);
@@ -167,25 +169,28 @@ impl Transaction {
         properties: &[(&str, Value)],
     ) -> Result<(), WriteError> {
         let (src, dst) = (src.into(), dst.into());
-        let known =
-            self.writes.schema.key_kind.is_some()
-                && self.writes.schema.edge_type(edge_type).is_some_and(|(_, kind)| {
-                    properties.iter().all(|(name, _)| kind.property(name).is_some())
-                });
+        let mut schema = self.writes.schema.clone();
+        let known = schema.key_kind.is_some()
+            && schema
+                .edge_type(edge_type)
+                .is_some_and(|(_, kind)| properties.iter().all(|(name, _)| kind.property(name).is_some()));
         if !known {
-            let mut schema = (*self.writes.schema).clone();
-            infer_key_kind(&mut schema, src, self.store.wanted_key_kind())?;
-            infer_edge_type(&mut schema, edge_type, properties)?;
-            self.adopt(schema);
+            let schema = Arc::make_mut(&mut schema);
+            infer_key_kind(schema, src, self.store.wanted_key_kind())?;
+            infer_edge_type(schema, edge_type, properties)?;
         }
-        let (id, kind) = self.writes.schema.require_edge_type(edge_type)?;
+        // Everything is checked before anything is kept.
+        check_key(&schema, src)?;
+        check_key(&schema, dst)?;
+        let (id, kind) = schema.require_edge_type(edge_type)?;
         let multi = kind.options.multi;
         let mut given = Properties::new();
         for (name, value) in properties {
             let (property, kind) = check_property(kind, name)?;
-            given.push((property, coerce(edge_type, name, kind, value.clone())?));
+            overlay(&mut given, vec![(property, coerce(edge_type, name, kind, value.clone())?)]);
         }
-        let (src, dst) = (self.handle(src)?, self.handle(dst)?);
+        self.adopt(schema);
+        let (src, dst) = (self.handle(src), self.handle(dst));
         let (src, dst) = self.canonical(id, src, dst);
         self.touch(src);
         self.touch(dst);
@@ -227,7 +232,7 @@ impl Transaction {
     pub fn create_edge_type(&mut self, name: &str, options: EdgeTypeOptions) -> Result<(), WriteError> {
         let mut schema = (*self.writes.schema).clone();
         crate::schema_change::create_edge_type(&mut schema, name, options)?;
-        self.adopt(schema);
+        self.adopt(Arc::new(schema));
         Ok(())
     }
 
@@ -239,7 +244,7 @@ impl Transaction {
     ) -> Result<(), WriteError> {
         let mut schema = (*self.writes.schema).clone();
         crate::schema_change::create_vertex_type(&mut schema, name, properties)?;
-        self.adopt(schema);
+        self.adopt(Arc::new(schema));
         Ok(())
     }
 
@@ -383,23 +388,22 @@ impl Transaction {
         self.writes
     }
 
-    fn adopt(&mut self, schema: Schema) {
-        if schema != *self.writes.schema {
-            self.writes.schema = Arc::new(schema);
+    fn adopt(&mut self, schema: Arc<Schema>) {
+        if !Arc::ptr_eq(&schema, &self.writes.schema) && schema != self.writes.schema {
+            self.writes.schema = schema;
             self.writes.schema_changed = true;
         }
     }
 
-    /// The handle of a key, a new one if the dictionary has none.
-    fn handle(&mut self, key: KeyRef<'_>) -> Result<Handle, WriteError> {
-        crate::schema_change::check_key(&self.writes.schema, key)?;
+    /// The handle of a key that fits the schema, a new one if the dictionary has none.
+    fn handle(&mut self, key: KeyRef<'_>) -> Handle {
         if let Some(handle) = self.find(key) {
-            return Ok(handle);
+            return handle;
         }
         let handle = NEW | self.writes.new_keys.len() as Handle;
         self.writes.new_keys.push(key.to_key());
         self.new_index.insert(key.to_key(), handle);
-        Ok(handle)
+        handle
     }
 
     fn find(&self, key: KeyRef<'_>) -> Option<Handle> {

@@ -1,0 +1,468 @@
+//! Random actions, carried out on a store and on the model and compared after each.
+
+use std::sync::Arc;
+
+use evergraph_disk::SimDisk;
+use evergraph_store::{CommitError, Options, Store, Transaction, Version, WriteError};
+use evergraph_types::{
+    Column, Direction, EdgeBatch, EdgeTypeOptions, Key, KeyKind, PropertyType, SchemaError, Value,
+};
+use proptest::prelude::*;
+
+use super::{Dump, Model, Props, batch, dump, open, options};
+
+/// The edge types, by what is declared of them; the first one is inferred.
+const TYPES: [&str; 4] = ["plain", "multi", "mirror", "both"];
+/// Property names with their types, for vertices and edges.
+const PROPERTIES: [(&str, PropertyType); 5] = [
+    ("number", PropertyType::Int64),
+    ("text", PropertyType::String),
+    ("float", PropertyType::Float64),
+    ("flag", PropertyType::Bool),
+    ("time", PropertyType::Timestamp),
+];
+const VERTEX_TYPES: [&str; 2] = ["Person", "Firm"];
+/// Keys most actions choose from.
+const KEYS: u16 = 14;
+/// Keys of the neighbors of hubs follow each other from here.
+const SPOKES: u16 = 100;
+
+/// What a run is like.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Case {
+    pub(crate) keys: KeyKind,
+    /// Batches of at least this many edges become segments.
+    pub(crate) bulk_edges: usize,
+    pub(crate) on_disk: bool,
+}
+
+/// Property values given by a put: which one, and `None` for null.
+type Given = Vec<(usize, Option<i8>)>;
+
+/// One write of a transaction.
+#[derive(Clone, Debug)]
+pub(crate) enum Write {
+    PutVertex { key: u16, label: Option<usize>, given: Given },
+    DeleteVertex { key: u16 },
+    PutEdge { src: u16, dst: u16, edge_type: usize, given: Given },
+    DeleteEdge { src: u16, dst: u16, edge_type: usize },
+}
+
+/// One thing done to a store.
+#[derive(Clone, Debug)]
+pub(crate) enum Action {
+    Commit(Vec<Write>),
+    Rollback(Vec<Write>),
+    /// As a transaction of its own.
+    One(Write),
+    Add {
+        edge_type: usize,
+        edges: Vec<(u16, u16)>,
+        columns: u8,
+        parts: usize,
+    },
+    Delete {
+        edge_type: usize,
+        edges: Vec<(u16, u16)>,
+    },
+    /// Edges from a hub to many neighbors, or from them to the hub.
+    Hub {
+        edge_type: usize,
+        hub: u16,
+        spokes: std::ops::Range<u16>,
+        columns: u8,
+        reverse: bool,
+    },
+    /// Deletes every `step`th of these.
+    Thin {
+        edge_type: usize,
+        hub: u16,
+        spokes: std::ops::Range<u16>,
+        step: usize,
+    },
+    Checkpoint,
+    Compact,
+    Reopen,
+    /// Keeps a snapshot.
+    Keep,
+    /// Drops the oldest snapshot.
+    Release,
+}
+
+/// Kinds of stores.
+pub(crate) fn case() -> impl Strategy<Value = Case> {
+    let keys = prop_oneof![Just(KeyKind::Int64), Just(KeyKind::Text), Just(KeyKind::Dense)];
+    let bulk = prop_oneof![Just(6), Just(600), Just(usize::MAX)];
+    (keys, bulk, prop::bool::weighted(0.9)).prop_map(|(keys, bulk_edges, on_disk)| Case {
+        keys,
+        bulk_edges,
+        on_disk,
+    })
+}
+
+/// Sequences of actions.
+pub(crate) fn actions(longest: usize) -> impl Strategy<Value = Vec<Action>> {
+    prop::collection::vec(action(), 1..longest)
+}
+
+fn given() -> impl Strategy<Value = Given> {
+    prop::collection::vec((0..PROPERTIES.len(), prop::option::weighted(0.8, any::<i8>())), 0..4)
+}
+
+fn write() -> impl Strategy<Value = Write> {
+    let (key, edge_type) = (0..KEYS, 0..TYPES.len());
+    prop_oneof![
+        3 => (key.clone(), prop::option::of(0..VERTEX_TYPES.len()), given())
+            .prop_map(|(key, label, given)| Write::PutVertex { key, label, given }),
+        2 => key.clone().prop_map(|key| Write::DeleteVertex { key }),
+        8 => (key.clone(), key.clone(), edge_type.clone(), given())
+            .prop_map(|(src, dst, edge_type, given)| Write::PutEdge { src, dst, edge_type, given }),
+        3 => (key.clone(), key, edge_type)
+            .prop_map(|(src, dst, edge_type)| Write::DeleteEdge { src, dst, edge_type }),
+    ]
+}
+
+fn action() -> impl Strategy<Value = Action> {
+    let writes = || prop::collection::vec(write(), 0..12);
+    let edges = || prop::collection::vec((0..KEYS, 0..KEYS), 0..20);
+    let spokes = (0..900u16, 1..1300u16).prop_map(|(from, count)| SPOKES + from..SPOKES + from + count);
+    prop_oneof![
+        6 => writes().prop_map(Action::Commit),
+        1 => writes().prop_map(Action::Rollback),
+        4 => write().prop_map(Action::One),
+        4 => (0..TYPES.len(), edges(), any::<u8>(), 1..4usize)
+            .prop_map(|(edge_type, edges, columns, parts)| Action::Add { edge_type, edges, columns, parts }),
+        2 => (0..TYPES.len(), edges()).prop_map(|(edge_type, edges)| Action::Delete { edge_type, edges }),
+        1 => (0..TYPES.len(), 0..2u16, spokes.clone(), any::<u8>(), any::<bool>())
+            .prop_map(|(edge_type, hub, spokes, columns, reverse)| Action::Hub {
+                edge_type, hub, spokes, columns, reverse
+            }),
+        1 => (0..TYPES.len(), 0..2u16, spokes, 1..4usize)
+            .prop_map(|(edge_type, hub, spokes, step)| Action::Thin { edge_type, hub, spokes, step }),
+        3 => Just(Action::Checkpoint),
+        1 => Just(Action::Compact),
+        2 => Just(Action::Reopen),
+        2 => Just(Action::Keep),
+        1 => Just(Action::Release),
+    ]
+}
+
+fn value(kind: PropertyType, seed: Option<i8>) -> Value {
+    let Some(seed) = seed else { return Value::Null };
+    match kind {
+        PropertyType::Bool => Value::Bool(seed % 2 == 0),
+        PropertyType::Int64 => Value::Int(i64::from(seed) * 1_000_000_007),
+        PropertyType::Float64 => Value::Float(f64::from(seed) / 4.0),
+        PropertyType::String => Value::Text("äbc".repeat(usize::from(seed.unsigned_abs()) % 7)),
+        PropertyType::Timestamp => Value::Timestamp(i64::from(seed) << 40),
+    }
+}
+
+/// The value of a batch's cell; some are null.
+fn cell(property: usize, row: usize) -> Value {
+    let seed = (row * 31 + property * 7) % 101;
+    value(PROPERTIES[property].1, (seed % 5 > 0).then_some(seed as i8))
+}
+
+/// A store with its model.
+pub(crate) struct Runner {
+    case: Case,
+    pub(crate) disk: SimDisk,
+    pub(crate) store: Store,
+    pub(crate) model: Model,
+    kept: Vec<(Arc<Version>, Dump)>,
+}
+
+impl Runner {
+    /// A new store with the types declared.
+    pub(crate) fn new(case: Case) -> Self {
+        let disk = SimDisk::new(0);
+        let store = if case.on_disk {
+            open(&disk, Self::options(case))
+        } else {
+            Store::in_memory(Self::options(case))
+        };
+        let mut model = Model::default();
+        for (name, multi, symmetric) in [(1, true, false), (2, false, true), (3, true, true)] {
+            let options = EdgeTypeOptions { multi, symmetric, ..EdgeTypeOptions::default() };
+            store.create_edge_type(TYPES[name], options.clone()).expect("a new type");
+            model.create_edge_type(TYPES[name], &options);
+        }
+        Runner { case, disk, store, model, kept: Vec::new() }
+    }
+
+    fn options(case: Case) -> Options {
+        // The kind of number keys has to be asked for.
+        let keys = (case.keys == KeyKind::Dense).then_some(case.keys);
+        Options { keys, bulk_edges: case.bulk_edges, log_limit_bytes: 4000, ..options() }
+    }
+
+    fn key(&self, index: u16) -> Key {
+        match self.case.keys {
+            KeyKind::Dense => Key::Int(i64::from(index) * if index < SPOKES { 37 } else { 1 }),
+            KeyKind::Int64 => Key::Int((i64::from(index) - 5) * 1_000_003),
+            KeyKind::Text if index == 0 => Key::Text(String::new()),
+            KeyKind::Text => Key::Text(format!("vertex {index}")),
+        }
+    }
+
+    /// Does one thing and compares.
+    pub(crate) fn run(&mut self, action: &Action) {
+        let before = self.store.version().expect("open").sequence();
+        self.carry_out(action);
+        let version = self.store.version().expect("open");
+        assert!(version.sequence() >= before);
+        assert_eq!(dump(&version), self.model.dump(), "after {action:?}");
+        let stats = self.store.stats();
+        assert_eq!(stats.num_vertices, self.model.vertices.len() as u64);
+        assert_eq!(stats.num_edges, self.model.types.values().map(|kind| kind.num_edges()).sum::<u64>());
+    }
+
+    /// Compares what was kept, also after the store is gone.
+    pub(crate) fn finish(self) {
+        let Runner { store, kept, .. } = self;
+        kept.iter().for_each(|(version, expected)| assert_eq!(dump(version), *expected));
+        drop(store);
+        kept.iter().for_each(|(version, expected)| assert_eq!(dump(version), *expected));
+    }
+
+    fn carry_out(&mut self, action: &Action) {
+        match action {
+            Action::Commit(writes) => {
+                let (transaction, model) = self.transaction(writes);
+                let sequence = transaction.commit().expect("no other transaction");
+                assert_eq!(sequence, self.store.version().expect("open").sequence());
+                self.model = model;
+            }
+            Action::Rollback(writes) => self.transaction(writes).0.rollback(),
+            Action::One(write) => self.one(write),
+            Action::Add { edge_type, edges, columns, parts } => {
+                self.add(*edge_type, edges, *columns, *parts);
+            }
+            Action::Delete { edge_type, edges } => self.delete(*edge_type, edges),
+            Action::Hub { edge_type, hub, spokes, columns, reverse } => {
+                let edge = |spoke| if *reverse { (spoke, *hub) } else { (*hub, spoke) };
+                let edges: Vec<_> = spokes.clone().map(edge).collect();
+                self.add(*edge_type, &edges, *columns, 2);
+            }
+            Action::Thin { edge_type, hub, spokes, step } => {
+                let edges: Vec<_> = spokes.clone().step_by(*step).map(|spoke| (*hub, spoke)).collect();
+                self.delete(*edge_type, &edges);
+            }
+            Action::Checkpoint => self.store.checkpoint().expect("a good disk"),
+            Action::Compact => self.store.compact().expect("a good disk"),
+            Action::Reopen => self.reopen(),
+            Action::Keep => {
+                self.kept.push((self.store.version().expect("open"), self.model.dump()));
+            }
+            Action::Release if !self.kept.is_empty() => {
+                let (version, expected) = self.kept.remove(0);
+                assert_eq!(dump(&version), expected);
+            }
+            Action::Release => {}
+        }
+    }
+
+    fn reopen(&mut self) {
+        if self.case.on_disk {
+            let sequence = self.store.version().expect("open").sequence();
+            // Half of the times it is only dropped.
+            if sequence.is_multiple_of(2) {
+                self.store.close().expect("a good disk");
+            }
+            self.store = Store::in_memory(options());
+            self.store = open(&self.disk, Self::options(self.case));
+            assert_eq!(self.store.version().expect("open").sequence(), sequence);
+        }
+    }
+
+    /// An open transaction that made these writes, each compared with the model, and the model after them.
+    fn transaction(&self, writes: &[Write]) -> (Transaction, Model) {
+        let mut transaction = self.store.begin().expect("open");
+        let mut model = self.model.clone();
+        for write in writes {
+            self.write(&mut transaction, &mut model, write);
+            let keys = match write {
+                Write::PutVertex { key, .. } | Write::DeleteVertex { key } => [*key, 0],
+                Write::PutEdge { src, dst, .. } | Write::DeleteEdge { src, dst, .. } => [*src, *dst],
+            };
+            self.compare_reads(&transaction, &model, &self.key(keys[0]), &self.key(keys[1]));
+        }
+        (transaction, model)
+    }
+
+    fn write(&self, transaction: &mut Transaction, model: &mut Model, write: &Write) {
+        match write {
+            Write::PutVertex { key, label, given } => {
+                let (key, label) = (self.key(*key), label.map(|label| VERTEX_TYPES[label]));
+                let given = known(given, |name| model.vertex_properties.contains(name));
+                transaction.put_vertex(&key, label, &given).expect("it fits");
+                model.put_vertex(&key, label, &given);
+            }
+            Write::DeleteVertex { key } => {
+                let key = self.key(*key);
+                assert_eq!(transaction.delete_vertex(&key).expect("it fits"), model.delete_vertex(&key));
+            }
+            Write::PutEdge { src, dst, edge_type, given } => {
+                let (src, dst, name) = (self.key(*src), self.key(*dst), TYPES[*edge_type]);
+                let given = edge_given(model, name, given);
+                transaction.put_edge(&src, &dst, name, &given).expect("it fits");
+                model.put_edge(&src, &dst, name, &given);
+            }
+            Write::DeleteEdge { src, dst, edge_type } => {
+                let (src, dst, name) = (self.key(*src), self.key(*dst), TYPES[*edge_type]);
+                match transaction.delete_edge(&src, &dst, name) {
+                    Ok(deleted) => assert_eq!(deleted, model.delete_edge(&src, &dst, name)),
+                    Err(WriteError::Schema(SchemaError::UnknownEdgeType { .. })) => {
+                        assert!(!model.types.contains_key(name));
+                    }
+                    Err(error) => panic!("{error}"),
+                }
+            }
+        }
+    }
+
+    fn one(&mut self, write: &Write) {
+        match write {
+            Write::PutVertex { key, label, given } => {
+                let (key, label) = (self.key(*key), label.map(|label| VERTEX_TYPES[label]));
+                let given = known(given, |name| self.model.vertex_properties.contains(name));
+                self.store.put_vertex(&key, label, &given).expect("it fits");
+                self.model.put_vertex(&key, label, &given);
+            }
+            Write::DeleteVertex { key } => {
+                let key = self.key(*key);
+                let deleted = self.store.delete_vertex(&key).expect("it fits");
+                assert_eq!(deleted, self.model.delete_vertex(&key));
+            }
+            Write::PutEdge { src, dst, edge_type, given } => {
+                let (src, dst, name) = (self.key(*src), self.key(*dst), TYPES[*edge_type]);
+                let given = edge_given(&self.model, name, given);
+                self.store.put_edge(&src, &dst, name, &given).expect("it fits");
+                self.model.put_edge(&src, &dst, name, &given);
+            }
+            Write::DeleteEdge { src, dst, edge_type } => {
+                let (src, dst, name) = (self.key(*src), self.key(*dst), TYPES[*edge_type]);
+                match self.store.delete_edge(&src, &dst, name) {
+                    Ok(deleted) => assert_eq!(deleted, self.model.delete_edge(&src, &dst, name)),
+                    Err(CommitError::Schema(SchemaError::UnknownEdgeType { .. })) => {
+                        assert!(!self.model.types.contains_key(name));
+                    }
+                    Err(error) => panic!("{error}"),
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, edge_type: usize, edges: &[(u16, u16)], columns: u8, parts: usize) {
+        let name = TYPES[edge_type];
+        let properties: Vec<usize> = (0..PROPERTIES.len()).filter(|at| columns >> at & 1 == 1).collect();
+        let (edges_before, vertices_before) = self.counts(name);
+        let mut batches = Vec::new();
+        for (part, edges) in edges.chunks(edges.len().div_ceil(parts).max(1)).enumerate() {
+            // The top bit lets parts differ in their columns.
+            let skipped = usize::from(columns >> 7 == 1 && part == 1);
+            let properties = &properties[skipped.min(properties.len())..];
+            batches.push(self.part(edges, properties));
+            for (row, (src, dst)) in edges.iter().enumerate() {
+                let given: Vec<_> = properties
+                    .iter()
+                    .map(|&property| (PROPERTIES[property].0, cell(property, row)))
+                    .collect();
+                let (src, dst) = (self.key(*src), self.key(*dst));
+                self.model.put_edge(&src, &dst, name, &given);
+            }
+        }
+        if batches.is_empty() {
+            return;
+        }
+        let summary = self.store.add_edges(name, batches).expect("it fits");
+        let (edges, vertices) = self.counts(name);
+        assert_eq!((summary.edges, summary.vertices), (edges - edges_before, vertices - vertices_before));
+        assert_eq!(summary.sequence, self.store.version().expect("open").sequence());
+    }
+
+    fn part(&self, edges: &[(u16, u16)], properties: &[usize]) -> EdgeBatch {
+        let mut part = batch(edges.iter().map(|&(src, dst)| (self.key(src), self.key(dst))));
+        for &property in properties {
+            let (name, kind) = PROPERTIES[property];
+            let mut column = Column::new(kind);
+            (0..edges.len()).for_each(|row| column.push(cell(property, row)).expect("of the type"));
+            part.columns.push((name.to_owned(), column));
+        }
+        part
+    }
+
+    fn delete(&mut self, edge_type: usize, edges: &[(u16, u16)]) {
+        let name = TYPES[edge_type];
+        if edges.is_empty() {
+            return;
+        }
+        let (before, _) = self.counts(name);
+        match self.store.delete_edges(name, vec![self.part(edges, &[])]) {
+            Ok(summary) => {
+                for (src, dst) in edges {
+                    let (src, dst) = (self.key(*src), self.key(*dst));
+                    self.model.delete_edge(&src, &dst, name);
+                }
+                assert_eq!(summary.edges, before - self.counts(name).0);
+            }
+            Err(CommitError::Schema(SchemaError::UnknownEdgeType { .. })) => {
+                assert!(!self.model.types.contains_key(name));
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    fn counts(&self, edge_type: &str) -> (u64, u64) {
+        let edges = self.model.types.get(edge_type).map_or(0, |kind| kind.num_edges());
+        (edges, self.model.vertices.len() as u64)
+    }
+
+    /// Reads inside the transaction about two vertices.
+    fn compare_reads(&self, transaction: &Transaction, model: &Model, src: &Key, dst: &Key) {
+        for key in [src, dst] {
+            let expected = model.vertices.get(key);
+            assert_eq!(transaction.has_vertex(key), expected.is_some());
+            let found = transaction.vertex(key);
+            assert_eq!(found.is_some(), expected.is_some());
+            if let (Some(found), Some(expected)) = (found, expected) {
+                assert_eq!(found.vertex_type, expected.vertex_type);
+                assert_eq!(found.properties.into_iter().collect::<Props>(), expected.properties);
+            }
+        }
+        for name in TYPES {
+            let between = model.types.get(name).map(|kind| kind.between(src, dst)).unwrap_or_default();
+            assert_eq!(transaction.has_edge(src, dst, name), !between.is_empty());
+            let found = transaction.edges(src, dst, name);
+            let found: Vec<Props> = found.into_iter().map(|edge| edge.into_iter().collect()).collect();
+            assert_eq!(found, between, "{name} {src} -> {dst}");
+            for direction in [Direction::Out, Direction::In] {
+                let found = transaction.neighbors(src, name, direction);
+                assert_eq!(found.is_some(), model.vertices.contains_key(src));
+                let mut found = found.unwrap_or_default();
+                let kind = model.types.get(name);
+                let list = kind.and_then(|kind| kind.lists(direction == Direction::In).remove(src));
+                let list: Vec<Key> = list.unwrap_or_default().into_iter().map(|(key, _)| key).collect();
+                if kind.is_some_and(|kind| !kind.multi) {
+                    found.sort();
+                }
+                assert_eq!(found, list, "{name} {direction:?} {src}");
+            }
+        }
+    }
+}
+
+/// Without nulls of properties that are not there yet: those would be taken for strings.
+fn known(given: &Given, is_known: impl Fn(&str) -> bool) -> Vec<(&'static str, Value)> {
+    let named = given.iter().map(|&(property, seed)| {
+        let (name, kind) = PROPERTIES[property];
+        (name, value(kind, seed))
+    });
+    named.filter(|(name, value)| *value != Value::Null || is_known(name)).collect()
+}
+
+fn edge_given(model: &Model, edge_type: &str, given: &Given) -> Vec<(&'static str, Value)> {
+    let kind = model.types.get(edge_type);
+    known(given, |name| kind.is_some_and(|kind| kind.properties.contains(name)))
+}

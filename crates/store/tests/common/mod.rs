@@ -1,0 +1,16 @@
+//! What the tests of the store share: a naive model of a store, ways to read a version into the same form, random
+//! actions carried out on both, and disks to run them on.
+
+#![allow(dead_code, unused_imports, reason = "no test file uses all of it")]
+
+mod actions;
+mod dump;
+mod model;
+mod setup;
+
+pub(crate) use actions::{Action, Case, Runner, Write, actions, case};
+pub(crate) use dump::{Dump, dump};
+pub(crate) use model::{EdgeModel, Model, Props, VertexModel};
+pub(crate) use setup::{
+    batch, directory, number, number_batch, on, open, open_error, options, try_open, with_columns,
+};

@@ -1,0 +1,143 @@
+//! A store as ordered maps, too simple to be wrong.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use evergraph_types::{EdgeTypeOptions, Key, Value};
+
+use super::Dump;
+
+/// Properties that are not null.
+pub(crate) type Props = BTreeMap<String, Value>;
+
+/// A vertex.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct VertexModel {
+    pub(crate) vertex_type: Option<String>,
+    pub(crate) properties: Props,
+}
+
+/// An edge type with its edges.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct EdgeModel {
+    pub(crate) multi: bool,
+    pub(crate) symmetric: bool,
+    pub(crate) properties: BTreeSet<String>,
+    /// The edges between two ends, the smaller first in symmetric types, each with when it came.
+    pub(crate) edges: BTreeMap<(Key, Key), Vec<(u64, Props)>>,
+}
+
+/// The whole state.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Model {
+    pub(crate) vertices: BTreeMap<Key, VertexModel>,
+    pub(crate) vertex_properties: BTreeSet<String>,
+    pub(crate) types: BTreeMap<String, EdgeModel>,
+    arrivals: u64,
+}
+
+/// Sets what is given and takes away what is given as null.
+fn overlay(properties: &mut Props, given: &[(&str, Value)]) {
+    for (name, value) in given {
+        match value {
+            Value::Null => drop(properties.remove(*name)),
+            value => drop(properties.insert((*name).to_owned(), value.clone())),
+        }
+    }
+}
+
+impl EdgeModel {
+    /// How an edge is kept.
+    pub(crate) fn ends(&self, src: &Key, dst: &Key) -> (Key, Key) {
+        if self.symmetric && dst < src { (dst.clone(), src.clone()) } else { (src.clone(), dst.clone()) }
+    }
+
+    /// The properties of each edge between two ends, in order of arrival.
+    pub(crate) fn between(&self, src: &Key, dst: &Key) -> Vec<Props> {
+        let edges = self.edges.get(&self.ends(src, dst));
+        edges.into_iter().flatten().map(|(_, properties)| properties.clone()).collect()
+    }
+
+    pub(crate) fn num_edges(&self) -> u64 {
+        self.edges.values().map(|edges| edges.len() as u64).sum()
+    }
+
+    /// The lists of one direction: by arrival in `multi` types, by neighbor in others.
+    pub(crate) fn lists(&self, reverse: bool) -> BTreeMap<Key, Vec<(Key, Props)>> {
+        let mut all: Vec<(u64, &Key, &Key, &Props)> = Vec::new();
+        for ((src, dst), edges) in &self.edges {
+            for (arrival, properties) in edges {
+                let (near, far) = if reverse && !self.symmetric { (dst, src) } else { (src, dst) };
+                all.push((*arrival, near, far, properties));
+                if self.symmetric && src != dst {
+                    all.push((*arrival, far, near, properties));
+                }
+            }
+        }
+        if self.multi {
+            all.sort_by_key(|(arrival, ..)| *arrival);
+        } else {
+            all.sort_by_key(|(_, _, far, _)| *far);
+        }
+        let mut lists: BTreeMap<Key, Vec<(Key, Props)>> = BTreeMap::new();
+        for (_, near, far, properties) in all {
+            lists.entry(near.clone()).or_default().push((far.clone(), properties.clone()));
+        }
+        lists
+    }
+}
+
+impl Model {
+    pub(crate) fn create_edge_type(&mut self, name: &str, options: &EdgeTypeOptions) {
+        let kind = self.types.entry(name.to_owned()).or_default();
+        kind.multi = options.multi;
+        kind.symmetric = options.symmetric;
+        kind.properties.extend(options.properties.iter().map(|property| property.name.clone()));
+    }
+
+    pub(crate) fn put_vertex(&mut self, key: &Key, vertex_type: Option<&str>, given: &[(&str, Value)]) {
+        self.vertex_properties.extend(given.iter().map(|(name, _)| (*name).to_owned()));
+        let vertex = self.vertices.entry(key.clone()).or_default();
+        if let Some(vertex_type) = vertex_type {
+            vertex.vertex_type = Some(vertex_type.to_owned());
+        }
+        overlay(&mut vertex.properties, given);
+    }
+
+    pub(crate) fn delete_vertex(&mut self, key: &Key) -> bool {
+        for kind in self.types.values_mut() {
+            kind.edges.retain(|(src, dst), _| src != key && dst != key);
+        }
+        self.vertices.remove(key).is_some()
+    }
+
+    pub(crate) fn put_edge(&mut self, src: &Key, dst: &Key, edge_type: &str, given: &[(&str, Value)]) {
+        for end in [src, dst] {
+            self.vertices.entry(end.clone()).or_default();
+        }
+        self.arrivals += 1;
+        let kind = self.types.entry(edge_type.to_owned()).or_default();
+        kind.properties.extend(given.iter().map(|(name, _)| (*name).to_owned()));
+        let edges = kind.edges.entry(kind.ends(src, dst)).or_default();
+        if kind.multi || edges.is_empty() {
+            edges.push((self.arrivals, Props::new()));
+        }
+        if let Some((_, properties)) = edges.last_mut() {
+            overlay(properties, given);
+        }
+    }
+
+    pub(crate) fn delete_edge(&mut self, src: &Key, dst: &Key, edge_type: &str) -> bool {
+        self.types.get_mut(edge_type).is_some_and(|kind| kind.edges.remove(&kind.ends(src, dst)).is_some())
+    }
+
+    /// What a version of this state shows.
+    pub(crate) fn dump(&self) -> Dump {
+        let mut dump = Dump { vertices: self.vertices.clone(), ..Dump::default() };
+        for (name, kind) in &self.types {
+            dump.edges.insert(name.clone(), kind.num_edges());
+            dump.out.insert(name.clone(), kind.lists(false));
+            dump.reverse.insert(name.clone(), kind.lists(true));
+        }
+        dump
+    }
+}
