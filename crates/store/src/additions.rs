@@ -57,19 +57,24 @@ pub(crate) struct SortBuffers {
 }
 
 impl Additions {
-    /// Splits the edges by range. Every id is below `id_bound`.
-    pub(crate) fn split(ends: &[EndIds], side: Side, id_bound: VertexId) -> Self {
+    /// Splits the edges by range. Every id is below `id_bound`. Works in the memory of `spare`, if there is any: a
+    /// large load spends much of its time on pages it touches first.
+    pub(crate) fn split(ends: &[EndIds], side: Side, id_bound: VertexId, spare: Option<Additions>) -> Self {
         let sides = if side == Side::Both { 2 } else { 1 };
         let keys = sides * ends.iter().map(|part| part.src.len()).sum::<usize>();
         let id_bits = u32::BITS - id_bound.saturating_sub(1).leading_zeros();
         let ranges = (keys / KEYS_PER_RANGE).clamp(1, MAX_RANGES).next_power_of_two();
         let range_bits = id_bits.saturating_sub(ranges.ilog2());
         let mut additions = Additions { id_bits, range_bits, id_bound, cells: Vec::new() };
-        additions.cells = ends.par_iter().map(|part| additions.split_part(part, side)).collect();
+        let mut keys: Vec<Vec<u64>> =
+            spare.into_iter().flat_map(|spare| spare.cells).map(|cells| cells.keys).collect();
+        keys.resize_with(ends.len(), Vec::new);
+        let parts = ends.par_iter().zip(keys);
+        additions.cells = parts.map(|(part, keys)| additions.split_part(part, side, keys)).collect();
         additions
     }
 
-    fn split_part(&self, part: &EndIds, side: Side) -> Cells {
+    fn split_part(&self, part: &EndIds, side: Side, mut keys: Vec<u64>) -> Cells {
         let each = |visit: &mut dyn FnMut(&[VertexId], &[VertexId])| {
             if side != Side::Destination {
                 visit(&part.src, &part.dst);
@@ -84,7 +89,7 @@ impl Additions {
         });
         (1..starts.len()).for_each(|range| starts[range] += starts[range - 1]);
         let mut ends = starts.clone();
-        let mut keys = vec![0u64; starts[self.num_ranges()] as usize];
+        keys.resize(starts[self.num_ranges()] as usize, 0);
         let within = (1 << self.range_bits) - 1;
         each(&mut |from, to| {
             for (&from, &to) in from.iter().zip(to) {
@@ -183,7 +188,7 @@ mod tests {
                     }
                 }
                 expected.sort_unstable();
-                let additions = Additions { ..Additions::split(&ends, side, 5000) };
+                let additions = Additions::split(&ends, side, 5000, None);
                 let mut buffers = SortBuffers::default();
                 let mut found = Vec::new();
                 for range in 0..additions.num_ranges() {

@@ -28,7 +28,7 @@ use crate::error::CommitError;
 use crate::home::{Archived, Home, log_directory, segment_directory, segment_name};
 use crate::install::install;
 use crate::manifest::{EdgeCounts, Manifest, SegmentEntry};
-use crate::segment_writer::{Bulk, BulkGrowth, write_segment};
+use crate::segment_writer::{Bulk, BulkGrowth, Contents, write_segment};
 use crate::store::Inner;
 use crate::version::Version;
 
@@ -119,7 +119,7 @@ pub(crate) fn commit_bulk(
         return Err(refusal.clone().into());
     }
     let base = inner.current.load_full();
-    let batch = committer.resolver.resolve_batch(batch)?;
+    let mut batch = committer.resolver.resolve_batch(batch)?;
     committer.refusal = Some(Refusal::Failed(INTERRUPTED.to_owned()));
     let sequence = base.sequence + 1;
     let time_micros = now_micros().max(base.time_micros);
@@ -200,7 +200,8 @@ fn archive(
     let merged = archived.segments[kept..].to_vec();
     let directory = segment_directory(&home.directory);
     let path = directory.join(segment_name(number));
-    let (bytes, growth) = write_segment(home, &path, number, version, &merged, kept == 0, first_key, bulk)?;
+    let contents = Contents { version, merged: &merged, is_bottom: kept == 0, first_key, bulk };
+    let (bytes, growth) = write_segment(home, &path, number, contents)?;
     home.disk.sync_dir(&directory)?;
     let segment = Arc::new(Segment::open(&*home.disk, &path, &archived.manifest.store_id)?);
     let mut tables = version.edges.clone();

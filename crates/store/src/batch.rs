@@ -44,14 +44,24 @@ pub(crate) struct ResolvedBatch {
     pub(crate) edge_type: EdgeTypeId,
     /// By part.
     pub(crate) ends: Vec<EndIds>,
+    /// The ids of all ends, each once, ascending, where finding out the ids has told them.
+    vertices: Option<Vec<VertexId>>,
     pub(crate) columns: Vec<OpColumn>,
     pub(crate) delete: bool,
+}
+
+/// Rows with their keys turned into ids.
+#[derive(Default)]
+struct Mapped {
+    new_keys: Option<KeyColumn>,
+    ends: Vec<EndIds>,
+    vertices: Option<Vec<VertexId>>,
 }
 
 impl ResolvedBatch {
     /// The batch as a write set like that of any transaction.
     pub(crate) fn into_write_set(self) -> WriteSet {
-        let ResolvedBatch { mut writes, edge_type, ends, columns, delete } = self;
+        let ResolvedBatch { mut writes, edge_type, ends, columns, delete, vertices: _ } = self;
         let rows = ends.iter().map(|part| part.src.len()).sum();
         let mut ops = EdgeOps { columns, ..EdgeOps::default() };
         ops.src.reserve(rows);
@@ -72,7 +82,10 @@ impl ResolvedBatch {
     }
 
     /// The ids of all ends, each once, ascending.
-    pub(crate) fn vertices(&self) -> Vec<VertexId> {
+    pub(crate) fn vertices(&mut self) -> Vec<VertexId> {
+        if let Some(vertices) = self.vertices.take() {
+            return vertices;
+        }
         let slices: Vec<&[VertexId]> = self.ends.iter().flat_map(|part| [&*part.src, &*part.dst]).collect();
         distinct_ids(&slices)
     }
@@ -103,16 +116,17 @@ impl Resolver {
             self.set_schema(schema.clone());
         }
         let first_new_id = self.bound;
-        let (new_keys, ends) = match *self.dictionary {
-            Dictionary::Dense => (None, self.map_by_lookup(parts)),
+        let mapped = match *self.dictionary {
             Dictionary::Int(_) => self.map_numbers(parts, delete)?,
-            Dictionary::Text(_) => {
-                let new_keys = if delete { None } else { self.add_texts(&parts)? };
-                (new_keys, self.map_by_lookup(parts))
+            Dictionary::Text(_) if !delete => {
+                let new_keys = self.add_texts(&parts)?;
+                Mapped { new_keys, ..self.map_by_lookup(parts) }
             }
+            Dictionary::Text(_) | Dictionary::Dense => self.map_by_lookup(parts),
         };
+        let Mapped { new_keys, ends, vertices } = mapped;
         let writes = WriteSet { schema, new_keys, first_new_id, ..WriteSet::default() };
-        Ok(ResolvedBatch { writes, edge_type: id, ends, columns, delete })
+        Ok(ResolvedBatch { writes, edge_type: id, ends, columns, delete, vertices })
     }
 
     /// The schema with what the batch brings that is new.
@@ -131,10 +145,10 @@ impl Resolver {
         Ok(schema)
     }
 
-    fn map_by_lookup(&self, parts: Vec<EdgeBatch>) -> Vec<EndIds> {
+    fn map_by_lookup(&self, parts: Vec<EdgeBatch>) -> Mapped {
         let map = |keys: KeyColumn| (0..keys.len()).map(|row| self.id_or_none(keys.get(row))).collect();
         let ends = parts.into_par_iter().map(|part| EndIds { src: map(part.src), dst: map(part.dst) });
-        ends.collect()
+        Mapped { ends: ends.collect(), ..Mapped::default() }
     }
 
     fn id_or_none(&self, key: KeyRef<'_>) -> VertexId {
@@ -142,11 +156,7 @@ impl Resolver {
     }
 
     /// Numbers to ids; unless the batch deletes, new numbers get ids.
-    fn map_numbers(
-        &mut self,
-        parts: Vec<EdgeBatch>,
-        delete: bool,
-    ) -> Result<(Option<KeyColumn>, Vec<EndIds>), SchemaError> {
+    fn map_numbers(&mut self, parts: Vec<EdgeBatch>, delete: bool) -> Result<Mapped, SchemaError> {
         let columns = parts.iter().flat_map(|part| [&part.src, &part.dst]);
         let slices: Vec<&[i64]> = columns.filter_map(|column| column.as_numbers()).collect();
         let given = slices.iter().map(|numbers| numbers.len()).sum();
@@ -172,13 +182,14 @@ impl Resolver {
             self.add_keys(first, keys);
         }
         let Some(direct) = DirectMap::new(&distinct, &ids, given) else {
-            return Ok((new_keys, self.map_by_lookup(parts)));
+            return Ok(Mapped { new_keys, ..self.map_by_lookup(parts) });
         };
         let map = |keys: KeyColumn| -> Vec<VertexId> {
             keys.as_numbers().unwrap_or_default().iter().map(|&number| direct.get(number)).collect()
         };
         let ends = parts.into_par_iter().map(|part| EndIds { src: map(part.src), dst: map(part.dst) });
-        Ok((new_keys, ends.collect()))
+        ids.par_sort_unstable();
+        Ok(Mapped { new_keys, ends: ends.collect(), vertices: Some(ids) })
     }
 
     /// Gives ids to the strings that have none.

@@ -28,12 +28,19 @@ use crate::version::{EdgeTables, Version};
 /// Keys in one section: what is decoded at once when the store is opened.
 const KEYS_PER_PART: u32 = 1 << 18;
 
-/// What goes into a segment beside what is dirty.
+/// What goes into a segment.
 #[derive(Clone, Copy)]
-struct Selection<'a> {
-    merged: &'a [Arc<Segment>],
+pub(crate) struct Contents<'a> {
+    /// Whose dirty cells.
+    pub(crate) version: &'a Version,
+    /// Segments that the new one replaces.
+    pub(crate) merged: &'a [Arc<Segment>],
     /// Nothing older stays, so that what is gone need not be remembered.
-    is_bottom: bool,
+    pub(crate) is_bottom: bool,
+    /// The keys of the ids from this one on.
+    pub(crate) first_key: VertexId,
+    /// Edges to add.
+    pub(crate) bulk: Option<&'a Bulk>,
 }
 
 /// Writes a segment of the store in `home`; gives its length in bytes.
@@ -41,12 +48,9 @@ pub(crate) fn write_segment(
     home: &Home,
     path: &Path,
     number: u64,
-    version: &Version,
-    merged: &[Arc<Segment>],
-    is_bottom: bool,
-    first_key: VertexId,
-    bulk: Option<&Bulk>,
+    contents: Contents<'_>,
 ) -> Result<(u64, BulkGrowth), SegmentError> {
+    let Contents { version, merged, .. } = contents;
     let lower = merged.first().map_or(0, |segment| segment.info().lower);
     let info = SegmentInfo {
         store_id: home.store_id,
@@ -58,25 +62,27 @@ pub(crate) fn write_segment(
         max_time: i64::MIN,
     };
     let mut writer = SegmentWriter::create(&*home.disk, path, &info)?;
-    let selection = Selection { merged, is_bottom };
-    write_keys(&mut writer, version, first_key)?;
+    write_keys(&mut writer, version, contents.first_key)?;
     let rows =
-        selection.rows(&version.vertices, VERTICES_SECTION, |vertex, label| VertexRow { vertex, label });
+        contents.rows(&version.vertices, VERTICES_SECTION, |vertex, label| VertexRow { vertex, label });
     write_rows(&mut writer, VERTICES_SECTION, &rows)?;
     for property in 0..version.columns.len() as PropertyId {
-        write_column(&mut writer, version, property, selection)?;
+        write_column(&mut writer, property, contents)?;
     }
     let growth = write_in_background(&mut writer, version, |sink| {
         let mut growth = BulkGrowth::default();
+        let mut spare = None;
         for edge_type in 0..version.edges.len() as EdgeTypeId {
-            let bulk = bulk.filter(|bulk| bulk.edge_type == edge_type);
+            let bulk = contents.bulk.filter(|bulk| bulk.edge_type == edge_type);
             for direction in [Direction::Out, Direction::In] {
                 let sections = ListSections::of(edge_type, direction);
-                let selected = selection.lists(version, edge_type, direction, sections);
-                let additions = bulk.and_then(|bulk| bulk.additions(direction, version.id_bound));
+                let selected = contents.lists(edge_type, direction, sections);
+                let additions =
+                    bulk.and_then(|bulk| bulk.additions(direction, version.id_bound, spare.take()));
                 let grown = sink.write(sections, &selected, additions.as_ref());
                 if bulk.is_some() {
                     *growth.of(direction) = grown;
+                    spare = additions;
                 }
             }
         }
@@ -101,14 +107,19 @@ pub(crate) struct BulkGrowth {
 }
 
 impl Bulk {
-    fn additions(&self, direction: Direction, id_bound: VertexId) -> Option<Additions> {
+    fn additions(
+        &self,
+        direction: Direction,
+        id_bound: VertexId,
+        spare: Option<Additions>,
+    ) -> Option<Additions> {
         let side = match (direction, self.symmetric) {
             (Direction::Out, false) => Side::Source,
             (Direction::Out, true) => Side::Both,
             (Direction::In, false) => Side::Destination,
             (Direction::In, true) => return None,
         };
-        Some(Additions::split(&self.ends, side, id_bound))
+        Some(Additions::split(&self.ends, side, id_bound, spare))
     }
 }
 
@@ -129,7 +140,7 @@ impl BulkGrowth {
     }
 }
 
-impl Selection<'_> {
+impl Contents<'_> {
     /// One row for each selected cell of a table.
     fn rows<T: Cell, R: Row>(
         &self,
@@ -143,14 +154,8 @@ impl Selection<'_> {
     }
 
     /// The selected lists of a table.
-    fn lists(
-        &self,
-        version: &Version,
-        edge_type: EdgeTypeId,
-        direction: Direction,
-        sections: ListSections,
-    ) -> Vec<Selected> {
-        let tables = &version.edges[usize::from(edge_type)];
+    fn lists(&self, edge_type: EdgeTypeId, direction: Direction, sections: ListSections) -> Vec<Selected> {
+        let tables = &self.version.edges[usize::from(edge_type)];
         let table = match direction {
             Direction::Out => &tables.out.table,
             Direction::In => &tables.reverse.table,
@@ -224,17 +229,17 @@ fn write_keys(
 
 fn write_column(
     writer: &mut SegmentWriter,
-    version: &Version,
     property: PropertyId,
-    selection: Selection<'_>,
+    contents: Contents<'_>,
 ) -> Result<(), SegmentError> {
+    let version = contents.version;
     let section = column_section(property);
     let row = |vertex, cell: Option<u64>| WideRow {
         vertex,
         count: u32::from(cell.is_some()),
         word: cell.unwrap_or(0),
     };
-    let mut rows = selection.rows(&version.columns[usize::from(property)], section, row);
+    let mut rows = contents.rows(&version.columns[usize::from(property)], section, row);
     if version.schema.vertex_properties[usize::from(property)].kind == PropertyType::String {
         writer.begin(text_section(property));
         for row in rows.iter_mut().filter(|row| row.count > 0) {
