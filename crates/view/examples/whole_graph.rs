@@ -54,7 +54,8 @@ fn measure(snapshot: impl Fn() -> Snapshot) {
     let copy = best(3, || source.clone());
     drop(source);
     println!("  {:32} {copy:9.1} ms", format!("copy {} MB", bytes >> 20));
-    let steps: [(&str, &dyn Fn(&Snapshot)); 5] = [
+    type Step<'a> = (&'a str, &'a dyn Fn(&Snapshot));
+    let steps: [Step<'_>; 5] = [
         ("flat", &|view| drop(black_box(view.flat()))),
         ("edge_table", &|view| drop(black_box(view.edge_table()))),
         ("vertex_table", &|view| drop(black_box(view.vertex_table()))),

@@ -5,11 +5,15 @@ mod common;
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
 
 use common::{
-    EDGE_TYPES, Edge, Model, Row, any_step, cell_key, key_cell, key_of, new_store, rows, run_both,
-    vertex_data,
+    EDGE_TYPES, Edge, Model, Row, any_step, cell_key, declare_types, key_cell, key_of, new_store, rows,
+    run_both, vertex_data,
 };
+use evergraph_disk::SimDisk;
+use evergraph_store::{Options, Store};
 use evergraph_types::{Direction, EdgeData, Key, KeyKind, Value, VertexId};
 use evergraph_view::{GraphView, Snapshot};
 use proptest::prelude::*;
@@ -39,6 +43,37 @@ proptest! {
         }
         for (id, (name, ..)) in EDGE_TYPES.iter().enumerate() {
             check(&taken[taken.len() - 1].0.with_edge_types(&[name]).unwrap(), &model, kind, &[id]);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+    #[test]
+    fn it_shows_the_same_from_segments(
+        kind in prop::sample::select(vec![KeyKind::Dense, KeyKind::Int64, KeyKind::Text]),
+        rounds in prop::collection::vec((prop::collection::vec(any_step(), 0..25), 0..4), 1..6),
+    ) {
+        let disk = SimDisk::new(0);
+        let open = || {
+            let options = Options { keys: Some(kind), background: false, ..Options::default() };
+            Store::open_on(Arc::new(disk.clone()), Path::new("net.eg"), options).unwrap()
+        };
+        let mut store = open();
+        declare_types(&store);
+        let mut model = Model::default();
+        for (steps, what) in &rounds {
+            run_both(&store, &mut model, kind, steps);
+            match what {
+                0 => store.checkpoint().unwrap(),
+                1 => store.compact().unwrap(),
+                2 => {
+                    store.close().unwrap();
+                    store = open();
+                }
+                _ => {}
+            }
+            check(&Snapshot::new(store.version().unwrap()), &model, kind, &[0, 1, 2, 3, 4]);
         }
     }
 }

@@ -4,12 +4,15 @@
 mod common;
 
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
 
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
 use arrow_schema::{DataType, TimeUnit};
 use common::{declare_types, rows};
+use evergraph_disk::SimDisk;
 use evergraph_store::{Options, Store};
 use evergraph_types::{
     Column, ColumnValues, Direction, EdgeBatch, EdgeTypeOptions, KeyColumn, KeyKind, PropertyType,
@@ -142,7 +145,8 @@ fn actual(table: &RecordBatch) -> Vec<(i64, i64, Value, Value)> {
 #[test]
 fn large_tables_hold_every_edge_with_its_properties() {
     for multi in [false, true] {
-        let store = Store::in_memory(Options::default());
+        let store =
+            Store::open_on(Arc::new(SimDisk::new(0)), Path::new("net.eg"), Options::default()).unwrap();
         let options = EdgeTypeOptions { multi, ..EdgeTypeOptions::default() };
         store.create_edge_type("edge", options).unwrap();
         let batch = many_edges(60_000, 20_000);
@@ -165,6 +169,10 @@ fn large_tables_hold_every_edge_with_its_properties() {
         wanted.sort_by_key(key);
         assert!(found == wanted);
         check_hub(&snapshot, &table);
+        store.compact().unwrap();
+        let compacted = Snapshot::new(store.version().unwrap());
+        assert!(compacted.edge_table() == table);
+        check_hub(&compacted, &table);
     }
 }
 
