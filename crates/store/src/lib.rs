@@ -4,6 +4,7 @@ mod additions;
 mod adjacency;
 mod archive;
 mod batch;
+mod check;
 mod codec;
 mod commit;
 mod conflict;
@@ -38,6 +39,7 @@ mod version;
 mod writers;
 
 pub use adjacency::{CHUNK_MAX, Neighbors};
+pub use check::{CheckReport, Problem, check, check_on};
 pub use commit::BatchSummary;
 pub use error::{Closed, CommitError, OpenError, WriteError};
 pub use flat_table::FlatTable;

@@ -9,11 +9,11 @@
 //! Invariant: until everything was read and found whole, nothing is changed but the torn tail of the log.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Weak};
 
 use evergraph_disk::{Corruption, Disk, DiskError, LockMode};
-use evergraph_log::{Log, Record, ReplayError};
+use evergraph_log::{Log, LogError, Record, ReplayError};
 use evergraph_segment::Segment;
 use parking_lot::Mutex;
 
@@ -50,13 +50,10 @@ pub(crate) fn open(disk: Arc<dyn Disk>, directory: &Path, options: Options) -> R
     let segments = open_segments(&*disk, directory, &manifest)?;
     let mut recovery = Recovery::of_segments(&manifest, &segments, &options)?;
     let log = recovery.replay_log(disk.clone(), directory, &manifest, &options)?;
-    let (version, changes) = recovery.finish();
+    let version = recovery.finish();
     if !options.read_only {
         remove_leftovers(&*disk, directory, &manifest)?;
     }
-    version.reclaimer.allocated(changes.allocated_bytes);
-    let unreachable = Version::empty(evergraph_types::Schema::default(), Dictionary::Dense);
-    version.reclaimer.retire(Arc::downgrade(&Arc::new(unreachable)), version.sequence, changes.retired);
     let home = Home {
         disk,
         directory: directory.to_owned(),
@@ -69,7 +66,7 @@ pub(crate) fn open(disk: Arc<dyn Disk>, directory: &Path, options: Options) -> R
 }
 
 /// Whether there is a store; an error if there is something else.
-fn is_store(disk: &dyn Disk, directory: &Path) -> Result<bool, OpenError> {
+pub(crate) fn is_store(disk: &dyn Disk, directory: &Path) -> Result<bool, OpenError> {
     let names = match disk.list(directory) {
         Ok(names) => names,
         Err(DiskError::NotFound { .. }) => return Ok(false),
@@ -178,23 +175,35 @@ impl Recovery {
         manifest: &Manifest,
         options: &Options,
     ) -> Result<Option<Log>, OpenError> {
+        if options.read_only {
+            return self.scan_log(&*disk, directory, manifest).map(|()| None);
+        }
         let directory = log_directory(directory);
         let (store_id, after) = (manifest.store_id, manifest.sequence);
         let mut visit = |record: Record<'_>| self.replay(&directory, record);
-        if options.read_only {
-            match Log::scan(&*disk, &directory, store_id, after, &mut visit) {
-                Err(ReplayError::Log(evergraph_log::LogError::Disk(DiskError::NotFound { .. }))) => {}
-                outcome => drop(outcome.map_err(open_error)?),
-            }
-            return Ok(None);
-        }
         let opened = Log::open(disk, &directory, store_id, after, options.log_options(), &mut visit);
         let (log, _) = opened.map_err(open_error)?;
         Ok(Some(log))
     }
 
+    /// Applies the commits behind the manifest without changing the log.
+    pub(crate) fn scan_log(
+        &mut self,
+        disk: &dyn Disk,
+        directory: &Path,
+        manifest: &Manifest,
+    ) -> Result<(), OpenError> {
+        let directory = log_directory(directory);
+        let mut visit = |record: Record<'_>| self.replay(&directory, record);
+        match Log::scan(disk, &directory, manifest.store_id, manifest.sequence, &mut visit) {
+            // A store that was just created has no log yet.
+            Err(ReplayError::Log(LogError::Disk(DiskError::NotFound { .. }))) => Ok(()),
+            outcome => outcome.map(drop).map_err(open_error),
+        }
+    }
+
     /// Applies one record of the log.
-    pub(crate) fn replay(&mut self, directory: &Path, record: Record<'_>) -> Result<(), Corruption> {
+    fn replay(&mut self, directory: &Path, record: Record<'_>) -> Result<(), Corruption> {
         let what = format!("the commits {} to {} make no sense", record.first_sequence, record.last_sequence);
         let damage = || Corruption::new(directory, 0, what.clone());
         for writes in decode(record.payload).ok_or_else(damage)? {
@@ -208,9 +217,14 @@ impl Recovery {
         Ok(())
     }
 
-    pub(crate) fn finish(mut self) -> (Version, crate::heap::Changes) {
+    /// The newest version.
+    pub(crate) fn finish(mut self) -> Version {
         self.draft.version.dictionary = self.resolver.dictionary;
-        self.draft.finish()
+        let (version, changes) = self.draft.finish();
+        version.reclaimer.allocated(changes.allocated_bytes);
+        // What was replaced on the way belonged to no version.
+        version.reclaimer.retire(Weak::new(), version.sequence, changes.retired);
+        version
     }
 }
 

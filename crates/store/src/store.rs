@@ -381,13 +381,7 @@ impl Drop for Inner {
         if let Err(error) = self.close() {
             tracing::error!(%error, "the last sync of a store failed");
         }
-        let version = self.current.load_full();
-        let mut blocks = Vec::new();
-        version.for_each_block(&mut |block| blocks.push(block));
         // From here on only snapshots keep the version alive.
-        let (sequence, weak) = (version.sequence, Arc::downgrade(&version));
-        drop(version);
-        self.current.store(Arc::new(Version::empty(Schema::default(), Dictionary::Dense)));
-        self.reclaimer.retire(weak, sequence, blocks);
+        self.current.swap(Arc::new(Version::empty(Schema::default(), Dictionary::Dense))).release();
     }
 }

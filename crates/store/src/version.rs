@@ -303,6 +303,16 @@ impl Version {
         bytes
     }
 
+    /// Has everything the version reaches freed once nobody holds it. No other version is made from it any more.
+    pub(crate) fn release(self: Arc<Self>) {
+        let mut blocks = Vec::new();
+        self.for_each_block(&mut |block| blocks.push(block));
+        let (sequence, reclaimer) = (self.sequence, self.reclaimer.clone());
+        let weak = Arc::downgrade(&self);
+        drop(self);
+        reclaimer.retire(weak, sequence, blocks);
+    }
+
     /// Every heap block this version reaches.
     pub(crate) fn for_each_block(&self, visit: &mut dyn FnMut(Block)) {
         self.vertices.for_each_page(visit);
