@@ -42,6 +42,15 @@ pub(crate) struct Archived {
     pub(crate) ghosts: Vec<Arc<Segment>>,
 }
 
+impl Home {
+    /// The length of the log's files, for a store that does not have the log open; 0 if they cannot be read.
+    pub(crate) fn log_bytes(&self) -> u64 {
+        let directory = log_directory(&self.directory);
+        let names = self.disk.list(&directory).unwrap_or_default();
+        names.iter().filter_map(|name| self.disk.len(&directory.join(name)).ok().flatten()).sum()
+    }
+}
+
 /// The lock file of a store.
 pub(crate) fn lock_path(directory: &Path) -> PathBuf {
     directory.join("LOCK")

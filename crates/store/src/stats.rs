@@ -68,7 +68,11 @@ impl Stats {
             .collect();
         let segment_bytes = version.segments.iter().map(|segment| segment.bytes()).sum();
         let committer = inner.committer.lock();
-        let log_bytes = committer.log.as_ref().map_or(0, evergraph_log::Log::bytes);
+        let log_bytes = match (&committer.log, &inner.home) {
+            (Some(log), _) => log.bytes(),
+            (None, Some(home)) => home.log_bytes(),
+            (None, None) => 0,
+        };
         Stats {
             sequence: version.sequence,
             time_micros: version.time_micros,

@@ -559,12 +559,9 @@ pub(crate) fn edge_values(
     dst: VertexId,
     properties: usize,
 ) -> Vec<Vec<Value>> {
-    let ids: Vec<PropertyId> = (0..properties as PropertyId).collect();
     let mut found = Vec::new();
-    version.for_each_edge(edge_type, Direction::Out, src, &ids, &mut |neighbor, values| {
-        if neighbor == dst {
-            found.push(values.to_vec());
-        }
+    version.for_each_edge_between(edge_type, src, dst, |run, row| {
+        found.push((0..properties as PropertyId).map(|property| run.value(property, row)).collect());
     });
     found
 }
