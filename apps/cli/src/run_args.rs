@@ -99,13 +99,15 @@ fn option(argument: &'static Argument) -> Arg {
     let option =
         Arg::new(argument.name).long(hyphens(argument.name)).help(format!("{}{default}", argument.summary));
     let option = if argument.name.contains('_') { option.alias(argument.name) } else { option };
-    let option = option.required(argument.default.is_none()).allow_negative_numbers(true);
+    let option = option.required(argument.default.is_none());
     match argument.kind {
         Kind::Flag => option.action(ArgAction::SetTrue),
-        Kind::Count => option.value_name("N"),
-        Kind::Float => option.value_name("X"),
-        Kind::Vertices => option.value_name("KEY").action(ArgAction::Append),
-        Kind::Weights => option.value_name("KEY=WEIGHT").action(ArgAction::Append),
+        Kind::Count => option.allow_negative_numbers(true).value_name("N"),
+        Kind::Float => option.allow_negative_numbers(true).value_name("X"),
+        Kind::Vertices => option.allow_negative_numbers(true).value_name("KEY").action(ArgAction::Append),
+        Kind::Weights => {
+            option.allow_negative_numbers(true).value_name("KEY=WEIGHT").action(ArgAction::Append)
+        }
     }
 }
 

@@ -1,0 +1,34 @@
+//! `evergraph bench`, on a graph small enough for a test: all measurements are there, and both sides agree.
+
+use crate::shell::Shell;
+
+#[test]
+fn both_sides_are_measured_and_agree() {
+    let shell = Shell::new();
+    let size = ["--scale", "10", "--edges-per-vertex", "8", "--repeats", "1", "--dir", "."];
+    for keys in ["dense", "int64"] {
+        let report = shell.json(&[&["bench", "--json", "--keys", keys][..], &size].concat());
+        let rows = report["rows"].as_array().unwrap();
+        assert_eq!(rows.len(), 14, "{report}");
+        for row in rows {
+            assert!(row["ours"].as_f64().unwrap() > 0.0, "{row}");
+            assert_ne!(row["agreement"]["holds"], false, "{row}");
+        }
+        assert!(report["edges"].as_u64().unwrap() > 6_000, "{report}");
+    }
+    // The graph is kept for the next run, stores are not.
+    let left: Vec<_> = std::fs::read_dir(shell.path("")).unwrap().map(|it| it.unwrap().file_name()).collect();
+    assert_eq!(left, ["kronecker-10-8-1.txt"]);
+}
+
+#[test]
+fn people_get_a_table() {
+    let shell = Shell::new();
+    let done =
+        shell.run(&["bench", "--scale", "8", "--only", "bfs,triangles", "--repeats", "1", "--dir", "."]);
+    assert_eq!((done.code, done.stderr.as_str()), (0, ""));
+    let lines: Vec<&str> = done.stdout.lines().collect();
+    assert!(lines[0].starts_with("Kronecker graph, scale 8, 16 edges per vertex; "), "{lines:?}");
+    assert!(lines[4].starts_with("bfs, 8 sources"), "{lines:?}");
+    assert!(lines[5].starts_with("triangles, symmetrized") && lines[5].ends_with(" triangles"), "{lines:?}");
+}

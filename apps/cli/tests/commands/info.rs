@@ -1,0 +1,38 @@
+//! `evergraph info`.
+
+use crate::shell::Shell;
+
+const PEOPLE: &str = "src,dst,since\nann,bea,2019\nbea,cat,2021\n";
+
+#[test]
+fn a_store_is_described() {
+    let shell = Shell::new().store("net.eg", PEOPLE);
+    let info = shell.json(&["info", "net.eg", "--json"]);
+    assert_eq!((&info["vertices"], &info["edges"], &info["version"]), (&3.into(), &2.into(), &1.into()));
+    assert_eq!(info["keys"], "string");
+    let expected = serde_json::json!([{
+        "name": "edge", "edges": 2, "multi": false, "symmetric": false, "time": null,
+        "properties": [{"name": "since", "type": "int64"}],
+    }]);
+    assert_eq!(info["edge_types"], expected);
+    assert!(info["disk_bytes"].as_u64().unwrap() > 0, "{info}");
+}
+
+#[test]
+fn people_get_the_same_in_words() {
+    let done = Shell::new().store("net.eg", PEOPLE).run(&["info", "net.eg"]);
+    assert_eq!((done.code, done.stderr.as_str()), (0, ""));
+    for expected in
+        ["vertices           3", "keys               string", "edge           2  simple  since: int64"]
+    {
+        assert!(done.stdout.contains(expected), "{expected:?} is not in {}", done.stdout);
+    }
+}
+
+#[test]
+fn a_store_that_is_not_there_is_not_created() {
+    let shell = Shell::new();
+    let message = shell.refused(&["info", "net.eg"], 1);
+    assert!(message.contains("no store at net.eg") && message.contains("evergraph load"), "{message}");
+    assert!(!shell.path("net.eg").exists());
+}

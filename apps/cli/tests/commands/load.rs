@@ -1,0 +1,97 @@
+//! `evergraph load`.
+
+use evergraph::{Database, Options};
+
+use crate::shell::{Shell, data};
+
+const PAYMENTS: &str = "payer,payee,amount\nalice,bob,10.5\nbob,carol,2\nalice,bob,1\n";
+
+#[test]
+fn a_snap_edge_list_is_loaded() {
+    let shell = Shell::new();
+    let report = shell.json(&["load", "votes.eg", &data("wiki-Vote.txt.gz"), "--json"]);
+    assert_eq!(report["edges"], 103_689);
+    assert_eq!(report["vertices"], 7_115);
+    assert_eq!((&report["rejected"], &report["version"]), (&0.into(), &1.into()));
+    assert_eq!(report["files"][0]["lines"], 103_692);
+}
+
+#[test]
+fn people_get_a_line_for_each_file() {
+    let shell = Shell::new().file("a.txt", "1 2\n2 3\n").file("b.txt", "2 3\n3 4\n");
+    let done = shell.run(&["load", "net.eg", "a.txt", "b.txt"]);
+    assert_eq!((done.code, done.stderr.as_str()), (0, ""));
+    let lines: Vec<&str> = done.stdout.lines().collect();
+    assert!(lines[0].starts_with("a.txt: 2 edges and 3 vertices new, 2 lines; version 1, "), "{lines:?}");
+    assert!(lines[1].starts_with("b.txt: 1 edge and 1 vertex new, 2 lines; version 2, "), "{lines:?}");
+}
+
+#[test]
+fn columns_and_types_can_be_named() {
+    let shell = Shell::new().file("pay.csv", PAYMENTS);
+    let load = ["load", "bank.eg", "pay.csv", "--edge-type", "pays", "--src", "payer", "--dst", "payee"];
+    shell.json(&[&load[..], &["--properties", "sum=amount:float64", "--multi", "--json"]].concat());
+    let info = shell.json(&["info", "bank.eg", "--json"]);
+    let kind = &info["edge_types"][0];
+    assert_eq!((&kind["name"], &kind["edges"], &kind["multi"]), (&"pays".into(), &3.into(), &true.into()));
+    assert_eq!(kind["properties"], serde_json::json!([{"name": "sum", "type": "float64"}]));
+    // The type is like that already.
+    shell.json(&[&load[..], &["--properties", "sum=amount", "--multi", "--json"]].concat());
+    let message = shell.refused(&[&load[..], &["--symmetric"]].concat(), 1);
+    assert!(message.contains("\"pays\" exists already with other options"), "{message}");
+}
+
+#[test]
+fn a_bad_line_stops_the_load_and_leaves_the_store_as_it_was() {
+    let shell = Shell::new().file("good.txt", "1 2\n").file("bad.txt", "3 4\n5 six\n");
+    shell.json(&["load", "net.eg", "good.txt", "--json"]);
+    let message = shell.refused(&["load", "net.eg", "bad.txt", "--multi", "--edge-type", "new"], 1);
+    assert!(message.contains("bad.txt:2:3: "), "{message}");
+    assert!(message.contains("--on-error skip"), "{message}");
+    let info = shell.json(&["info", "net.eg", "--json"]);
+    assert_eq!((&info["edges"], &info["version"]), (&1.into(), &1.into()));
+    assert_eq!(info["edge_types"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn bad_lines_can_be_skipped_and_are_reported() {
+    let shell = Shell::new().file("bad.csv", "src,dst\n1,2\n3\n4,5\nx,y\n");
+    let skip = ["load", "net.eg", "bad.csv", "--keys", "int64", "--on-error", "skip"];
+    let done = shell.run(&skip);
+    assert_eq!(done.code, 0);
+    assert!(done.stdout.contains("2 edges") && done.stdout.contains("2 lines left out"), "{done:?}");
+    assert!(done.stderr.contains("bad.csv:3:") && done.stderr.contains("bad.csv:5:"), "{done:?}");
+    let report = shell.json(&[&skip[..], &["--json"]].concat());
+    assert_eq!(report["rejected"], 2);
+    assert_eq!(report["files"][0]["rejects"][1]["line"], 5);
+}
+
+#[test]
+fn what_is_no_edge_file_is_refused() {
+    let shell = Shell::new().file("empty.txt", "").file("one.csv", "src,dst\n1,2\n");
+    assert!(shell.refused(&["load", "net.eg", "empty.txt"], 1).contains("empty.txt: there is no edge"));
+    let message = shell.refused(&["load", "net.eg", "one.csv", "--src", "from"], 1);
+    assert!(message.contains("no column \"from\"") && message.contains("dst"), "{message}");
+    assert!(shell.refused(&["load", "other.eg", "missing.txt"], 1).contains("missing.txt"));
+    assert!(!shell.path("other.eg").exists(), "a mistyped name made a store");
+}
+
+#[test]
+fn what_is_no_store_is_refused() {
+    let shell = Shell::new().file("one.txt", "1 2\n");
+    std::fs::create_dir(shell.path("folder")).unwrap();
+    std::fs::write(shell.path("folder/letter.txt"), "dear").unwrap();
+    let message = shell.refused(&["load", "folder", "one.txt"], 1);
+    assert!(message.contains("no Evergraph store"), "{message}");
+    assert!(shell.refused(&["load", "one.txt", "one.txt"], 1).contains("one.txt"));
+}
+
+#[test]
+fn a_store_that_is_open_elsewhere_is_refused() {
+    let shell = Shell::new().file("one.txt", "1 2\n");
+    let store = Database::open(shell.path("net.eg"), Options::default()).unwrap();
+    let message = shell.refused(&["load", "net.eg", "one.txt"], 1);
+    assert!(message.contains(&std::process::id().to_string()), "{message}");
+    drop(store);
+    shell.json(&["load", "net.eg", "one.txt", "--json"]);
+}

@@ -1,0 +1,78 @@
+//! `evergraph run`.
+
+use crate::shell::{Shell, data};
+
+/// Two components: a triangle with a tail, and a pair.
+const EDGES: &str = "src,dst\na,b\nb,c\nc,a\nc,d\nx,y\n";
+
+#[test]
+fn the_largest_values_come_first() {
+    let shell = Shell::new();
+    shell.json(&["load", "votes.eg", &data("wiki-Vote.txt.gz"), "--json"]);
+    let report = shell.json(&["run", "pagerank", "votes.eg", "--top", "3", "--json", "--verify"]);
+    assert_eq!((&report["algorithm"], &report["verified"]), (&"pagerank".into(), &true.into()));
+    assert_eq!(report["values"]["converged"], true);
+    let rows = report["rows"].as_array().unwrap();
+    let scores: Vec<f64> = rows.iter().map(|row| row["score"].as_f64().unwrap()).collect();
+    assert_eq!((rows.len(), &rows[0]["vertex"]), (3, &4037.into()));
+    assert!(scores.is_sorted_by(|one, other| one >= other), "{scores:?}");
+}
+
+#[test]
+fn every_algorithm_runs_and_passes_its_verifier() {
+    let shell = Shell::new().store("net.eg", EDGES);
+    for algorithm in evergraph::algorithms::algorithms() {
+        let source = if algorithm.name == "bfs" { &["--source", "a"][..] } else { &[] };
+        let run = [&["run", algorithm.name, "net.eg", "--verify"][..], source].concat();
+        let done = shell.run(&run);
+        assert_eq!((done.code, done.stderr.as_str()), (0, ""), "{done:?}");
+        assert!(done.stdout.starts_with(&format!("{} on net.eg, version 1", algorithm.name)), "{done:?}");
+        let report = shell.json(&[&run[..], &["--json"]].concat());
+        for field in algorithm.results {
+            let found = !report["values"][field.name].is_null() || !report["rows"][0][field.name].is_null();
+            assert!(found, "{} is not in {report}", field.name);
+        }
+    }
+}
+
+#[test]
+fn vertices_are_named_by_their_keys() {
+    let shell = Shell::new().store("net.eg", EDGES);
+    let csv = shell.run(&["run", "bfs", "net.eg", "--source", "a", "--csv"]);
+    assert_eq!(csv.stdout, "vertex,distance,parent\na,0,a\nb,1,a\nc,2,b\nd,3,c\nx,,\ny,,\n");
+    let back =
+        shell.run(&["run", "bfs", "net.eg", "--source", "a", "--reverse", "--depth-limit", "1", "--csv"]);
+    assert_eq!(back.stdout, "vertex,distance,parent\na,0,a\nb,,\nc,1,a\nd,,\nx,,\ny,,\n");
+}
+
+#[test]
+fn groups_are_shown_by_size() {
+    let shell = Shell::new().store("net.eg", EDGES);
+    let csv = shell.run(&["run", "connected-components", "net.eg", "--csv", "--top", "5"]);
+    assert_eq!(csv.stdout, "component,vertices\na,4\nx,2\n");
+    let single = shell.run(&["run", "triangle_count", "net.eg", "--csv"]);
+    assert_eq!(single.stdout, "triangles\n1\n");
+}
+
+#[test]
+fn weights_are_given_by_key() {
+    let shell = Shell::new().store("net.eg", EDGES);
+    let start = ["--personalization", "x=1", "--json", "--top", "1"];
+    let report = shell.json(&[&["run", "pagerank", "net.eg"][..], &start].concat());
+    assert_eq!(report["rows"][0]["vertex"], "x");
+    let message = shell.refused(&["run", "pagerank", "net.eg", "--personalization", "x"], 2);
+    assert!(message.contains("not KEY=WEIGHT"), "{message}");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let shell = Shell::new().store("net.eg", EDGES);
+    assert!(shell.refused(&["run", "bfs", "net.eg"], 2).contains("--source <KEY>"));
+    assert!(shell.refused(&["run", "pagernk", "net.eg"], 2).contains("pagerank"));
+    assert!(shell.refused(&["run", "pagerank", "net.eg", "--alpha", "2"], 2).contains("alpha"));
+    assert!(shell.refused(&["run", "pagerank", "net.eg", "--max-iter", "-1"], 2).contains("max_iter"));
+    assert!(shell.refused(&["run", "pagerank", "net.eg", "--csv", "--json"], 2).contains("--json"));
+    assert!(shell.refused(&["run", "bfs", "net.eg", "--source", "z"], 1).contains("no vertex z"));
+    let message = shell.refused(&["run", "triangle_count", "net.eg", "--edge-type", "pays"], 1);
+    assert!(message.contains("no edge type \"pays\""), "{message}");
+}

@@ -1,0 +1,77 @@
+//! Running the program, in a directory of the test's own.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// What a command did.
+#[derive(Debug)]
+pub(crate) struct Done {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// A directory to run commands in.
+pub(crate) struct Shell {
+    directory: TempDir,
+}
+
+impl Shell {
+    pub(crate) fn new() -> Self {
+        Shell { directory: tempfile::tempdir().unwrap() }
+    }
+
+    /// With a file.
+    pub(crate) fn file(self, name: &str, text: &str) -> Self {
+        std::fs::write(self.path(name), text).unwrap();
+        self
+    }
+
+    /// With a store, loaded from a file of edges that comes with it.
+    pub(crate) fn store(self, name: &str, edges: &str) -> Self {
+        let shell = self.file("edges.csv", edges);
+        assert_eq!(shell.run(&["load", name, "edges.csv"]).code, 0);
+        shell
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_evergraph"));
+        command.args(arguments).current_dir(self.directory.path()).stdin(Stdio::null());
+        command
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Done {
+        let output = self.command(arguments).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Done { code: output.status.code().unwrap(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+
+    /// The output of a command that is done without a word to people.
+    pub(crate) fn json(&self, arguments: &[&str]) -> Value {
+        let done = self.run(arguments);
+        assert_eq!((done.code, done.stderr.as_str()), (0, ""), "{done:?}");
+        assert_eq!(done.stdout.lines().count(), 1, "{done:?}");
+        serde_json::from_str(&done.stdout).unwrap()
+    }
+
+    /// The message of a command that fails with this exit code and gives no output.
+    pub(crate) fn refused(&self, arguments: &[&str], code: i32) -> String {
+        let done = self.run(arguments);
+        assert_eq!((done.code, done.stdout.as_str()), (code, ""), "{done:?}");
+        assert!(!done.stderr.contains("panicked"), "{done:?}");
+        done.stderr
+    }
+}
+
+/// A graph of the test data.
+pub(crate) fn data(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data").join(name);
+    path.to_str().unwrap().to_owned()
+}

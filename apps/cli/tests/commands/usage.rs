@@ -1,0 +1,64 @@
+//! What all commands have in common: help, exit codes, and readers that go away.
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use crate::shell::Shell;
+
+const COMMANDS: [&str; 8] = ["load", "info", "run", "export", "check", "generate", "bench", "demo"];
+
+#[test]
+fn every_command_explains_itself() {
+    let shell = Shell::new();
+    for command in COMMANDS {
+        let done = shell.run(&[command, "--help"]);
+        assert_eq!((done.code, done.stderr.as_str()), (0, ""), "{command}");
+        assert!(done.stdout.contains("Example") && done.stdout.contains("--json"), "{command}");
+    }
+    let pagerank = shell.run(&["run", "pagerank", "--help"]).stdout;
+    assert!(pagerank.contains("--alpha <X>") && pagerank.contains("[default: 0.85]"), "{pagerank}");
+    assert!(!shell.run(&["--help"]).stdout.contains("demo-writer"));
+    assert_eq!(shell.run(&["--version"]).stdout, format!("evergraph {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn wrong_usage_has_its_own_exit_code() {
+    let shell = Shell::new();
+    let wrong: [&[&str]; 5] = [
+        &[],
+        &["lod"],
+        &["load", "net.eg"],
+        &["info"],
+        &["load", "net.eg", "a.txt", "--properties", "x:money"],
+    ];
+    for arguments in wrong {
+        assert!(shell.refused(arguments, 2).contains("Usage") || arguments.len() == 5, "{arguments:?}");
+    }
+}
+
+#[test]
+fn the_library_function_gives_the_same_exit_codes() {
+    let run = |arguments: &[&str]| evergraph_cli::run(arguments.iter().map(Into::into).collect());
+    assert_eq!(run(&["evergraph", "--version"]), 0);
+    assert_eq!(run(&["evergraph", "info", "no such store"]), 1);
+    assert_eq!(run(&["evergraph", "info"]), 2);
+}
+
+#[test]
+fn a_reader_may_go_away() {
+    let shell = Shell::new();
+    let mut command = shell.command(&["generate", "kronecker", "--scale", "16"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()));
+    assert!(line.contains(' '), "{line:?}");
+}
+
+#[test]
+fn threads_can_be_chosen() {
+    let shell = Shell::new().store("net.eg", "src,dst\n1,2\n");
+    let report = shell.json(&["run", "triangle_count", "net.eg", "--json", "--threads", "1"]);
+    assert_eq!(report["values"]["triangles"], 0);
+}
