@@ -44,6 +44,7 @@ from evergraph._snapshot import ArrowGraph, Csr, Snapshot
 from evergraph._stats import CheckReport, Problem, Stats
 from evergraph._table import Column, Table
 from evergraph._transaction import Transaction
+from evergraph._types import Key, Value
 
 __all__ = [
     "ArrowGraph",
@@ -61,6 +62,7 @@ __all__ = [
     "DurabilityError",
     "Edge",
     "EvergraphError",
+    "Key",
     "LoadError",
     "LoadResult",
     "LockedError",
@@ -77,6 +79,7 @@ __all__ = [
     "Stats",
     "Table",
     "Transaction",
+    "Value",
     "VerifyError",
     "Vertex",
     "VertexResult",

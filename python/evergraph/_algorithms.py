@@ -169,8 +169,8 @@ def connected_components(view: Snapshot, *, verify: bool = False, progress: bool
     Returns
     -------
     ComponentsResult
-        From vertex to its component, named by one of its vertices (the one that came to the store first). It
-        has ``count``, ``largest`` and ``sizes()``.
+        From vertex to its component, named by the first of its vertices, in the order of `Snapshot.vertices`.
+        It has ``count``, ``largest`` and ``sizes()``.
 
     Notes
     -----

@@ -25,6 +25,8 @@ class Stats:
     segment_bytes: int
     disk_bytes: int
     """All files of the store."""
+    failure: str | None
+    """Why the store takes no more commits, if one could not be made durable."""
 
     def __repr__(self) -> str:
         """Show one field a line."""
@@ -67,7 +69,11 @@ class CheckReport:
     num_vertices: int
     num_edges: int
     segments: int
+    segment_bytes: int
     log_records: int
+    """Commits in the log that no segment has yet."""
+    torn_bytes: int
+    """Bytes at the end of the log that a crash left unfinished; they hold nothing that was acknowledged."""
 
     @property
     def is_healthy(self) -> bool:

@@ -48,7 +48,9 @@ fn property_type(kind: &DataType) -> PyResult<PropertyType> {
             return Err(PyTypeError::new_err(format!("a column is wanted, not a table of {names:?}")));
         }
         other => {
-            return Err(PyTypeError::new_err(format!("Arrow data of type {other} cannot be stored: cast it")));
+            return Err(PyTypeError::new_err(format!(
+                "Arrow data of type {other} cannot be stored: cast it"
+            )));
         }
     })
 }

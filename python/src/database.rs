@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use evergraph::{Database as Inner, Durability, Options};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple};
 
 use crate::column::batch_of;
 use crate::gate::{enter, enter_interruptibly};
@@ -14,7 +14,7 @@ use crate::load::{LoadReport, load_request};
 use crate::progress::LoadProgress;
 use crate::schema::{edge_type_options, key_kind, vertex_properties};
 use crate::snapshot::Snapshot;
-use crate::stats::stats_to_python;
+use crate::stats::{report_to_python, stats_to_python};
 use crate::transaction::Transaction;
 use crate::value::{borrowed, properties_of};
 
@@ -187,4 +187,11 @@ impl Database {
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         stats_to_python(py, &py.detach(|| self.inner.stats()))
     }
+}
+
+/// Verifies the store in a directory: (problems as (path, offset, what), counts by name).
+#[pyfunction]
+pub(crate) fn check(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyTuple>> {
+    let report = enter_interruptibly(py, None, |_| evergraph::check(&path))?;
+    report_to_python(py, report)
 }

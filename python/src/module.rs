@@ -8,7 +8,7 @@ mod _native {
     #[pymodule_export]
     use crate::command::run_cli;
     #[pymodule_export]
-    use crate::database::{Database, open};
+    use crate::database::{Database, check, open};
     #[pymodule_export]
     use crate::load::LoadReport;
     #[pymodule_export]

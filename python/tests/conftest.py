@@ -1,8 +1,14 @@
-"""Skips the soak tests unless they were asked for."""
+"""What the tests share. Soak tests are skipped unless they were asked for."""
 
 import os
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+
+import evergraph as eg
+
+WIKI_VOTE = Path(__file__).parents[2] / "tests" / "data" / "wiki-Vote.txt.gz"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -12,3 +18,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("soak"):
             item.add_marker(skip)
+
+
+@pytest.fixture
+def db() -> Iterator[eg.Database]:
+    """A database in memory."""
+    with eg.open() as db:
+        yield db
+
+
+@pytest.fixture(scope="session")
+def wiki_vote() -> eg.Snapshot:
+    """Who voted on whom: 7,115 vertices, 103,689 edges."""
+    with eg.open() as db:
+        db.load(WIKI_VOTE)
+        return db.snapshot()
