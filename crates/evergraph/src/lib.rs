@@ -29,7 +29,7 @@
 //!
 //! | to | see |
 //! |---|---|
-//! | open, close, maintain | [`Database`], [`Store`], [`Options`] |
+//! | open, close, maintain | [`Database`], [`Store`], [`Options`], [`check`] |
 //! | write | [`Transaction`], [`Store::put_edge`], [`Store::add_edges`], [`Database::load`] |
 //! | read | [`Snapshot`], [`Transaction`] |
 //! | write files | [`export`], [`Snapshot::edge_table`] |
@@ -88,8 +88,8 @@ pub use database::Database;
 pub use evergraph_disk::{Corruption, Disk, DiskError};
 pub use evergraph_load::{ExportError, LoadError};
 pub use evergraph_store::{
-    BatchSummary, Closed, CommitError, Durability, EdgeTypeStats, OpenError, Options, Stats, Store,
-    Transaction, Version, WriteError,
+    BatchSummary, CheckReport, Closed, CommitError, Durability, EdgeTypeStats, OpenError, Options, Problem,
+    Stats, Store, Transaction, Version, WriteError, check,
 };
 pub use evergraph_types::{
     Column, ColumnValues, Direction, EdgeBatch, EdgeData, EdgeType, EdgeTypeId, EdgeTypeOptions, Key,
