@@ -19,6 +19,7 @@ use rayon::prelude::*;
 use crate::additions::{Additions, SortBuffers};
 use crate::adjacency::{Entry, as_bytes};
 use crate::merge::runs_of;
+use crate::paged_array::PagedArray;
 use crate::rows::{CHUNKED, COLUMNS, ChunkRow, ListSections, Row, WideRow, encode_rows};
 use crate::version::Version;
 
@@ -78,10 +79,12 @@ pub(crate) fn write_in_background<T>(
 }
 
 impl ListSink<'_> {
-    /// Writes the selected lists of a table, which ascend, with `additions` merged in.
+    /// Writes the selected lists of `table`, which ascend, with `additions` merged in; a list that these add to is
+    /// written whole, selected or not.
     pub(crate) fn write(
         &self,
         sections: ListSections,
+        table: &PagedArray<Entry>,
         selected: &[Selected],
         additions: Option<&Additions>,
     ) -> Growth {
@@ -97,7 +100,9 @@ impl ListSink<'_> {
             let pieces: Vec<Piece> = batch
                 .par_iter()
                 .map_init(SortBuffers::default, |buffers, (selected, range)| match (additions, range) {
-                    (Some(additions), Some(range)) => self.merged_piece(selected, additions, *range, buffers),
+                    (Some(additions), Some(range)) => {
+                        self.merged_piece(table, selected, additions, *range, buffers)
+                    }
                     _ => self.piece(selected),
                 })
                 .collect();
@@ -128,6 +133,7 @@ impl ListSink<'_> {
     /// The lists of one range of vertices, old ones merged with additions.
     fn merged_piece(
         &self,
+        table: &PagedArray<Entry>,
         selected: &[Selected],
         additions: &Additions,
         range: usize,
@@ -148,10 +154,9 @@ impl ListSink<'_> {
                 runs_of(entry.unwrap_or(Entry::EMPTY), &mut runs);
                 piece.push(self.version, before, &runs);
             }
+            lists.next_if(|list| list.0 == vertex);
             old.clear();
-            if let Some((_, entry)) = lists.next_if(|list| list.0 == vertex) {
-                self.version.neighbors_of(entry).for_each_slice(|slice| old.extend_from_slice(slice));
-            }
+            self.version.neighbors_of(table.get(vertex)).for_each_slice(|slice| old.extend_from_slice(slice));
             let neighbors = keys.iter().map(|&key| additions.ends_of(key).1);
             piece.push_union(vertex, &old, neighbors);
         }

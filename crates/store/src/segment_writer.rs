@@ -76,10 +76,11 @@ pub(crate) fn write_segment(
             let bulk = contents.bulk.filter(|bulk| bulk.edge_type == edge_type);
             for direction in [Direction::Out, Direction::In] {
                 let sections = ListSections::of(edge_type, direction);
-                let selected = contents.lists(edge_type, direction, sections);
+                let table = contents.table(edge_type, direction);
+                let selected = contents.lists(table, sections);
                 let additions =
                     bulk.and_then(|bulk| bulk.additions(direction, version.id_bound, spare.take()));
-                let grown = sink.write(sections, &selected, additions.as_ref());
+                let grown = sink.write(sections, table, &selected, additions.as_ref());
                 if bulk.is_some() {
                     *growth.of(direction) = grown;
                     spare = additions;
@@ -153,13 +154,17 @@ impl Contents<'_> {
         rows
     }
 
-    /// The selected lists of a table.
-    fn lists(&self, edge_type: EdgeTypeId, direction: Direction, sections: ListSections) -> Vec<Selected> {
+    /// The table of an edge type in one direction.
+    fn table(&self, edge_type: EdgeTypeId, direction: Direction) -> &PagedArray<Entry> {
         let tables = &self.version.edges[usize::from(edge_type)];
-        let table = match direction {
+        match direction {
             Direction::Out => &tables.out.table,
             Direction::In => &tables.reverse.table,
-        };
+        }
+    }
+
+    /// The selected lists of a table.
+    fn lists(&self, table: &PagedArray<Entry>, sections: ListSections) -> Vec<Selected> {
         let mut selected = Vec::new();
         self.for_each::<Entry, WideRow>(table, sections.index, &mut |vertex, entry| {
             selected.push((vertex, entry))

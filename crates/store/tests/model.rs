@@ -35,3 +35,25 @@ fn a_store_is_its_model() {
 fn soak_a_store_is_its_model() {
     holds(4000, 60);
 }
+#[test]
+fn a_second_bulk_load_keeps_what_older_segments_hold() {
+    let case = Case {
+        keys: evergraph_types::KeyKind::Dense,
+        bulk_edges: 6,
+        on_disk: true,
+        durability: Default::default(),
+    };
+    let add = |from: u16| Action::Add {
+        edge_type: 0,
+        edges: (0..8).map(|row| (row % 3, from + row)).collect(),
+        columns: 0,
+        parts: 2,
+    };
+    let mirror = || Action::Add {
+        edge_type: 2,
+        edges: vec![(0, 0), (1, 0), (0, 1), (2, 1), (1, 2), (0, 0)],
+        columns: 0,
+        parts: 1,
+    };
+    run(case, &[Action::Declare, add(0), add(4), mirror(), Action::Checkpoint, mirror(), add(0)]);
+}

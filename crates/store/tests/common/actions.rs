@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use evergraph_disk::SimDisk;
-use evergraph_store::{CommitError, Options, Store, Transaction, Version, WriteError};
+use evergraph_store::{CommitError, Durability, OpenError, Options, Store, Transaction, Version, WriteError};
 use evergraph_types::{
     Column, Direction, EdgeBatch, EdgeTypeOptions, Key, KeyKind, PropertyType, SchemaError, Value,
 };
 use proptest::prelude::*;
 
-use super::{Dump, Model, Props, batch, dump, open, options};
+use super::{Dump, Model, Props, batch, dump, options, try_open};
 
 /// The edge types, by what is declared of them; the first one is inferred.
 const TYPES: [&str; 4] = ["plain", "multi", "mirror", "both"];
@@ -34,10 +34,11 @@ pub(crate) struct Case {
     /// Batches of at least this many edges become segments.
     pub(crate) bulk_edges: usize,
     pub(crate) on_disk: bool,
+    pub(crate) durability: Durability,
 }
 
 /// Property values given by a put: which one, and `None` for null.
-type Given = Vec<(usize, Option<i8>)>;
+pub(crate) type Given = Vec<(usize, Option<i8>)>;
 
 /// One write of a transaction.
 #[derive(Clone, Debug)]
@@ -51,6 +52,8 @@ pub(crate) enum Write {
 /// One thing done to a store.
 #[derive(Clone, Debug)]
 pub(crate) enum Action {
+    /// Creates the edge types that are not inferred.
+    Declare,
     Commit(Vec<Write>),
     Rollback(Vec<Write>),
     /// As a transaction of its own.
@@ -93,10 +96,9 @@ pub(crate) enum Action {
 pub(crate) fn case() -> impl Strategy<Value = Case> {
     let keys = prop_oneof![Just(KeyKind::Int64), Just(KeyKind::Text), Just(KeyKind::Dense)];
     let bulk = prop_oneof![Just(6), Just(600), Just(usize::MAX)];
-    (keys, bulk, prop::bool::weighted(0.9)).prop_map(|(keys, bulk_edges, on_disk)| Case {
-        keys,
-        bulk_edges,
-        on_disk,
+    (keys, bulk, prop::bool::weighted(0.9)).prop_map(|(keys, bulk_edges, on_disk)| {
+        let durability = Durability::Sync;
+        Case { keys, bulk_edges, on_disk, durability }
     })
 }
 
@@ -164,37 +166,65 @@ fn cell(property: usize, row: usize) -> Value {
     value(PROPERTIES[property].1, (seed % 5 > 0).then_some(seed as i8))
 }
 
+/// An action that a disk did not let happen.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    Commit(CommitError),
+    Open(OpenError),
+}
+
+impl From<CommitError> for Failure {
+    fn from(error: CommitError) -> Self {
+        Failure::Commit(error)
+    }
+}
+
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Self {
+        Failure::Open(error)
+    }
+}
+
 /// A store with its model.
+#[derive(Debug)]
 pub(crate) struct Runner {
     case: Case,
     pub(crate) disk: SimDisk,
     pub(crate) store: Store,
     pub(crate) model: Model,
+    /// What the model is if the action under way, or the one that failed, took place.
+    pub(crate) attempted: Model,
     kept: Vec<(Arc<Version>, Dump)>,
 }
 
 impl Runner {
     /// A new store with the types declared.
     pub(crate) fn new(case: Case) -> Self {
-        let disk = SimDisk::new(0);
+        let mut runner = Self::resume(case, SimDisk::new(0), Model::default())
+            .unwrap_or_else(|failure| panic!("a new store: {failure:?}"));
+        runner.run(&Action::Declare);
+        runner
+    }
+
+    /// The store on this disk, which the model is that of.
+    pub(crate) fn resume(case: Case, disk: SimDisk, model: Model) -> Result<Self, Failure> {
         let store = if case.on_disk {
-            open(&disk, Self::options(case))
+            try_open(&disk, Self::options(case))?
         } else {
             Store::in_memory(Self::options(case))
         };
-        let mut model = Model::default();
-        for (name, multi, symmetric) in [(1, true, false), (2, false, true), (3, true, true)] {
-            let options = EdgeTypeOptions { multi, symmetric, ..EdgeTypeOptions::default() };
-            store.create_edge_type(TYPES[name], options.clone()).expect("a new type");
-            model.create_edge_type(TYPES[name], &options);
-        }
-        Runner { case, disk, store, model, kept: Vec::new() }
+        Ok(Runner { case, disk, store, attempted: model.clone(), model, kept: Vec::new() })
+    }
+
+    pub(crate) fn case(&self) -> Case {
+        self.case
     }
 
     fn options(case: Case) -> Options {
         // The kind of number keys has to be asked for.
         let keys = (case.keys == KeyKind::Dense).then_some(case.keys);
-        Options { keys, bulk_edges: case.bulk_edges, log_limit_bytes: 4000, ..options() }
+        let Case { bulk_edges, durability, .. } = case;
+        Options { keys, bulk_edges, durability, log_limit_bytes: 4000, ..options() }
     }
 
     fn key(&self, index: u16) -> Key {
@@ -209,10 +239,23 @@ impl Runner {
     /// Does one thing and compares.
     pub(crate) fn run(&mut self, action: &Action) {
         let before = self.store.version().expect("open").sequence();
-        self.carry_out(action);
+        self.try_run(action).unwrap_or_else(|failure| panic!("{failure:?} at {action:?}"));
+        assert!(self.store.version().expect("open").sequence() >= before);
+        self.compare(action);
+    }
+
+    /// Does one thing, if the disk lets it happen.
+    pub(crate) fn try_run(&mut self, action: &Action) -> Result<(), Failure> {
+        self.attempted = self.model.clone();
+        self.carry_out(action)?;
+        self.model = self.attempted.clone();
+        Ok(())
+    }
+
+    /// Compares the newest version with the model.
+    pub(crate) fn compare(&self, context: &dyn std::fmt::Debug) {
         let version = self.store.version().expect("open");
-        assert!(version.sequence() >= before);
-        assert_eq!(dump(&version), self.model.dump(), "after {action:?}");
+        assert_eq!(dump(&version), self.model.dump(), "after {context:?}");
         let stats = self.store.stats();
         assert_eq!(stats.num_vertices, self.model.vertices.len() as u64);
         assert_eq!(stats.num_edges, self.model.types.values().map(|kind| kind.num_edges()).sum::<u64>());
@@ -226,32 +269,35 @@ impl Runner {
         kept.iter().for_each(|(version, expected)| assert_eq!(dump(version), *expected));
     }
 
-    fn carry_out(&mut self, action: &Action) {
+    fn carry_out(&mut self, action: &Action) -> Result<(), Failure> {
         match action {
+            Action::Declare => self.declare()?,
             Action::Commit(writes) => {
-                let (transaction, model) = self.transaction(writes);
-                let sequence = transaction.commit().expect("no other transaction");
+                let transaction = self.transaction(writes)?;
+                let sequence = transaction.commit()?;
                 assert_eq!(sequence, self.store.version().expect("open").sequence());
-                self.model = model;
             }
-            Action::Rollback(writes) => self.transaction(writes).0.rollback(),
-            Action::One(write) => self.one(write),
+            Action::Rollback(writes) => {
+                self.transaction(writes)?.rollback();
+                self.attempted = self.model.clone();
+            }
+            Action::One(write) => self.one(write)?,
             Action::Add { edge_type, edges, columns, parts } => {
-                self.add(*edge_type, edges, *columns, *parts);
+                self.add(*edge_type, edges, *columns, *parts)?;
             }
-            Action::Delete { edge_type, edges } => self.delete(*edge_type, edges),
+            Action::Delete { edge_type, edges } => self.delete(*edge_type, edges)?,
             Action::Hub { edge_type, hub, spokes, columns, reverse } => {
                 let edge = |spoke| if *reverse { (spoke, *hub) } else { (*hub, spoke) };
                 let edges: Vec<_> = spokes.clone().map(edge).collect();
-                self.add(*edge_type, &edges, *columns, 2);
+                self.add(*edge_type, &edges, *columns, 2)?;
             }
             Action::Thin { edge_type, hub, spokes, step } => {
                 let edges: Vec<_> = spokes.clone().step_by(*step).map(|spoke| (*hub, spoke)).collect();
-                self.delete(*edge_type, &edges);
+                self.delete(*edge_type, &edges)?;
             }
-            Action::Checkpoint => self.store.checkpoint().expect("a good disk"),
-            Action::Compact => self.store.compact().expect("a good disk"),
-            Action::Reopen => self.reopen(),
+            Action::Checkpoint => self.store.checkpoint()?,
+            Action::Compact => self.store.compact()?,
+            Action::Reopen => self.reopen()?,
             Action::Keep => {
                 self.kept.push((self.store.version().expect("open"), self.model.dump()));
             }
@@ -261,24 +307,35 @@ impl Runner {
             }
             Action::Release => {}
         }
+        Ok(())
     }
 
-    fn reopen(&mut self) {
+    fn declare(&mut self) -> Result<(), CommitError> {
+        let mut transaction = self.store.begin()?;
+        for (name, multi, symmetric) in [(1, true, false), (2, false, true), (3, true, true)] {
+            let options = EdgeTypeOptions { multi, symmetric, ..EdgeTypeOptions::default() };
+            transaction.create_edge_type(TYPES[name], options.clone())?;
+            self.attempted.create_edge_type(TYPES[name], &options);
+        }
+        transaction.commit().map(drop)
+    }
+
+    fn reopen(&mut self) -> Result<(), Failure> {
         if self.case.on_disk {
             let sequence = self.store.version().expect("open").sequence();
             // Half of the times it is only dropped.
-            if sequence.is_multiple_of(2) {
-                self.store.close().expect("a good disk");
-            }
+            let closed = if sequence.is_multiple_of(2) { self.store.close() } else { Ok(()) };
             self.store = Store::in_memory(options());
-            self.store = open(&self.disk, Self::options(self.case));
+            closed?;
+            self.store = try_open(&self.disk, Self::options(self.case))?;
             assert_eq!(self.store.version().expect("open").sequence(), sequence);
         }
+        Ok(())
     }
 
-    /// An open transaction that made these writes, each compared with the model, and the model after them.
-    fn transaction(&self, writes: &[Write]) -> (Transaction, Model) {
-        let mut transaction = self.store.begin().expect("open");
+    /// An open transaction that made these writes, each compared with the model.
+    fn transaction(&mut self, writes: &[Write]) -> Result<Transaction, CommitError> {
+        let mut transaction = self.store.begin()?;
         let mut model = self.model.clone();
         for write in writes {
             self.write(&mut transaction, &mut model, write);
@@ -288,7 +345,8 @@ impl Runner {
             };
             self.compare_reads(&transaction, &model, &self.key(keys[0]), &self.key(keys[1]));
         }
-        (transaction, model)
+        self.attempted = model;
+        Ok(transaction)
     }
 
     fn write(&self, transaction: &mut Transaction, model: &mut Model, write: &Write) {
@@ -322,42 +380,49 @@ impl Runner {
         }
     }
 
-    fn one(&mut self, write: &Write) {
+    fn one(&mut self, write: &Write) -> Result<(), CommitError> {
         match write {
             Write::PutVertex { key, label, given } => {
                 let (key, label) = (self.key(*key), label.map(|label| VERTEX_TYPES[label]));
                 let given = known(given, |name| self.model.vertex_properties.contains(name));
-                self.store.put_vertex(&key, label, &given).expect("it fits");
-                self.model.put_vertex(&key, label, &given);
+                self.attempted.put_vertex(&key, label, &given);
+                self.store.put_vertex(&key, label, &given)?;
             }
             Write::DeleteVertex { key } => {
                 let key = self.key(*key);
-                let deleted = self.store.delete_vertex(&key).expect("it fits");
-                assert_eq!(deleted, self.model.delete_vertex(&key));
+                let expected = self.attempted.delete_vertex(&key);
+                assert_eq!(self.store.delete_vertex(&key)?, expected);
             }
             Write::PutEdge { src, dst, edge_type, given } => {
                 let (src, dst, name) = (self.key(*src), self.key(*dst), TYPES[*edge_type]);
                 let given = edge_given(&self.model, name, given);
-                self.store.put_edge(&src, &dst, name, &given).expect("it fits");
-                self.model.put_edge(&src, &dst, name, &given);
+                self.attempted.put_edge(&src, &dst, name, &given);
+                self.store.put_edge(&src, &dst, name, &given)?;
             }
             Write::DeleteEdge { src, dst, edge_type } => {
                 let (src, dst, name) = (self.key(*src), self.key(*dst), TYPES[*edge_type]);
+                let expected = self.attempted.delete_edge(&src, &dst, name);
                 match self.store.delete_edge(&src, &dst, name) {
-                    Ok(deleted) => assert_eq!(deleted, self.model.delete_edge(&src, &dst, name)),
+                    Ok(deleted) => assert_eq!(deleted, expected),
                     Err(CommitError::Schema(SchemaError::UnknownEdgeType { .. })) => {
                         assert!(!self.model.types.contains_key(name));
                     }
-                    Err(error) => panic!("{error}"),
+                    Err(error) => return Err(error),
                 }
             }
         }
+        Ok(())
     }
 
-    fn add(&mut self, edge_type: usize, edges: &[(u16, u16)], columns: u8, parts: usize) {
+    fn add(
+        &mut self,
+        edge_type: usize,
+        edges: &[(u16, u16)],
+        columns: u8,
+        parts: usize,
+    ) -> Result<(), CommitError> {
         let name = TYPES[edge_type];
         let properties: Vec<usize> = (0..PROPERTIES.len()).filter(|at| columns >> at & 1 == 1).collect();
-        let (edges_before, vertices_before) = self.counts(name);
         let mut batches = Vec::new();
         for (part, edges) in edges.chunks(edges.len().div_ceil(parts).max(1)).enumerate() {
             // The top bit lets parts differ in their columns.
@@ -370,16 +435,18 @@ impl Runner {
                     .map(|&property| (PROPERTIES[property].0, cell(property, row)))
                     .collect();
                 let (src, dst) = (self.key(*src), self.key(*dst));
-                self.model.put_edge(&src, &dst, name, &given);
+                self.attempted.put_edge(&src, &dst, name, &given);
             }
         }
         if batches.is_empty() {
-            return;
+            return Ok(());
         }
-        let summary = self.store.add_edges(name, batches).expect("it fits");
-        let (edges, vertices) = self.counts(name);
+        let summary = self.store.add_edges(name, batches)?;
+        let (edges_before, vertices_before) = counts(&self.model, name);
+        let (edges, vertices) = counts(&self.attempted, name);
         assert_eq!((summary.edges, summary.vertices), (edges - edges_before, vertices - vertices_before));
         assert_eq!(summary.sequence, self.store.version().expect("open").sequence());
+        Ok(())
     }
 
     fn part(&self, edges: &[(u16, u16)], properties: &[usize]) -> EdgeBatch {
@@ -393,30 +460,27 @@ impl Runner {
         part
     }
 
-    fn delete(&mut self, edge_type: usize, edges: &[(u16, u16)]) {
+    fn delete(&mut self, edge_type: usize, edges: &[(u16, u16)]) -> Result<(), CommitError> {
         let name = TYPES[edge_type];
         if edges.is_empty() {
-            return;
+            return Ok(());
         }
-        let (before, _) = self.counts(name);
+        for (src, dst) in edges {
+            let (src, dst) = (self.key(*src), self.key(*dst));
+            self.attempted.delete_edge(&src, &dst, name);
+        }
         match self.store.delete_edges(name, vec![self.part(edges, &[])]) {
             Ok(summary) => {
-                for (src, dst) in edges {
-                    let (src, dst) = (self.key(*src), self.key(*dst));
-                    self.model.delete_edge(&src, &dst, name);
-                }
-                assert_eq!(summary.edges, before - self.counts(name).0);
+                let left = counts(&self.attempted, name).0;
+                assert_eq!(summary.edges, counts(&self.model, name).0 - left);
+                Ok(())
             }
             Err(CommitError::Schema(SchemaError::UnknownEdgeType { .. })) => {
                 assert!(!self.model.types.contains_key(name));
+                Ok(())
             }
-            Err(error) => panic!("{error}"),
+            Err(error) => Err(error),
         }
-    }
-
-    fn counts(&self, edge_type: &str) -> (u64, u64) {
-        let edges = self.model.types.get(edge_type).map_or(0, |kind| kind.num_edges());
-        (edges, self.model.vertices.len() as u64)
     }
 
     /// Reads inside the transaction about two vertices.
@@ -451,6 +515,11 @@ impl Runner {
             }
         }
     }
+}
+
+fn counts(model: &Model, edge_type: &str) -> (u64, u64) {
+    let edges = model.types.get(edge_type).map_or(0, |kind| kind.num_edges());
+    (edges, model.vertices.len() as u64)
 }
 
 /// Without nulls of properties that are not there yet: those would be taken for strings.

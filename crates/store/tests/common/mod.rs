@@ -5,11 +5,13 @@
 
 mod actions;
 mod dump;
+mod history;
 mod model;
 mod setup;
 
-pub(crate) use actions::{Action, Case, Runner, Write, actions, case};
+pub(crate) use actions::{Action, Case, Failure, Runner, Write, actions, case};
 pub(crate) use dump::{Dump, dump};
+pub(crate) use history::History;
 pub(crate) use model::{EdgeModel, Model, Props, VertexModel};
 pub(crate) use setup::{
     batch, directory, number, number_batch, on, open, open_error, options, try_open, with_columns,

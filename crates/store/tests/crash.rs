@@ -1,0 +1,168 @@
+//! Power lost at every operation of a workload, and again while what was found is worked with: each commit that was
+//! acknowledged as durable is there whole, every other whole or not at all, and the store goes on.
+
+mod common;
+
+use common::{Action, Case, History, Model, Runner, Write, actions};
+use evergraph_disk::{CrashPlan, SimDisk};
+use evergraph_store::Durability;
+use evergraph_types::KeyKind;
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::TestRunner;
+
+const CASE: Case = Case { keys: KeyKind::Text, bulk_edges: 10, on_disk: true, durability: Durability::Sync };
+
+fn put_edge(src: u16, dst: u16, edge_type: usize) -> Write {
+    Write::PutEdge { src, dst, edge_type, given: vec![(src as usize % 5, Some(dst as i8)), (1, Some(3))] }
+}
+
+fn put_vertex(key: u16) -> Write {
+    Write::PutVertex {
+        key,
+        label: Some(usize::from(key % 2)),
+        given: vec![(1, Some(key as i8)), (0, Some(-1))],
+    }
+}
+
+/// Every kind of commit, with archives of every kind between them.
+fn workload() -> Vec<Action> {
+    let few = |from: u16| (0..5).map(|row| (from + row, from + 2 * row)).collect::<Vec<_>>();
+    let many = |from: u16| (0..30).map(|row| (from + row % 7, from + row % 5)).collect::<Vec<_>>();
+    vec![
+        Action::Declare,
+        Action::Commit(vec![put_vertex(1), put_vertex(2), put_edge(1, 2, 0), put_edge(1, 1, 3)]),
+        Action::One(put_edge(2, 3, 0)),
+        Action::Add { edge_type: 1, edges: few(0), columns: 0b10, parts: 2 },
+        Action::Checkpoint,
+        Action::Commit(vec![put_edge(4, 1, 2), Write::DeleteEdge { src: 1, dst: 2, edge_type: 0 }]),
+        Action::Add { edge_type: 0, edges: many(3), columns: 0, parts: 2 },
+        Action::One(Write::DeleteVertex { key: 3 }),
+        Action::Add { edge_type: 1, edges: many(1), columns: 0b11, parts: 1 },
+        Action::Checkpoint,
+        Action::Delete { edge_type: 0, edges: few(3) },
+        Action::One(put_vertex(3)),
+        Action::Reopen,
+        Action::Hub { edge_type: 2, hub: 0, spokes: 100..720, columns: 0, reverse: true },
+        Action::Commit(vec![put_edge(0, 101, 2), Write::DeleteVertex { key: 2 }, put_vertex(2)]),
+        Action::Checkpoint,
+        Action::One(put_edge(0, 105, 2)),
+        Action::Compact,
+        Action::Thin { edge_type: 2, hub: 0, spokes: 100..720, step: 1 },
+        Action::Commit((0..8).map(|key| put_edge(key, key + 1, 1)).collect()),
+        Action::Reopen,
+        Action::Commit((0..8).map(|key| Write::DeleteVertex { key }).collect()),
+        Action::Checkpoint,
+        Action::Reopen,
+    ]
+}
+
+/// What is done after a crash.
+fn afterwards() -> Vec<Action> {
+    vec![
+        Action::Commit(vec![put_vertex(5), put_edge(6, 7, 0)]),
+        Action::Checkpoint,
+        Action::Add {
+            edge_type: 0,
+            edges: (0..12).map(|row| (row, row + 1)).collect(),
+            columns: 0,
+            parts: 1,
+        },
+        Action::One(put_edge(7, 8, 0)),
+        Action::Compact,
+    ]
+}
+
+fn plans(seeds: u64, operations: u64) -> Vec<CrashPlan> {
+    let random = (0..seeds).map(|seed| CrashPlan::Random(operations << 8 | seed));
+    [CrashPlan::LoseUnsynced, CrashPlan::KeepUnsynced].into_iter().chain(random).collect()
+}
+
+/// Runs the workload on a new store and crashes it at every operation. Every `again`th state is worked with and
+/// crashed once more.
+fn crash(case: Case, actions: &[Action], seeds: u64, again: u64) -> u64 {
+    let mut runner = start(case);
+    let history = History::record(&mut runner, actions);
+    let disk = runner.disk.clone();
+    drop(runner);
+    let (mut count, mut second) = (0, 0);
+    let states = history.crash_everywhere(
+        &disk,
+        case,
+        1,
+        |at| plans(seeds, at),
+        |mut runner, what| {
+            count += 1;
+            if count % again == 0 {
+                let history = History::record(&mut runner, &afterwards());
+                let disk = runner.disk.clone();
+                drop(runner);
+                let plan = |at: u64| vec![CrashPlan::Random(at ^ count << 10)];
+                second += history.crash_everywhere(&disk, case, 3, plan, |mut runner, _| {
+                    runner.run(&Action::One(put_edge(1, 2, 0)));
+                });
+                assert!(second > 0, "{what}");
+            }
+        },
+    );
+    states + second
+}
+
+fn start(case: Case) -> Runner {
+    Runner::resume(case, SimDisk::new(1), Model::default()).unwrap_or_else(|failure| panic!("{failure:?}"))
+}
+
+#[test]
+fn what_was_acknowledged_survives_a_crash_at_every_operation() {
+    for keys in [KeyKind::Text, KeyKind::Dense] {
+        let states = crash(Case { keys, ..CASE }, &workload(), 3, 17);
+        assert!(states > 1000, "{states} states");
+    }
+}
+
+#[test]
+fn with_interval_and_none_a_prefix_survives_that_ends_no_earlier_than_the_last_archive() {
+    for durability in [Durability::Interval, Durability::None] {
+        crash(Case { durability, ..CASE }, &workload(), 3, 50);
+    }
+}
+
+#[test]
+fn a_store_that_was_being_created_opens() {
+    let runner = start(CASE);
+    let mut replay = runner.disk.replay();
+    loop {
+        for plan in plans(20, replay.operations()) {
+            let mut runner = Runner::resume(CASE, replay.crash(plan), Model::default())
+                .unwrap_or_else(|failure| panic!("{plan:?}: {failure:?}"));
+            afterwards().iter().for_each(|action| runner.run(action));
+        }
+        if !replay.advance() {
+            break;
+        }
+    }
+}
+
+/// Workloads drawn from the actions of the model test.
+fn random_workloads(count: u32, longest: usize, seeds: u64, again: u64) -> u64 {
+    let mut random = TestRunner::deterministic();
+    (0..count)
+        .map(|number| {
+            let strategy = (common::case(), actions(longest));
+            let (case, actions) = strategy.new_tree(&mut random).expect("a workload").current();
+            let durability = [Durability::Sync, Durability::Interval, Durability::None][number as usize % 3];
+            crash(Case { on_disk: true, durability, ..case }, &actions, seeds, again)
+        })
+        .sum()
+}
+
+#[test]
+fn random_workloads_survive() {
+    random_workloads(6, 16, 1, 40);
+}
+
+#[test]
+#[ignore = "long"]
+fn soak_random_workloads_survive() {
+    let states = random_workloads(300, 30, 4, 40);
+    println!("{states} crash states of the store");
+}
