@@ -17,7 +17,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use evergraph_log::Log;
 use evergraph_types::Sequence;
-use parking_lot::Mutex;
 
 use crate::batch::BatchWrites;
 use crate::codec::encode;
@@ -26,6 +25,7 @@ use crate::draft::Draft;
 use crate::error::CommitError;
 use crate::ops::WriteSet;
 use crate::options::Durability;
+use crate::queue::{Outcome, Pending};
 use crate::resolve::Resolver;
 use crate::store::Inner;
 use crate::transaction::Writes;
@@ -49,27 +49,6 @@ pub struct BatchSummary {
     pub edges: u64,
     /// Vertices added. Only told of batches.
     pub vertices: u64,
-}
-
-type Outcome = Result<BatchSummary, CommitError>;
-
-/// A request in the queue.
-#[derive(Debug)]
-pub(crate) struct Pending {
-    request: Option<Request>,
-    answer: Arc<Mutex<Option<Outcome>>>,
-}
-
-impl Pending {
-    fn answer(&mut self, outcome: Outcome) {
-        self.answer.lock().get_or_insert(outcome);
-    }
-}
-
-impl Drop for Pending {
-    fn drop(&mut self) {
-        self.answer(Err(CommitError::Durability { reason: INTERRUPTED.to_owned() }));
-    }
 }
 
 /// What only the committer touches.
@@ -113,22 +92,13 @@ struct Accepted {
 impl Inner {
     /// Commits the request together with all others that wait.
     pub(crate) fn submit(&self, request: Request) -> Outcome {
-        let answer = Arc::new(Mutex::new(None));
-        self.queue.lock().push(Pending { request: Some(request), answer: answer.clone() });
-        let mut committer = self.committer.lock();
-        if answer.lock().is_none() {
-            let group = std::mem::take(&mut *self.queue.lock());
-            self.commit_group(&mut committer, group);
-        }
-        drop(committer);
-        let outcome = answer.lock().take();
-        outcome.unwrap_or_else(|| Err(CommitError::Durability { reason: INTERRUPTED.to_owned() }))
+        self.queue.submit(request, |group| self.commit_group(&mut self.committer.lock(), group))
     }
 
     /// The way of every commit.
     fn commit_group(&self, committer: &mut Committer, group: Vec<Pending>) {
         if let Some(refusal) = &committer.refusal {
-            group.into_iter().for_each(|mut pending| pending.answer(Err(refusal.clone().into())));
+            group.into_iter().for_each(|pending| pending.answer(Err(refusal.clone().into())));
             return;
         }
         let base = self.current.load_full();
@@ -137,7 +107,7 @@ impl Inner {
         let time_micros = now_micros().max(base.time_micros);
         if let Err(reason) = committer.record(&accepted, time_micros) {
             let error = |reason| Err(CommitError::Durability { reason });
-            accepted.into_iter().for_each(|mut accepted| accepted.pending.answer(error(reason.clone())));
+            accepted.into_iter().for_each(|accepted| accepted.pending.answer(error(reason.clone())));
             committer.refusal = Some(Refusal::Failed(reason));
             return;
         }
@@ -145,7 +115,7 @@ impl Inner {
         committer.recent.forget(self.writers.oldest());
         committer.refusal = None;
         self.note_growth(committer);
-        answers.into_iter().for_each(|(mut pending, summary)| pending.answer(Ok(summary)));
+        answers.into_iter().for_each(|(pending, summary)| pending.answer(Ok(summary)));
     }
 
     /// Makes the next version of what was accepted and publishes it.
@@ -204,7 +174,7 @@ impl Committer {
         let mut sequence = last;
         let mut accepted = Vec::with_capacity(group.len());
         for mut pending in group {
-            let Some(request) = pending.request.take() else { continue };
+            let Some(request) = pending.take_request() else { continue };
             let is_batch = matches!(request, Request::Batch(_));
             match self.resolve(request) {
                 Ok(writes) => {

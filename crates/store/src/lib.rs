@@ -25,6 +25,7 @@ mod open;
 mod ops;
 mod options;
 mod paged_array;
+mod queue;
 mod reclaim;
 mod resolve;
 mod rows;

@@ -1,7 +1,7 @@
 //! The handle: everything a program does with a store starts here.
 //!
 //! Invariants: `current` is the newest version whose commit was recorded; locks are taken in the order
-//! `Home::archive`, `committer`, `queue`.
+//! `Home::archive`, `committer`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,13 +13,14 @@ use evergraph_types::{EdgeBatch, EdgeTypeOptions, KeyKind, KeyRef, PropertyType,
 use parking_lot::Mutex;
 
 use crate::batch::BatchWrites;
-use crate::commit::{BatchSummary, Committer, Pending, Refusal, Request};
+use crate::commit::{BatchSummary, Committer, Refusal, Request};
 use crate::conflict::RecentChanges;
 use crate::dictionary::Dictionary;
 use crate::error::{Closed, CommitError, OpenError};
 use crate::home::Home;
 use crate::maintenance::Signal;
 use crate::options::Options;
+use crate::queue::CommitQueue;
 use crate::reclaim::Reclaimer;
 use crate::resolve::Resolver;
 use crate::stats::Stats;
@@ -42,7 +43,7 @@ pub(crate) struct Inner {
     pub(crate) current: ArcSwap<Version>,
     pub(crate) reclaimer: Arc<Reclaimer>,
     pub(crate) writers: Writers,
-    pub(crate) queue: Mutex<Vec<Pending>>,
+    pub(crate) queue: CommitQueue,
     pub(crate) committer: Mutex<Committer>,
     pub(crate) options: Options,
     /// Where it lives on disk; `None` for a store in memory.
@@ -342,7 +343,7 @@ impl Inner {
             reclaimer: version.reclaimer.clone(),
             current: ArcSwap::from_pointee(version),
             writers: Writers::default(),
-            queue: Mutex::default(),
+            queue: CommitQueue::default(),
             committer: Mutex::new(committer),
             options,
             home,

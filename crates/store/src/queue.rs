@@ -1,0 +1,150 @@
+//! The commit queue: callers wait here, and one of them at a time commits all that wait as one group.
+//!
+//! ```text
+//!  A: submit ─► leads ── commits A ──────────────► answers A, hands the lead to B ─► returns
+//!  B:    submit ─► waits ......................... leads ── commits B, C, D ─► answers B, C, D
+//!  C:        submit ─► waits .................................................. returns
+//!  D:               submit ─► waits ........................................... returns
+//! ```
+//!
+//! Nobody who waits holds or wants the committer, so that callers whose commit is done can ask for the next one
+//! while the group after theirs is being synced.
+//!
+//! Invariant: as long as anyone waits, exactly one caller leads or has been told to; every request is answered, even
+//! if whoever leads panics.
+
+use std::sync::Arc;
+
+use parking_lot::{Condvar, Mutex};
+
+use crate::commit::{BatchSummary, INTERRUPTED, Request};
+use crate::error::CommitError;
+
+pub(crate) type Outcome = Result<BatchSummary, CommitError>;
+
+/// Requests that wait for the committer.
+#[derive(Debug, Default)]
+pub(crate) struct CommitQueue {
+    state: Mutex<QueueState>,
+}
+
+#[derive(Debug, Default)]
+struct QueueState {
+    waiting: Vec<Pending>,
+    is_led: bool,
+}
+
+/// A request in the queue.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    request: Option<Request>,
+    ticket: Arc<Ticket>,
+}
+
+/// Where a caller waits.
+#[derive(Debug, Default)]
+struct Ticket {
+    state: Mutex<TicketState>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+enum TicketState {
+    #[default]
+    Waiting,
+    /// The caller is to commit the next group.
+    Leads,
+    Answered(Outcome),
+    Taken,
+}
+
+impl CommitQueue {
+    /// Hands in a request and waits for its answer, which `commit` gives to every request of the group it is called
+    /// with; this caller's may be among them.
+    pub(crate) fn submit(&self, request: Request, commit: impl FnOnce(Vec<Pending>)) -> Outcome {
+        let ticket = Arc::new(Ticket::default());
+        let mut state = self.state.lock();
+        state.waiting.push(Pending { request: Some(request), ticket: ticket.clone() });
+        if state.is_led {
+            drop(state);
+            if let Some(outcome) = ticket.wait() {
+                return outcome;
+            }
+            state = self.state.lock();
+        }
+        state.is_led = true;
+        let group = std::mem::take(&mut state.waiting);
+        drop(state);
+        let lead = Lead { queue: self };
+        commit(group);
+        drop(lead);
+        ticket.wait().unwrap_or_else(interrupted)
+    }
+}
+
+/// The lead, handed on when dropped.
+struct Lead<'a> {
+    queue: &'a CommitQueue,
+}
+
+impl Drop for Lead<'_> {
+    fn drop(&mut self) {
+        let mut state = self.queue.state.lock();
+        match state.waiting.first() {
+            Some(next) => next.ticket.set(TicketState::Leads),
+            None => state.is_led = false,
+        }
+    }
+}
+
+fn interrupted() -> Outcome {
+    Err(CommitError::Durability { reason: INTERRUPTED.to_owned() })
+}
+
+impl Ticket {
+    fn set(&self, state: TicketState) {
+        *self.state.lock() = state;
+        self.changed.notify_one();
+    }
+
+    /// Waits for the answer; `None` if the caller is to lead.
+    fn wait(&self) -> Option<Outcome> {
+        let mut state = self.state.lock();
+        loop {
+            match std::mem::replace(&mut *state, TicketState::Taken) {
+                TicketState::Waiting => {
+                    *state = TicketState::Waiting;
+                    self.changed.wait(&mut state);
+                }
+                TicketState::Leads => {
+                    *state = TicketState::Waiting;
+                    return None;
+                }
+                TicketState::Answered(outcome) => return Some(outcome),
+                TicketState::Taken => return Some(interrupted()),
+            }
+        }
+    }
+}
+
+impl Pending {
+    /// What is asked for; once.
+    pub(crate) fn take_request(&mut self) -> Option<Request> {
+        self.request.take()
+    }
+
+    /// Answers the caller. Dropping a request that was not answered tells the caller that it failed.
+    pub(crate) fn answer(self, outcome: Outcome) {
+        self.ticket.set(TicketState::Answered(outcome));
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        let mut state = self.ticket.state.lock();
+        if matches!(*state, TicketState::Waiting | TicketState::Leads) {
+            *state = TicketState::Answered(interrupted());
+            self.ticket.changed.notify_one();
+        }
+    }
+}
