@@ -70,7 +70,7 @@ pub mod generate {
 }
 
 /// Text files of edges: what may be said about them, and what goes wrong; see [`evergraph_load`]. [`Database::load`]
-/// reads one into a store, [`export`](crate::export) writes one.
+/// reads one into a store, [`export`] writes one.
 ///
 /// ```
 /// use evergraph::LoadRequest;

@@ -34,6 +34,21 @@ use crate::{Csr, FlatView, GraphView, tables};
 /// is in the lists of both ends and counts as one edge all the same.
 ///
 /// A self-loop of a symmetric type is one entry of its vertex's list, where NetworkX counts two for the degree.
+///
+/// ```
+/// use evergraph_store::{Options, Store};
+/// use evergraph_types::Direction;
+/// use evergraph_view::{GraphView, Snapshot};
+///
+/// let store = Store::in_memory(Options::default());
+/// store.put_edge("alice", "bob", "pays", &[("amount", 10.0.into())])?;
+/// let snapshot = Snapshot::new(store.version()?);
+/// store.put_edge("alice", "carol", "pays", &[])?; // the snapshot does not see it
+/// assert_eq!(snapshot.neighbors("alice", Direction::Out, None), Some(vec!["bob".into()]));
+/// assert_eq!(snapshot.edges_between("alice", "bob", None)[0].properties[0].1, 10.0.into());
+/// assert_eq!((snapshot.num_vertices(), snapshot.num_edges()), (2, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Snapshot {
     inner: Arc<Inner>,
@@ -60,6 +75,17 @@ impl Snapshot {
     ///
     /// # Errors
     /// [`SchemaError::UnknownEdgeType`] if the version has no such type, selected here or not.
+    ///
+    /// ```
+    /// # use evergraph_store::{Options, Store};
+    /// # use evergraph_view::{GraphView, Snapshot};
+    /// let store = Store::in_memory(Options::default());
+    /// store.put_edge(1, 2, "knows", &[])?;
+    /// store.put_edge(1, 2, "pays", &[])?;
+    /// let all = Snapshot::new(store.version()?);
+    /// assert_eq!((all.num_edges(), all.with_edge_types(&["pays"])?.num_edges()), (2, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn with_edge_types(&self, names: &[&str]) -> Result<Self, SchemaError> {
         let ids = names.iter().map(|name| self.schema().require_edge_type(name).map(|(id, _)| id));
         let mut edge_types = ids.collect::<Result<Vec<_>, _>>()?;
@@ -229,6 +255,19 @@ impl Snapshot {
     ///
     /// Rows are in the order of types, then source ids, then the neighbor list. An edge of a symmetric type is one
     /// row, whose source is the end that came to the store first. Strings are `LargeUtf8` from 2 GiB on.
+    ///
+    /// ```
+    /// # use evergraph_store::{Options, Store};
+    /// # use evergraph_view::Snapshot;
+    /// let store = Store::in_memory(Options::default());
+    /// store.put_edge("alice", "bob", "pays", &[("amount", 10.0.into())])?;
+    /// store.put_edge("bob", "carol", "knows", &[])?;
+    /// let table = Snapshot::new(store.version()?).edge_table();
+    /// let names: Vec<_> = table.schema().fields().iter().map(|field| field.name().clone()).collect();
+    /// assert_eq!(names, ["src", "dst", "type", "amount"]);
+    /// assert_eq!(table.num_rows(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn edge_table(&self) -> RecordBatch {
         tables::edge_table(&self.inner.selection)
     }
@@ -244,6 +283,18 @@ impl Snapshot {
     }
 
     /// The edges as compressed sparse rows.
+    ///
+    /// ```
+    /// # use evergraph_store::{Options, Store};
+    /// # use evergraph_types::Direction;
+    /// # use evergraph_view::Snapshot;
+    /// let store = Store::in_memory(Options::default());
+    /// store.put_edge(10, 20, "edge", &[])?;
+    /// store.put_edge(10, 30, "edge", &[])?;
+    /// let csr = Snapshot::new(store.version()?).to_csr(Direction::Out);
+    /// assert_eq!((csr.indptr, csr.indices), (vec![0, 2, 2, 2], vec![1, 2]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn to_csr(&self, direction: Direction) -> Csr {
         Csr::new(&self.flat(), &self.vertex_ids(), direction)
     }
