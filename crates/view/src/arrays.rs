@@ -127,3 +127,27 @@ pub(crate) fn concat<T: Copy + Default + Send + Sync>(parts: &[&[T]]) -> Vec<T> 
     pieces.into_par_iter().zip(parts).for_each(|(piece, part)| piece.copy_from_slice(part));
     whole
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_read_the_same_with_offsets_of_either_width() {
+        let parts: Vec<TextValues> = [&["a", "", "bcé"][..], &[], &["", "d"]]
+            .iter()
+            .map(|texts| {
+                let mut values = TextValues::default();
+                texts.iter().for_each(|text| values.push(text));
+                values
+            })
+            .collect();
+        let parts: Vec<&TextValues> = parts.iter().collect();
+        let nulls = Some(NullBuffer::from(vec![true, false, true, true, false]));
+        let expected = [Some("a"), None, Some("bcé"), Some(""), None];
+        let narrow = string_array::<i32>(&parts, nulls.clone());
+        let wide = string_array::<i64>(&parts, nulls);
+        assert_eq!(narrow.iter().collect::<Vec<_>>(), expected);
+        assert_eq!(wide.iter().collect::<Vec<_>>(), expected);
+    }
+}
