@@ -11,8 +11,10 @@ use proptest::prelude::*;
 
 use super::{Dump, Model, Props, batch, dump, options, try_open};
 
-/// The edge types, by what is declared of them; the first one is inferred.
-const TYPES: [&str; 4] = ["plain", "multi", "mirror", "both"];
+/// The edge types; the first one is inferred, the others are declared.
+const TYPES: [&str; 6] = ["plain", "multi", "mirror", "both", "bare", "bare mirror"];
+/// Edges of the types from this one on never have properties.
+const BARE: usize = 4;
 /// Property names with their types, for vertices and edges.
 const PROPERTIES: [(&str, PropertyType); 5] = [
     ("number", PropertyType::Int64),
@@ -312,7 +314,9 @@ impl Runner {
 
     fn declare(&mut self) -> Result<(), CommitError> {
         let mut transaction = self.store.begin()?;
-        for (name, multi, symmetric) in [(1, true, false), (2, false, true), (3, true, true)] {
+        let declared =
+            [(1, true, false), (2, false, true), (3, true, true), (4, false, false), (5, false, true)];
+        for (name, multi, symmetric) in declared {
             let options = EdgeTypeOptions { multi, symmetric, ..EdgeTypeOptions::default() };
             transaction.create_edge_type(TYPES[name], options.clone())?;
             self.attempted.create_edge_type(TYPES[name], &options);
@@ -422,6 +426,7 @@ impl Runner {
         parts: usize,
     ) -> Result<(), CommitError> {
         let name = TYPES[edge_type];
+        let columns = if edge_type < BARE { columns } else { 0 };
         let properties: Vec<usize> = (0..PROPERTIES.len()).filter(|at| columns >> at & 1 == 1).collect();
         let mut batches = Vec::new();
         for (part, edges) in edges.chunks(edges.len().div_ceil(parts).max(1)).enumerate() {
@@ -532,6 +537,9 @@ fn known(given: &Given, is_known: impl Fn(&str) -> bool) -> Vec<(&'static str, V
 }
 
 fn edge_given(model: &Model, edge_type: &str, given: &Given) -> Vec<(&'static str, Value)> {
+    if TYPES[BARE..].contains(&edge_type) {
+        return Vec::new();
+    }
     let kind = model.types.get(edge_type);
     known(given, |name| kind.is_some_and(|kind| kind.properties.contains(name)))
 }

@@ -1,0 +1,141 @@
+//! Every operation of the disk fails once, in every way: a commit that cannot be made durable is refused and so is
+//! every one after it, an archive that fails changes nothing, readers go on, and opening the store again finds
+//! everything that was acknowledged.
+
+mod common;
+
+use common::{Action, Case, Failure, Model, Runner, Write, dump};
+use evergraph_disk::{CrashPlan, Fault, SimDisk};
+use evergraph_store::{CommitError, Durability, OpenError};
+use evergraph_types::KeyKind;
+
+const CASE: Case = Case { keys: KeyKind::Int64, bulk_edges: 8, on_disk: true, durability: Durability::Sync };
+
+fn put_edge(src: u16, dst: u16, edge_type: usize) -> Action {
+    Action::One(Write::PutEdge { src, dst, edge_type, given: vec![(0, Some(dst as i8))] })
+}
+
+fn workload() -> Vec<Action> {
+    let add = |edge_type, count: u16| Action::Add {
+        edge_type,
+        edges: (0..count).map(|row| (row % 5, row)).collect(),
+        columns: 1,
+        parts: 1,
+    };
+    vec![
+        Action::Declare,
+        put_edge(1, 2, 0),
+        Action::Commit(vec![
+            Write::PutVertex { key: 3, label: Some(1), given: vec![(1, Some(5))] },
+            Write::DeleteVertex { key: 2 },
+        ]),
+        add(1, 4),
+        Action::Checkpoint,
+        put_edge(3, 1, 2),
+        add(4, 20),
+        add(0, 12),
+        put_edge(3, 3, 3),
+        Action::Compact,
+        Action::Reopen,
+        Action::One(Write::DeleteVertex { key: 3 }),
+        Action::Checkpoint,
+        put_edge(3, 4, 0),
+    ]
+}
+
+/// Checks that the store refuses every write and still shows what it showed.
+fn refuses_writes(runner: &mut Runner, what: &str) {
+    let operations = runner.disk.operations();
+    let before = runner.model.clone();
+    assert_eq!(dump(&runner.store.version().expect("open")), before.dump(), "{what}");
+    assert!(runner.store.stats().failure.is_some(), "{what}");
+    let bulk = Action::Add { edge_type: 4, edges: vec![(1, 2); 20], columns: 0, parts: 1 };
+    for action in
+        [put_edge(8, 9, 0), bulk, Action::One(Write::PutVertex { key: 1, label: None, given: Vec::new() })]
+    {
+        match runner.try_run(&action) {
+            Err(Failure::Commit(CommitError::Durability { .. })) => {}
+            outcome => panic!("{what}: {outcome:?}"),
+        }
+    }
+    assert_eq!(runner.disk.operations(), operations, "{what}: the disk is left alone");
+    assert_eq!(dump(&runner.store.version().expect("open")), before.dump(), "{what}");
+    runner.store.close().unwrap_or_else(|error| panic!("{what}: {error}"));
+    runner.store.close().unwrap_or_else(|error| panic!("{what}: {error}"));
+}
+
+/// Opens what is on this disk: the state before the failed action or the one after it; goes on from there.
+fn opens(disk: SimDisk, states: [&Model; 2], what: &str) {
+    let mut runner =
+        Runner::resume(CASE, disk, Model::default()).unwrap_or_else(|failure| panic!("{what}: {failure:?}"));
+    let found = dump(&runner.store.version().expect("open"));
+    let state = states.into_iter().find(|state| state.dump() == found);
+    runner.model = state.unwrap_or_else(|| panic!("{what}: {found:?} is neither of {states:?}")).clone();
+    runner.run(&put_edge(6, 7, 0));
+    runner.run(&Action::Checkpoint);
+    runner.run(&Action::Reopen);
+}
+
+/// Runs the workload with one fault; tells whether it came to it.
+fn fail(failing: u64, fault: Fault, what: &str) -> bool {
+    let disk = SimDisk::new(failing);
+    disk.fail_at(failing, fault);
+    let mut runner = match Runner::resume(CASE, disk.clone(), Model::default()) {
+        Ok(runner) => runner,
+        Err(failure) => {
+            assert!(matches!(failure, Failure::Open(OpenError::Disk(_))), "{what}: {failure:?}");
+            opens(disk, [&Model::default(), &Model::default()], what);
+            return true;
+        }
+    };
+    let mut met = false;
+    for action in workload() {
+        let Err(failure) = runner.try_run(&action) else { continue };
+        assert!(!met, "{what}: one fault, one failure: {failure:?} at {action:?}");
+        met = true;
+        let attempted = runner.attempted.clone();
+        match failure {
+            // Nothing has changed, and all goes on.
+            Failure::Commit(CommitError::Archive { .. }) => {
+                assert!(matches!(action, Action::Checkpoint | Action::Compact), "{what}: {action:?}");
+                runner.compare(&what);
+                continue;
+            }
+            Failure::Commit(CommitError::Durability { .. }) => {
+                if !matches!(action, Action::Reopen) {
+                    refuses_writes(&mut runner, what);
+                }
+            }
+            Failure::Open(OpenError::Disk(_)) => assert!(matches!(action, Action::Reopen), "{what}"),
+            failure => panic!("{what}: {failure:?}"),
+        }
+        let Runner { model, disk, .. } = runner;
+        let crashed =
+            (0..3).map(CrashPlan::Random).chain([CrashPlan::LoseUnsynced]).map(|plan| disk.crash(plan));
+        for crashed in crashed.collect::<Vec<_>>() {
+            opens(crashed, [&model, &attempted], what);
+        }
+        opens(disk, [&model, &attempted], what);
+        return true;
+    }
+    // A fault may also meet what nobody waits for: the removal of files that are no longer needed, trimming.
+    let quiet = !met && disk.operations() > failing;
+    if quiet && runner.store.stats().failure.is_some() {
+        refuses_writes(&mut runner, what);
+    }
+    let model = runner.model.clone();
+    drop(runner);
+    opens(disk, [&model, &model], what);
+    met || quiet
+}
+
+#[test]
+fn every_operation_fails_once() {
+    for fault in [Fault::Eio, Fault::Enospc, Fault::ShortWrite] {
+        let mut failing = 0;
+        while fail(failing, fault, &format!("{fault:?} at operation {failing}")) {
+            failing += 1;
+        }
+        assert!(failing > 80, "the workload has many operations: {failing}");
+    }
+}
