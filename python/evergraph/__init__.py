@@ -44,7 +44,7 @@ from evergraph._snapshot import ArrowGraph, Csr, Snapshot
 from evergraph._stats import CheckReport, Problem, Stats
 from evergraph._table import Column, Table
 from evergraph._transaction import Transaction
-from evergraph._types import Key, Value
+from evergraph._types import Durability, Key, KeyKind, PropertyType, Value
 
 __all__ = [
     "ArrowGraph",
@@ -59,10 +59,12 @@ __all__ = [
     "Csr",
     "Database",
     "DiskError",
+    "Durability",
     "DurabilityError",
     "Edge",
     "EvergraphError",
     "Key",
+    "KeyKind",
     "LoadError",
     "LoadResult",
     "LockedError",
@@ -71,6 +73,7 @@ __all__ = [
     "NotFoundError",
     "PageRankResult",
     "Problem",
+    "PropertyType",
     "ReadOnlyError",
     "Reject",
     "Rejects",

@@ -81,6 +81,12 @@ def open(
     ...     db.snapshot().out_neighbors("alice")
     ['bob']
     """
+    if memory_limit is not None and not isinstance(memory_limit, int):
+        message = f"memory_limit is a number of bytes, not {type(memory_limit).__name__}"
+        raise TypeError(message)
+    if memory_limit is not None and memory_limit < 1:
+        message = f"memory_limit: {memory_limit} is not 1 or above"
+        raise ValueError(message)
     where = None if path is None else os.fspath(path)
     return Database(_native.open(where, read_only, durability, keys, memory_limit))
 
