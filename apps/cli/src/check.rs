@@ -36,6 +36,7 @@ struct Report {
     edges: u64,
     segments: u64,
     log_records: u64,
+    torn_bytes: u64,
     problems: Vec<Problem>,
     seconds: f64,
 }
@@ -66,6 +67,7 @@ pub(crate) fn run(args: &CheckArgs, console: &mut Console) -> Result<(), Command
         edges: found.num_edges,
         segments: found.segments,
         log_records: found.log_records,
+        torn_bytes: found.torn_bytes,
         problems: problems.collect(),
         seconds: start.elapsed().as_secs_f64(),
     };
@@ -80,20 +82,26 @@ fn text(args: &CheckArgs, report: &Report) -> String {
         // Writing to a string does not fail.
         let _ = writeln!(text, "{}{offset}: {}", problem.path.display(), problem.what);
     }
-    let verdict = match report.problems.len() as u64 {
-        _ if report.healthy => "sound".to_owned(),
-        problems => format!("damaged, {}", units::counted(problems, "problem", "problems")),
-    };
+    let seconds = units::seconds(report.seconds);
+    if !report.healthy {
+        let problems = units::counted(report.problems.len() as u64, "problem", "problems");
+        let _ = write!(text, "{} is damaged, {problems} found in {seconds}", args.database.display());
+        return text;
+    }
     let _ = write!(
         text,
-        "{} is {verdict}: version {}, {}, {}; {} and {} verified in {}",
+        "{} is sound: version {}, {}, {}; {} and {} verified in {seconds}",
         args.database.display(),
         report.version,
         units::counted(report.vertices, "vertex", "vertices"),
         units::counted(report.edges, "edge", "edges"),
         units::counted(report.segments, "segment", "segments"),
         units::counted(report.log_records, "log record", "log records"),
-        units::seconds(report.seconds),
     );
+    if report.torn_bytes > 0 {
+        let torn = units::bytes(report.torn_bytes);
+        let _ =
+            write!(text, "\n{torn} of a commit that was cut short end the log; the next open removes them");
+    }
     text
 }

@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 use crate::console::{Console, notice};
 use crate::error::{CommandError, DONE};
 use crate::run_args::RunArgs;
-use crate::{bench, crash, demo, export, generate, info, load, run as run_command};
+use crate::{bench, check, crash, demo, export, generate, info, load, run as run_command};
 
 /// One store for graphs that never stop changing.
 #[derive(Debug, Parser)]
@@ -47,8 +47,8 @@ enum Command {
     Run(RunArgs),
     /// Write the edges of a store to a text file
     Export(export::ExportArgs),
-    //c    /// Verify every checksum and invariant of a store
-    //c    Check(check::CheckArgs),
+    /// Verify every checksum and invariant of a store
+    Check(check::CheckArgs),
     /// Make a random graph
     Generate(generate::GenerateArgs),
     /// Measure Evergraph against a plain immutable CSR, in one run
@@ -93,7 +93,7 @@ impl CommandLine {
             Command::Info(args) => info::run(args, console),
             Command::Run(args) => run_command::run(args, console),
             Command::Export(args) => export::run(args, console),
-            //c            Command::Check(args) => check::run(args, console),
+            Command::Check(args) => check::run(args, console),
             Command::Generate(args) => generate::run(args, console),
             Command::Bench(args) => bench::run(args, console),
             Command::Demo(args) => demo::run(args, program, console),

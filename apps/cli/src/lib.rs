@@ -10,7 +10,7 @@
 
 mod bench;
 mod cell;
-// mod check;
+mod check;
 mod command_line;
 mod console;
 pub mod crash;

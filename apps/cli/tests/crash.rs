@@ -1,5 +1,6 @@
 //! Real kills: a writer process dies by SIGKILL at any instant, and nothing that it acknowledged is lost. The short run
 //! is part of every test run; the long one (`make soak`) kills two hundred times.
+#![allow(clippy::unwrap_used, clippy::print_stdout)] // A failure to set up is a failed test.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -69,9 +70,8 @@ fn remember(acknowledged: &mut [u64], outcome: &Outcome, round: usize, life: usi
 }
 
 fn check(directory: &Path) {
-    //c let report = evergraph::check(directory).unwrap();
-    //c assert!(report.is_healthy(), "{:?}", report.problems);
-    let _ = directory;
+    let report = evergraph::check(directory).unwrap();
+    assert!(report.is_healthy(), "{:?}", report.problems);
 }
 
 /// SplitMix64.

@@ -221,8 +221,10 @@ struct Sum {
 fn check_lists(version: &Version, edge_type: EdgeTypeId) -> Vec<String> {
     let options = &version.schema.edge_types[usize::from(edge_type)].options;
     let tables = &version.edges[usize::from(edge_type)];
-    let out = sum_lists(version, edge_type, Direction::Out, false);
-    let reverse = sum_lists(version, edge_type, Direction::In, true);
+    // Each builder hashes in a way of its own, so both directions share one.
+    let builder = hashbrown::DefaultHashBuilder::default();
+    let out = sum_lists(version, edge_type, Direction::Out, false, &builder);
+    let reverse = sum_lists(version, edge_type, Direction::In, true, &builder);
     let mut faults: Vec<String> = [&out, &reverse].into_iter().filter_map(|sum| sum.fault.clone()).collect();
     if out.edges != reverse.edges || out.entries != reverse.entries {
         faults.push("the lists of both directions hold different edges".to_owned());
@@ -237,11 +239,15 @@ fn check_lists(version: &Version, edge_type: EdgeTypeId) -> Vec<String> {
     faults
 }
 
-fn sum_lists(version: &Version, edge_type: EdgeTypeId, direction: Direction, reversed: bool) -> Sum {
+fn sum_lists(
+    version: &Version,
+    edge_type: EdgeTypeId,
+    direction: Direction,
+    reversed: bool,
+    builder: &(impl BuildHasher + Sync),
+) -> Sum {
     let options = &version.schema.edge_types[usize::from(edge_type)].options;
     let properties: Vec<PropertyId> = (0..options.properties.len() as PropertyId).collect();
-    let hasher = hashbrown::DefaultHashBuilder::default();
-    let hash_builder = &hasher;
     let of_vertex = |vertex: VertexId| {
         let mut sum = Sum::default();
         let mut previous = None;
@@ -250,7 +256,7 @@ fn sum_lists(version: &Version, edge_type: EdgeTypeId, direction: Direction, rev
             sum.entries += 1;
             sum.loops += u64::from(neighbor == vertex);
             // Addition does not mind the order, in which the directions differ.
-            sum.edges = sum.edges.wrapping_add(hash_edge(hash_builder, src, dst, values));
+            sum.edges = sum.edges.wrapping_add(hash_edge(builder, src, dst, values));
             let key = || version.key(vertex);
             if !version.has_vertex(neighbor) || !version.has_vertex(vertex) {
                 sum.fault = Some(format!("an end of an edge at vertex {} does not exist", key()));

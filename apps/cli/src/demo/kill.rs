@@ -22,13 +22,15 @@ pub(super) struct Report {
     acknowledged: u64,
     found: u64,
     lost: u64,
+    /// Whether every checksum and invariant holds afterwards.
+    sound: bool,
     recovery_seconds: f64,
 }
 
 impl Report {
     /// Whether the promise was kept.
     pub(super) fn nothing_is_lost(&self) -> bool {
-        self.lost == 0
+        self.lost == 0 && self.sound
     }
 }
 
@@ -45,9 +47,10 @@ pub(super) fn play(
         units::seconds(LIFE.as_secs_f64()),
     ))?;
     story.pause()?;
+    let directory = directory.join("killed.eg");
     let trial = Trial {
         program,
-        directory: &directory.join("killed.eg"),
+        directory: &directory,
         writers: WRITERS,
         options: &[],
         fuse: Fuse::FromFirstAcknowledgement(LIFE),
@@ -56,6 +59,7 @@ pub(super) fn play(
         let activity = Activity::new("writing");
         trial.run(|acknowledged| activity.say(format!("{} acknowledged", units::count(acknowledged))))?
     };
+    let sound = evergraph::check(&directory)?.is_healthy();
     // Each writer's transactions are there up to some number, whole, or the trial would have failed.
     let report = Report {
         writers: WRITERS,
@@ -67,6 +71,7 @@ pub(super) fn play(
             .zip(&outcome.found)
             .map(|(said, found)| said.saturating_sub(*found))
             .sum(),
+        sound,
         recovery_seconds: outcome.recovery_seconds,
     };
     let more = report.found - report.acknowledged;
@@ -79,5 +84,7 @@ pub(super) fn play(
     for (name, count, remark) in facts {
         story.say(format_args!("{name:<12}  {:>9}  {remark}", units::count(count)))?;
     }
+    let verdict = if sound { "every checksum and invariant holds" } else { "DAMAGED" };
+    story.say(format_args!("{:<12}  {:>9}  {verdict}", "check", ""))?;
     Ok(report)
 }

@@ -29,7 +29,15 @@ fn damage_is_told_with_its_place() {
     let done = shell.run(&["check", "votes.eg", "--json"]);
     assert_eq!(done.code, 1, "{done:?}");
     let name = largest.file_name().unwrap().to_str().unwrap().to_owned();
-    assert!(format!("{}{}", done.stdout, done.stderr).contains(&name), "{name} is not in {done:?}");
+    assert!(
+        done.stdout.contains("\"healthy\":false") && done.stdout.contains(&name),
+        "{name} is not in {done:?}"
+    );
+    let words = shell.run(&["check", "votes.eg"]);
+    assert!(
+        words.stdout.contains(&format!("{name}, byte ")) && words.stdout.contains("votes.eg is damaged"),
+        "{words:?}"
+    );
 }
 
 #[test]

@@ -1,0 +1,76 @@
+//! A load that is killed leaves all of its file or nothing, whatever it was doing, and can be run again.
+#![allow(clippy::unwrap_used, clippy::print_stdout)] // A failure to set up is a failed test.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use evergraph::{Database, GraphView, OpenError, Options};
+
+/// Enough to go past the log, straight to a segment.
+const EDGES: u64 = 1 << 20;
+
+#[test]
+fn a_few_kills_leave_all_or_nothing() {
+    kill_loads(6);
+}
+
+#[test]
+#[ignore = "takes minutes: make soak"]
+fn soak_kills_of_a_load_leave_all_or_nothing() {
+    let whole = kill_loads(60);
+    println!("60 kills of a load, {whole} came after the commit, none left a part");
+}
+
+/// Kills a load at evenly spread times, and tells how often the file was in the store all the same.
+fn kill_loads(kills: u32) -> u32 {
+    let stage = tempfile::tempdir().unwrap();
+    let (file, store) = (stage.path().join("graph.csv"), stage.path().join("net.eg"));
+    let size = ["--vertices", "100000", "--edges", &EDGES.to_string()];
+    let generated =
+        evergraph(&["generate", "erdos-renyi"]).args(size).arg("--out").arg(&file).status().unwrap();
+    assert!(generated.success());
+    let start = std::time::Instant::now();
+    load(&store, &file);
+    let duration = start.elapsed() * 5 / 4;
+    assert_eq!(edges(&store), EDGES);
+    let mut whole = 0;
+    for kill in 1..=kills {
+        std::fs::remove_dir_all(&store).unwrap();
+        let mut loading = evergraph(&["load", "--multi"]).arg(&store).arg(&file).spawn().unwrap();
+        std::thread::sleep(duration * kill / kills);
+        loading.kill().unwrap();
+        loading.wait().unwrap();
+        match edges(&store) {
+            0 => {
+                load(&store, &file);
+                assert_eq!(edges(&store), EDGES, "the load after kill {kill}");
+            }
+            EDGES => whole += 1,
+            part => panic!("kill {kill} left {part} of {EDGES} edges"),
+        }
+    }
+    whole
+}
+
+fn load(store: &Path, file: &Path) {
+    assert!(evergraph(&["load", "--multi"]).arg(store).arg(file).status().unwrap().success());
+}
+
+/// The edges in a store; none if it was killed before it was one.
+fn edges(store: &Path) -> u64 {
+    match Database::open(store, Options { read_only: true, ..Options::default() }) {
+        Ok(database) => database.snapshot().unwrap().num_edges(),
+        Err(OpenError::NotFound { .. }) => {
+            // The next load is to find a directory that it can use.
+            std::fs::create_dir_all(store).unwrap();
+            0
+        }
+        Err(error) => panic!("the store does not open: {error}"),
+    }
+}
+
+fn evergraph(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_evergraph"));
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
