@@ -75,7 +75,7 @@ def test_other_threads_run_meanwhile(pair: eg.Snapshot) -> None:
     with pytest.raises(StopError):
         endless(pair, report)
     thread.join()
-    # In 0.3 s an idle interpreter takes hundreds of thousands of turns; one that waits for the lock takes a few.
+    # In 0.3 s an interpreter that is free takes hundreds of thousands of turns, one that waits a few.
     assert turns > 1000
 
 
