@@ -145,6 +145,7 @@ pub(crate) fn commit_bulk(
         Err(fault) => {
             let reason = fault.to_string();
             committer.refusal = Some(Refusal::Failed(reason.clone()));
+            draft.discard();
             return Err(CommitError::Durability { reason });
         }
     }

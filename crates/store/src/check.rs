@@ -180,8 +180,15 @@ fn rebuild(
     segments: &[Arc<Segment>],
 ) -> Result<Arc<Version>, OpenError> {
     let mut recovery = Recovery::of_segments(manifest, segments, &Options::default())?;
-    recovery.scan_log(disk, directory, manifest)?;
-    Ok(Arc::new(recovery.finish()))
+    let scanned = recovery.scan_log(disk, directory, manifest);
+    let version = Arc::new(recovery.finish());
+    match scanned {
+        Ok(()) => Ok(version),
+        Err(error) => {
+            version.release();
+            Err(error)
+        }
+    }
 }
 
 fn check_version(directory: &Path, version: &Version, report: &mut CheckReport) {

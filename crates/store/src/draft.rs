@@ -95,6 +95,15 @@ impl Draft {
         (self.version, self.changes)
     }
 
+    /// Gives up a draft that no version has the sequence of, and frees what it allocated.
+    pub(crate) fn discard(self) {
+        let (version, changes) = self.finish();
+        let mut blocks = changes.retired;
+        version.for_each_block(&mut |block| blocks.push(block));
+        version.reclaimer.allocated(changes.allocated_bytes);
+        version.reclaimer.discard(version.sequence, blocks);
+    }
+
     /// Edges of a type and vertices as they are now, to tell what one write set changed.
     pub(crate) fn counts(&mut self, edge_type: EdgeTypeId) -> (u64, u64) {
         self.flush();

@@ -85,6 +85,10 @@ impl Block {
         // SAFETY: alive by contract; the layout is the one it was allocated with.
         unsafe {
             let bytes = self.footprint();
+            if cfg!(debug_assertions) {
+                // So that a read after the free shows.
+                self.0.write_bytes(0xdd, bytes - HEADER_BYTES);
+            }
             dealloc(self.0.sub(HEADER_BYTES).as_ptr(), Layout::from_size_align_unchecked(bytes, ALIGN));
             bytes
         }

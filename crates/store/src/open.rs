@@ -49,11 +49,20 @@ pub(crate) fn open(disk: Arc<dyn Disk>, directory: &Path, options: Options) -> R
     check_key_kind(&manifest, &options)?;
     let segments = open_segments(&*disk, directory, &manifest)?;
     let mut recovery = Recovery::of_segments(&manifest, &segments, &options)?;
-    let log = recovery.replay_log(disk.clone(), directory, &manifest, &options)?;
+    let recovered = recovery.replay_log(disk.clone(), directory, &manifest, &options).and_then(|log| {
+        if !options.read_only {
+            remove_leftovers(&*disk, directory, &manifest)?;
+        }
+        Ok(log)
+    });
     let version = recovery.finish();
-    if !options.read_only {
-        remove_leftovers(&*disk, directory, &manifest)?;
-    }
+    let log = match recovered {
+        Ok(log) => log,
+        Err(error) => {
+            Arc::new(version).release();
+            return Err(error);
+        }
+    };
     let home = Home {
         disk,
         directory: directory.to_owned(),
@@ -152,19 +161,25 @@ impl Recovery {
         draft.set_schema(manifest.schema.clone());
         draft.set_segments(segments.into());
         dictionary.reserve(manifest.id_bound);
+        let resolver = Resolver::of(&draft.version, options.keys);
+        let mut recovery = Recovery { draft, resolver };
         for segment in segments {
-            install(segment, &mut draft, None)?;
-            add_keys(segment, &dictionary, manifest.id_bound)?;
+            let installed = install(segment, &mut recovery.draft, None)
+                .and_then(|_| add_keys(segment, &dictionary, manifest.id_bound));
+            if let Err(damage) = installed {
+                Arc::new(recovery.finish()).release();
+                return Err(damage.into());
+            }
         }
-        let version = &mut draft.version;
+        let version = &mut recovery.draft.version;
         version.id_bound = manifest.id_bound;
         version.num_vertices = manifest.num_vertices;
         for (tables, counts) in version.edges.iter_mut().zip(&manifest.counts) {
             (tables.out.entries, tables.out.loops) = counts.out;
             (tables.reverse.entries, tables.reverse.loops) = counts.reverse;
         }
-        let resolver = Resolver::of(version, options.keys);
-        Ok(Recovery { draft, resolver })
+        recovery.resolver.bound = manifest.id_bound;
+        Ok(recovery)
     }
 
     /// Applies the commits behind the manifest. Gives the log to go on with, unless the store is read-only.

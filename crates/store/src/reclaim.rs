@@ -6,7 +6,9 @@
 //!  freed when    5 dead 5,6 dead 5,6,7 dead     or no living version in born..=retired-1
 //! ```
 //!
-//! Invariant: a block retired by the publish after version `v` is reachable only from versions `born..=v`.
+//! Invariant: a block retired by the publish after version `v` is reachable only from versions `born..=v`. Blocks keep
+//! the low half of `born` only, so births count as known for the first 2^31 commits of a process; after those, blocks
+//! are freed by the death of versions alone.
 #![allow(unsafe_code)]
 
 use std::collections::VecDeque;
@@ -32,6 +34,8 @@ pub(crate) struct Reclaimer {
 #[derive(Debug, Default)]
 struct Queue {
     groups: VecDeque<Group>,
+    /// The first version that blocks were retired with: nothing was born long before it.
+    first: Option<Sequence>,
     blocks: usize,
     sweep_at: usize,
 }
@@ -57,16 +61,29 @@ impl Reclaimer {
     /// Takes over the blocks that version `sequence` and older ones may reach, but no newer one. Those born after it
     /// were replaced before they were published: nobody ever reached them.
     pub(crate) fn retire(&self, version: Weak<Version>, sequence: Sequence, blocks: Vec<Block>) {
-        // SAFETY: retired blocks are not freed yet.
-        let is_published = |block: &Block| sequence_distance(sequence, unsafe { block.born() }) >= 0;
-        let (blocks, unpublished) = blocks.into_iter().partition(is_published);
-        self.free(unpublished);
-        {
+        let unpublished = {
             let mut queue = self.queue.lock();
+            let births_are_known = queue.knows_births(sequence);
+            // SAFETY: retired blocks are not freed yet.
+            let is_published = |block: &Block| {
+                !births_are_known || sequence_distance(sequence, unsafe { block.born() }) >= 0
+            };
+            let (blocks, unpublished): (Vec<Block>, _) = blocks.into_iter().partition(is_published);
             queue.blocks += blocks.len();
             queue.groups.push_back(Group { version, sequence, blocks });
-        }
+            unpublished
+        };
+        self.free(unpublished);
         self.collect();
+    }
+
+    /// Frees those of the blocks that were born with version `sequence`, which was never published.
+    pub(crate) fn discard(&self, sequence: Sequence, mut blocks: Vec<Block>) {
+        if self.queue.lock().knows_births(sequence) {
+            // SAFETY: none of the blocks is freed yet.
+            blocks.retain(|block| unsafe { block.born() } == sequence as u32);
+            self.free(blocks);
+        }
     }
 
     /// Frees what can be freed now.
@@ -96,6 +113,12 @@ fn sequence_distance(sequence: Sequence, born: u32) -> i32 {
 }
 
 impl Queue {
+    /// Whether the births of all blocks retired with this version or before can be told from their low halves.
+    fn knows_births(&mut self, sequence: Sequence) -> bool {
+        let first = *self.first.get_or_insert(sequence);
+        sequence.saturating_sub(first) < 1 << 31
+    }
+
     fn pop_dead(&mut self) -> Vec<Block> {
         let mut dead = Vec::new();
         while let Some(group) = self.groups.pop_front_if(|group| group.version.strong_count() == 0) {
@@ -107,6 +130,10 @@ impl Queue {
 
     /// Takes out the blocks that lived only between two pinned versions.
     fn sweep(&mut self, dead: &mut Vec<Block>) {
+        let newest = self.groups.back().map_or(0, |group| group.sequence);
+        if !self.knows_births(newest) {
+            return;
+        }
         let mut pinned: Option<Sequence> = None;
         for group in &mut self.groups {
             if group.version.strong_count() > 0 {
@@ -133,5 +160,84 @@ impl Drop for Reclaimer {
         // Every version holds the reclaimer, so none is alive.
         let groups = std::mem::take(&mut self.queue.get_mut().groups);
         self.free(groups.into_iter().flat_map(|group| group.blocks).collect());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use evergraph_types::Schema;
+
+    use super::*;
+    use crate::dictionary::Dictionary;
+
+    fn version(sequence: Sequence) -> Arc<Version> {
+        let mut version = Version::empty(Schema::default(), Dictionary::Dense);
+        version.sequence = sequence;
+        Arc::new(version)
+    }
+
+    /// Retires `count` blocks of one birth with a version.
+    fn retire(reclaimer: &Reclaimer, version: &Arc<Version>, born: Sequence, count: usize) {
+        let blocks: Vec<Block> = (0..count).map(|_| Block::allocate(8, born as u32)).collect();
+        // SAFETY: just allocated.
+        reclaimer.allocated(blocks.iter().map(|block| unsafe { block.footprint() }).sum());
+        reclaimer.retire(Arc::downgrade(version), version.sequence, blocks);
+    }
+
+    #[test]
+    fn a_block_lives_as_long_as_the_versions_that_reach_it() {
+        let reclaimer = Reclaimer::default();
+        let versions: Vec<_> = (5..9).map(version).collect();
+        versions.iter().for_each(|version| retire(&reclaimer, version, 5, 1));
+        let mut live = Vec::new();
+        for version in versions {
+            live.push(reclaimer.live_bytes());
+            drop(version);
+            reclaimer.collect();
+        }
+        assert_eq!(live, [64, 48, 32, 16]);
+        assert_eq!(reclaimer.live_bytes(), 0);
+    }
+
+    #[test]
+    fn what_no_version_ever_reached_goes_at_once() {
+        let reclaimer = Reclaimer::default();
+        let version = version(7);
+        retire(&reclaimer, &version, 8, 3);
+        assert_eq!(reclaimer.live_bytes(), 0);
+    }
+
+    #[test]
+    fn between_two_kept_versions_blocks_are_swept() {
+        let reclaimer = Reclaimer::default();
+        let (kept, middle, newest) = (version(10), version(20), version(30));
+        retire(&reclaimer, &kept, 3, 1);
+        retire(&reclaimer, &middle, 11, SWEEP_BLOCKS - 10);
+        retire(&reclaimer, &middle, 10, 5);
+        drop(middle);
+        retire(&reclaimer, &newest, 30, 10);
+        assert_eq!(reclaimer.live_bytes(), 16 * (1 + 5 + 10));
+        drop(kept);
+        reclaimer.collect();
+        assert_eq!(reclaimer.live_bytes(), 16 * 10);
+    }
+
+    /// Whatever the low halves of births say after billions of commits, nothing that a kept version reaches is freed.
+    #[test]
+    fn births_long_ago_free_nothing_early() {
+        for commits in [1 << 31, (1 << 31) + 5, (1 << 32) - 1, 1 << 32, (1 << 32) + 1, 1 << 40] {
+            let reclaimer = Reclaimer::default();
+            let (first, kept) = (version(1), version(2));
+            retire(&reclaimer, &first, 1, 1);
+            retire(&reclaimer, &kept, 1, 1);
+            let late = version(2 + commits);
+            retire(&reclaimer, &late, 2, 2 * SWEEP_BLOCKS);
+            assert_eq!(reclaimer.live_bytes(), 16 * (2 + 2 * SWEEP_BLOCKS), "{commits}");
+            drop((first, kept, late));
+            reclaimer.collect();
+            assert_eq!(reclaimer.live_bytes(), 0);
+        }
     }
 }

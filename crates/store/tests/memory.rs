@@ -1,0 +1,194 @@
+//! Memory is given back: all of it when the store and its snapshots are gone, what was overwritten at once, and
+//! behind a snapshot that is kept, all but what it shows.
+#![allow(unsafe_code)]
+
+mod common;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicIsize, Ordering};
+
+use common::{Action, Case, Runner, actions, case, directory, dump, number_batch, open, options};
+use evergraph_disk::{Disk, Fault, SimDisk};
+use evergraph_store::{Options, Store};
+use evergraph_types::{EdgeTypeOptions, KeyKind, Value};
+use parking_lot::Mutex;
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::TestRunner;
+
+/// The system's allocator, counting.
+struct Counting;
+
+static LIVE_BYTES: AtomicIsize = AtomicIsize::new(0);
+
+// SAFETY: all is left to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        LIVE_BYTES.fetch_add(layout.size() as isize, Ordering::Relaxed);
+        // SAFETY: the caller keeps the contract, which is the same.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        LIVE_BYTES.fetch_sub(layout.size() as isize, Ordering::Relaxed);
+        // SAFETY: the caller keeps the contract, which is the same.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Held by every test, since the count is one for all.
+static COUNTING: Mutex<()> = Mutex::new(());
+
+/// How many bytes stay allocated after `run` is done, beyond what the first runs of it leave in caches.
+fn bytes_left(mut run: impl FnMut()) -> isize {
+    let _counting = COUNTING.lock();
+    run();
+    run();
+    let before = LIVE_BYTES.load(Ordering::Relaxed);
+    run();
+    LIVE_BYTES.load(Ordering::Relaxed) - before
+}
+
+/// Bytes of small things that come and go on other threads.
+const NOISE: isize = 2000;
+
+fn random_workload(number: usize) -> (Case, Vec<Action>) {
+    let mut random = TestRunner::deterministic();
+    let strategy = (case(), actions(30));
+    let workloads = (0..=number).map(|_| strategy.new_tree(&mut random).expect("a workload").current());
+    workloads.last().expect("one at least")
+}
+
+#[test]
+fn everything_is_freed_with_the_store_and_its_snapshots() {
+    for number in 0..12 {
+        let (case, actions) = random_workload(number);
+        let left = bytes_left(|| {
+            let mut runner = Runner::new(case);
+            actions.iter().for_each(|action| runner.try_run(action).expect("a good disk"));
+            runner.finish();
+        });
+        assert!(left.abs() < NOISE, "{left} bytes are left of {case:?} {actions:?}");
+    }
+}
+
+fn loaded(disk: &SimDisk) -> Store {
+    let store = open(disk, Options { bulk_edges: 1000, ..options() });
+    for part in 0..4 {
+        let edges = (0..1500).map(|row| (row % 40, part * 1000 + row));
+        store.add_edges("knows", vec![number_batch(edges)]).expect("a good disk");
+    }
+    for src in 0..5 {
+        store.put_edge(src, 5, "likes", &[("much", 1.5.into())]).expect("a good disk");
+    }
+    store
+}
+
+#[test]
+fn what_an_open_that_fails_had_built_is_freed() {
+    let disk = SimDisk::new(0);
+    loaded(&disk).close().expect("a good disk");
+    let log = directory().join("log");
+    let name = disk.list(&log).expect("a log").pop().expect("a file");
+    disk.flip_bit(&log.join(name), 200, 0).expect("a file");
+    let left =
+        bytes_left(|| drop(Store::open_on(common::on(&disk), directory(), options()).expect_err("damage")));
+    assert!(left.abs() < NOISE, "{left} bytes are left");
+}
+
+#[test]
+fn what_a_bulk_load_that_fails_had_built_is_freed() {
+    let left = bytes_left(|| {
+        let disk = SimDisk::new(0);
+        let store = loaded(&disk);
+        disk.fail_at(4, Fault::Enospc);
+        let edges = (0..3000).map(|row| (row % 7, 90_000 + row));
+        store.create_edge_type("likes", EdgeTypeOptions::default()).expect_err("it has properties");
+        store.add_edges("likes", vec![number_batch(edges)]).expect_err("a full disk");
+    });
+    assert!(left.abs() < NOISE, "{left} bytes are left");
+}
+
+/// Puts the same edges and vertices again with other values.
+fn overwrite(store: &Store, round: i64) {
+    for row in 0..60 {
+        let name = format!("name {}", (round + row) % 10);
+        store
+            .put_vertex(row, None, &[("name", Value::Text(name)), ("round", round.into())])
+            .expect("it fits");
+        store.put_edge(row % 3, row, "knows", &[("round", round.into())]).expect("it fits");
+    }
+    store.add_edges("plain", vec![number_batch((0..700).map(|row| (0, row)))]).expect("it fits");
+    store.delete_edges("plain", vec![number_batch((0..700).map(|row| (0, row)))]).expect("it fits");
+}
+
+#[test]
+fn overwritten_values_are_freed_at_once() {
+    let _counting = COUNTING.lock();
+    for store in [Store::in_memory(options()), open(&SimDisk::new(0), options())] {
+        overwrite(&store, 0);
+        let before = store.stats().memory_bytes;
+        for round in 1..20 {
+            overwrite(&store, round * 10);
+            assert_eq!(store.stats().memory_bytes, before);
+        }
+        // A snapshot that was kept for a while changes nothing in the end.
+        let kept = store.version().expect("open");
+        overwrite(&store, 200);
+        assert!(store.stats().memory_bytes > before);
+        drop(kept);
+        assert_eq!(store.stats().memory_bytes, before);
+    }
+}
+
+#[test]
+fn a_store_takes_no_more_than_a_fresh_one_with_the_same_content() {
+    let _counting = COUNTING.lock();
+    let (used, fresh) = (Store::in_memory(options()), Store::in_memory(options()));
+    (0..30).for_each(|round| overwrite(&used, round));
+    used.delete_vertex(5).expect("it fits");
+    used.put_vertex(5, None, &[]).expect("it fits");
+    overwrite(&used, 7);
+    overwrite(&fresh, 7);
+    let strip = |store: &Store| dump(&store.version().expect("open"));
+    assert_eq!(strip(&used), strip(&fresh));
+    let (used, fresh) = (used.stats().memory_bytes, fresh.stats().memory_bytes);
+    assert!(used <= fresh + fresh / 4, "{used} bytes, {fresh} in a fresh store");
+}
+
+#[test]
+fn memory_is_told_as_it_is() {
+    let _counting = COUNTING.lock();
+    let before = LIVE_BYTES.load(Ordering::Relaxed);
+    let store = Store::in_memory(Options { keys: Some(KeyKind::Dense), ..options() });
+    let edges = (0..200_000i64).map(|row| (row * 7919 % 10_007, row * 104_729 % 10_007));
+    store.add_edges("knows", vec![number_batch(edges)]).expect("it fits");
+    let taken = LIVE_BYTES.load(Ordering::Relaxed) - before;
+    let told = store.stats().memory_bytes as isize;
+    assert!((taken - told).abs() < taken / 20, "{taken} bytes are taken, {told} are told");
+}
+
+/// Blocks that lived only between two kept versions are found by sweeping, which waits until it is worth it: so much
+/// may stay.
+const UNSWEPT_BYTES: u64 = 160 << 20;
+
+#[test]
+fn behind_a_kept_snapshot_memory_does_not_grow_without_bound() {
+    let _counting = COUNTING.lock();
+    let store = Store::in_memory(options());
+    overwrite(&store, 0);
+    let model = dump(&store.version().expect("open"));
+    let kept = store.version().expect("open");
+    let mut most = 0;
+    for round in 1..400 {
+        overwrite(&store, round);
+        most = most.max(store.stats().memory_bytes);
+    }
+    assert_eq!(dump(&kept), model);
+    assert!(most < UNSWEPT_BYTES, "{most} bytes behind one snapshot");
+    drop(kept);
+    let left = store.stats().memory_bytes;
+    assert!(left < 1 << 20, "{left} bytes are left");
+}
