@@ -133,3 +133,10 @@ class DurabilityError(EvergraphError):
 
 class VerifyError(EvergraphError):
     """A slow verifier, asked for by ``verify=True``, did not agree with a result: a bug worth reporting."""
+
+
+# Tracebacks and pickles name the classes as users do.
+for _class in [
+    kind for kind in globals().values() if isinstance(kind, type) and issubclass(kind, EvergraphError)
+]:
+    _class.__module__ = "evergraph"

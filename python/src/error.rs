@@ -13,7 +13,7 @@ use evergraph::{
     WriteError,
 };
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 
 /// An error that has a place among the Python exceptions.
@@ -52,9 +52,19 @@ impl<'py> Raised<'py> {
     }
 
     fn because(self, source: io::Error) -> Self {
-        self.error.set_cause(self.py, Some(source.into()));
+        self.error.set_cause(self.py, Some(os_error(self.py, source)));
         self
     }
+}
+
+/// An error of the system as Python raises it, with `errno` and the class that belongs to it.
+fn os_error(py: Python<'_>, source: io::Error) -> PyErr {
+    let Some(code) = source.raw_os_error() else { return source.into() };
+    let build = || -> PyResult<PyErr> {
+        let text = py.import("os")?.call_method1("strerror", (code,))?;
+        Ok(PyErr::from_value(py.get_type::<PyOSError>().call1((code, text))?))
+    };
+    build().unwrap_or_else(|failure| failure)
 }
 
 /// A thing asked for that is not there.

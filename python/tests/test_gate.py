@@ -48,7 +48,7 @@ def test_ctrl_c_ends_an_algorithm() -> None:
         begin = time.monotonic()
         process.send_signal(signal.SIGINT)
         assert process.stdout.read() == "interrupted True\n"
-        assert time.monotonic() - begin < 2
+        assert time.monotonic() - begin < 10
     assert process.returncode == 0
 
 

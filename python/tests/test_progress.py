@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from conftest import WIKI_VOTE
@@ -34,6 +35,16 @@ def test_nothing_is_shown_where_nobody_looks(db: eg.Database, capfd: pytest.Capt
     db.load(WIKI_VOTE, progress=True)
     eg.pagerank(db.snapshot(), progress=True)
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_notebook_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not _progress._in_notebook()
+    for name, expected in (("ZMQInteractiveShell", True), ("TerminalInteractiveShell", False)):
+        module = ModuleType("IPython")
+        shell = type(name, (), {})()
+        module.get_ipython = lambda shell=shell: shell  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, "IPython", module)
+        assert _progress._in_notebook() == expected
 
 
 def test_nothing_is_shown_unasked(db: eg.Database) -> None:
