@@ -55,6 +55,9 @@ enum Command {
     Bench(bench::BenchArgs),
     /// Watch a graph being loaded, changed, analyzed, killed in mid-stream and recovered
     Demo(demo::DemoArgs),
+    /// Tell by how much a process grows that loads a file (bench runs this)
+    #[command(hide = true)]
+    BenchMemory(bench::MemoryArgs),
     /// Write to a store until killed (the demo and the tests do the killing)
     #[command(hide = true)]
     DemoWriter(crash::WriterArgs),
@@ -95,8 +98,9 @@ impl CommandLine {
             Command::Export(args) => export::run(args, console),
             Command::Check(args) => check::run(args, console),
             Command::Generate(args) => generate::run(args, console),
-            Command::Bench(args) => bench::run(args, console),
+            Command::Bench(args) => bench::run(args, program, console),
             Command::Demo(args) => demo::run(args, program, console),
+            Command::BenchMemory(args) => bench::measure_memory(args, console),
             Command::DemoWriter(args) => crash::write(args),
         }?;
         console.flush()

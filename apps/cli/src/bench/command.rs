@@ -1,5 +1,6 @@
 //! The command: which measurements, in which order, and the table.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -78,8 +79,8 @@ struct Report<'a> {
     rows: &'a [Row],
 }
 
-/// Runs the command.
-pub(crate) fn run(args: &BenchArgs, console: &mut Console) -> Result<(), CommandError> {
+/// Runs the command. `program` starts it again in another process.
+pub(crate) fn run(args: &BenchArgs, program: &[OsString], console: &mut Console) -> Result<(), CommandError> {
     let directory = args.dir.clone().unwrap_or_else(|| std::env::temp_dir().join("evergraph-bench"));
     let file = graph_file::ensure(&directory, args.scale, args.edges_per_vertex)?;
     if !console.is_json() {
@@ -95,7 +96,7 @@ pub(crate) fn run(args: &BenchArgs, console: &mut Console) -> Result<(), Command
         console.flush()?;
     }
     let mut table = Table { console, rows: Vec::new() };
-    let (vertices, edges) = measure(args, &file, &directory, &mut table)?;
+    let (vertices, edges) = measure(args, program, &file, &directory, &mut table)?;
     let Table { console, rows } = table;
     if console.is_json() {
         console.json(&Report {
@@ -145,6 +146,7 @@ impl Table<'_> {
 /// Runs the measurements, and tells how many vertices and edges the graph has.
 fn measure(
     args: &BenchArgs,
+    program: &[OsString],
     file: &Path,
     directory: &Path,
     table: &mut Table,
@@ -184,7 +186,7 @@ fn measure(
         table.add(components::measure(&subjects, repeats)?)?;
     }
     if wanted(Measurement::Bytes) {
-        table.add(bytes::measure(&subjects, file, keys)?)?;
+        table.add(bytes::measure(&subjects, file, args.keys, program)?)?;
     }
     if wanted(Measurement::Snapshot) {
         table.add(snapshot::measure(&subjects, repeats)?)?;

@@ -18,6 +18,7 @@ mod load;
 mod lookups;
 mod pagerank;
 mod report;
+mod resident;
 mod scan;
 mod snapshot;
 mod subjects;
@@ -25,4 +26,5 @@ mod timing;
 mod triangles;
 
 pub(crate) use command::{BenchArgs, processor, run};
+pub(crate) use resident::{MemoryArgs, measure_memory};
 pub(crate) use timing::time;

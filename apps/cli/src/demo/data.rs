@@ -4,6 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::CommandError;
+use crate::table::{Layout, Side};
+use crate::units;
 
 /// A graph as a compressed file, and what was published about it.
 pub(super) struct Data {
@@ -40,10 +42,26 @@ impl Fact {
     }
 
     /// `same`, or how far they are apart.
-    pub(super) fn verdict(&self) -> String {
+    fn verdict(&self) -> String {
         match self.found as i64 - self.published as i64 {
             0 => "same".to_owned(),
-            difference => format!("differs by {difference}"),
+            difference => format!("DIFFERS by {difference}"),
         }
     }
+}
+
+/// Facts with their names and a remark each, as a table.
+pub(super) fn fact_table(facts: &[(&str, Fact, &str)]) -> String {
+    let row = |(name, fact, remark): &(&str, Fact, &str)| {
+        let (found, published) = (units::count(fact.found), units::count(fact.published));
+        vec![(*name).to_owned(), found, published, fact.verdict(), (*remark).to_owned()]
+    };
+    let layout = Layout::new([
+        ("", Side::Left, 0),
+        ("found", Side::Right, 9),
+        ("published", Side::Right, 9),
+        ("", Side::Left, 4),
+        ("", Side::Left, 0),
+    ]);
+    layout.table(&facts.iter().map(row).collect::<Vec<_>>())
 }

@@ -6,6 +6,7 @@ mod command;
 mod data;
 mod kill;
 mod messages;
+mod replay;
 mod story;
 mod votes;
 

@@ -7,11 +7,10 @@ use evergraph::load::NoProgress;
 use evergraph::{Database, GraphView, LoadRequest, Options};
 use serde::Serialize;
 
-use super::data::{Fact, WIKI_VOTE};
+use super::data::{Fact, WIKI_VOTE, fact_table};
 use super::story::Story;
 use crate::bench::time;
 use crate::error::CommandError;
-use crate::table::{Layout, Side};
 use crate::units;
 
 /// What came out.
@@ -64,25 +63,14 @@ pub(super) fn play(story: &mut Story, directory: &Path) -> Result<Report, Comman
         largest_component: Fact { found: largest, published: 7_066 },
         triangles: Fact { found: triangles?, published: 608_389 },
     };
-    let seconds = ["", "", &units::seconds(component_seconds), &units::seconds(triangle_seconds)];
-    let rows: Vec<Vec<String>> = report
-        .facts()
-        .iter()
-        .zip(seconds)
-        .map(|((name, fact), seconds)| {
-            let numbers = [units::count(fact.found), units::count(fact.published), fact.verdict()];
-            [(*name).to_owned()].into_iter().chain(numbers).chain([seconds.to_owned()]).collect()
-        })
-        .collect();
-    let layout = Layout::new([
-        ("", Side::Left, 0),
-        ("found", Side::Right, 9),
-        ("published", Side::Right, 9),
-        ("", Side::Left, 6),
-        ("computed in", Side::Right, 0),
-    ]);
+    let computed =
+        [component_seconds, triangle_seconds].map(|time| format!("computed in {}", units::seconds(time)));
+    let [components, triangles] = &computed;
+    let remarks = ["", "", components, triangles];
+    let facts: Vec<_> =
+        report.facts().into_iter().zip(remarks).map(|((name, fact), it)| (name, fact, it)).collect();
     story.pause()?;
-    story.say(layout.table(&rows))?;
+    story.say(fact_table(&facts))?;
     database.close()?;
     Ok(report)
 }

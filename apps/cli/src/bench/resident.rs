@@ -1,0 +1,67 @@
+//! Resident memory of a loaded graph, measured in a process of its own, whose memory nothing else has grown.
+//!
+//! ```text
+//! this process: growth ──► MIMALLOC_PURGE_DELAY=0 evergraph bench-memory FILE ──► bytes on its standard output
+//! ```
+//!
+//! Without a purge delay the allocator gives back what it frees, so that what is left is what the graph takes.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use clap::{Args, ValueEnum};
+use evergraph::load::NoProgress;
+use evergraph::{Database, KeyKind, Options};
+
+use super::load::request;
+use crate::console::Console;
+use crate::error::CommandError;
+use crate::load_values::KeysArg;
+
+/// What the process is told.
+#[derive(Debug, Args)]
+pub(crate) struct MemoryArgs {
+    /// The graph
+    file: PathBuf,
+    /// The kind of keys
+    #[arg(long, value_enum)]
+    keys: KeysArg,
+}
+
+/// By how many bytes a process grows that loads a graph into memory; none where the system does not tell.
+pub(super) fn growth(program: &[OsString], file: &Path, keys: KeysArg) -> Result<Option<u64>, CommandError> {
+    let Some((name, first)) = program.split_first() else { return Ok(None) };
+    let keys = keys.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
+    let mut command = Command::new(name);
+    command.args(first).arg("bench-memory").arg(file).args(["--keys", &keys]);
+    command
+        .env("MIMALLOC_PURGE_DELAY", "0")
+        .env("RAYON_NUM_THREADS", rayon::current_num_threads().to_string());
+    let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output()?;
+    if !output.status.success() {
+        return Err(
+            io::Error::other(format!("a process that measures memory failed: {}", output.status)).into()
+        );
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).trim().parse().ok())
+}
+
+/// Runs the command in the process of its own.
+pub(crate) fn measure_memory(args: &MemoryArgs, console: &mut Console) -> Result<(), CommandError> {
+    let before = resident_bytes();
+    let keys = KeyKind::from(args.keys);
+    let database = Database::in_memory(Options { keys: Some(keys), ..Options::default() });
+    database.load(&args.file, &request(keys), &NoProgress)?;
+    let growth = resident_bytes().zip(before).map(|(after, before)| after.saturating_sub(before));
+    console.line(growth.map_or_else(|| "unknown".to_owned(), |bytes| bytes.to_string()))
+}
+
+/// Memory of this process that no file backs.
+fn resident_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1024)
+}
