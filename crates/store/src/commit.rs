@@ -26,17 +26,19 @@ use crate::error::CommitError;
 use crate::ops::WriteSet;
 use crate::options::Durability;
 use crate::queue::{Outcome, Pending};
+use crate::reads::Reads;
 use crate::resolve::Resolver;
 use crate::store::Inner;
-use crate::transaction::Writes;
 use crate::version::Version;
+use crate::writes::Writes;
 
 pub(crate) const INTERRUPTED: &str = "a commit was interrupted";
 
 /// What a caller wants committed.
 #[derive(Debug)]
 pub(crate) enum Request {
-    Writes(Writes),
+    /// Those of a transaction; with what it read, if that must not have changed.
+    Writes(Writes, Option<Box<Reads>>),
     Batch(BatchWrites),
 }
 
@@ -191,8 +193,9 @@ impl Committer {
     /// The write set of a request, if it may commit. After an error nothing has changed.
     pub(crate) fn resolve(&mut self, request: Request) -> Result<WriteSet, CommitError> {
         match request {
-            Request::Writes(writes) => {
-                self.recent.validate(&writes, &self.resolver).map_err(|late| self.conflict(&late))?;
+            Request::Writes(writes, reads) => {
+                let valid = self.recent.validate(&writes, reads.as_deref(), &self.resolver);
+                valid.map_err(|late| self.conflict(&late))?;
                 let schema = self.resolver.reconcile(&writes).ok_or_else(|| CommitError::Conflict {
                     what: "the schema".to_owned(),
                     sequence: writes.begin.unwrap_or(0) + 1,
@@ -236,6 +239,11 @@ impl Committer {
         let key = |vertex| self.resolver.dictionary.key(vertex);
         let what = match late.what {
             Thing::Vertex(vertex) => format!("vertex {}", key(vertex)),
+            Thing::Neighbors(edge_type, vertex) => {
+                let name = &self.resolver.schema.edge_types[usize::from(edge_type)].name;
+                format!("the neighbors of {} over edges of type {name:?}", key(vertex))
+            }
+            Thing::EdgeType => "an edge type that was looked for in vain".to_owned(),
             Thing::Edge(edge_type, src, dst) => {
                 let name = &self.resolver.schema.edge_types[usize::from(edge_type)].name;
                 format!("edge {} -> {} of type {name:?}, or one of its ends,", key(src), key(dst))

@@ -18,8 +18,9 @@ use evergraph_types::{EdgeTypeId, Sequence, VertexId};
 use hashbrown::HashMap;
 
 use crate::ops::{EdgeOps, WriteSet};
+use crate::reads::Reads;
 use crate::resolve::Resolver;
-use crate::transaction::{Handle, Writes};
+use crate::writes::{Handle, Writes};
 
 /// Batches of more edges than this are remembered by their edge type alone.
 const BULK_EDGES: usize = 4096;
@@ -30,9 +31,12 @@ const FORGET_MIN: usize = 1024;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Change {
     Edge(EdgeTypeId, VertexId, VertexId),
-    /// An edge of the vertex, of any type.
-    Touched(VertexId),
+    /// An edge of the vertex.
+    Touched(EdgeTypeId, VertexId),
+    /// The type or properties of a vertex.
     Vertex(VertexId),
+    /// A vertex that may not have existed before.
+    Created(VertexId),
     VertexDeleted(VertexId),
     Bulk(EdgeTypeId),
 }
@@ -49,6 +53,8 @@ pub(crate) struct Late {
 pub(crate) enum Thing {
     Edge(EdgeTypeId, VertexId, VertexId),
     Vertex(VertexId),
+    Neighbors(EdgeTypeId, VertexId),
+    EdgeType,
 }
 
 /// The changes of recent commits.
@@ -56,16 +62,25 @@ pub(crate) enum Thing {
 pub(crate) struct RecentChanges {
     changes: HashMap<Change, Sequence>,
     newest_bulk: Sequence,
+    newest_vertex_delete: Sequence,
     forget_at: usize,
 }
 
 impl RecentChanges {
     /// Whether the writes may commit; if not, what stands against it. New keys are looked up in `resolver`, since
     /// another commit may have added them meanwhile.
-    pub(crate) fn validate(&self, writes: &Writes, resolver: &Resolver) -> Result<(), Late> {
+    pub(crate) fn validate(
+        &self,
+        writes: &Writes,
+        reads: Option<&Reads>,
+        resolver: &Resolver,
+    ) -> Result<(), Late> {
         let Some(begin) = writes.begin else { return Ok(()) };
         if self.changes.is_empty() {
             return Ok(());
+        }
+        if let Some(reads) = reads {
+            self.validate_reads(reads, begin, resolver)?;
         }
         let id = |handle: Handle| resolver.known_id(handle, &writes.new_keys);
         for (handle, write) in &writes.vertices {
@@ -76,10 +91,7 @@ impl RecentChanges {
                 self.unchanged(Change::Vertex(vertex), begin, thing)?;
             }
             if write.delete {
-                self.unchanged(Change::Touched(vertex), begin, thing)?;
-                if self.newest_bulk > begin {
-                    return Err(Late { what: thing, sequence: self.newest_bulk });
-                }
+                self.untouched(vertex, begin, thing, resolver)?;
             }
         }
         for (edge_type, all) in writes.edges.iter().enumerate() {
@@ -103,6 +115,56 @@ impl RecentChanges {
         Ok(())
     }
 
+    /// Whether everything a transaction read is as it was when it began.
+    fn validate_reads(&self, reads: &Reads, begin: Sequence, resolver: &Resolver) -> Result<(), Late> {
+        for &vertex in &reads.vertices {
+            let thing = Thing::Vertex(vertex);
+            self.unchanged(Change::Vertex(vertex), begin, thing)?;
+            self.unchanged(Change::Created(vertex), begin, thing)?;
+        }
+        for vertex in reads.absent_keys.iter().filter_map(|key| resolver.lookup(key.as_ref())) {
+            let thing = Thing::Vertex(vertex);
+            self.unchanged(Change::Vertex(vertex), begin, thing)?;
+            self.unchanged(Change::Created(vertex), begin, thing)?;
+            self.untouched(vertex, begin, thing, resolver)?;
+        }
+        for &(edge_type, src, dst) in &reads.edges {
+            let thing = Thing::Edge(edge_type, src, dst);
+            self.unchanged(Change::Edge(edge_type, src, dst), begin, thing)?;
+            self.unchanged(Change::Bulk(edge_type), begin, thing)?;
+            self.unchanged(Change::VertexDeleted(src), begin, thing)?;
+            self.unchanged(Change::VertexDeleted(dst), begin, thing)?;
+        }
+        for &(edge_type, vertex) in &reads.lists {
+            let thing = Thing::Neighbors(edge_type, vertex);
+            self.unchanged(Change::Touched(edge_type, vertex), begin, thing)?;
+            self.unchanged(Change::Bulk(edge_type), begin, thing)?;
+            if self.newest_vertex_delete > begin {
+                // The vertex deleted may have been a neighbor.
+                return Err(Late { what: thing, sequence: self.newest_vertex_delete });
+            }
+        }
+        let found = |name: &String| resolver.schema.edge_type(name).is_some();
+        if reads.absent_types.iter().any(found) {
+            return Err(Late { what: Thing::EdgeType, sequence: begin + 1 });
+        }
+        Ok(())
+    }
+
+    /// Whether no edge of the vertex was put or deleted.
+    fn untouched(
+        &self,
+        vertex: VertexId,
+        begin: Sequence,
+        what: Thing,
+        resolver: &Resolver,
+    ) -> Result<(), Late> {
+        for edge_type in 0..resolver.schema.edge_types.len() as EdgeTypeId {
+            self.unchanged(Change::Touched(edge_type, vertex), begin, what)?;
+        }
+        if self.newest_bulk > begin { Err(Late { what, sequence: self.newest_bulk }) } else { Ok(()) }
+    }
+
     fn unchanged(&self, change: Change, begin: Sequence, what: Thing) -> Result<(), Late> {
         match self.changes.get(&change) {
             Some(&sequence) if sequence > begin => Err(Late { what, sequence }),
@@ -120,9 +182,12 @@ impl RecentChanges {
         for &vertex in &writes.vertex_deletes {
             self.changes.insert(Change::Vertex(vertex), sequence);
             self.changes.insert(Change::VertexDeleted(vertex), sequence);
+            self.newest_vertex_delete = sequence;
         }
-        for put in writes.vertex_puts.iter().filter(|put| put.label.is_some() || !put.properties.is_empty()) {
-            self.changes.insert(Change::Vertex(put.vertex), sequence);
+        for put in &writes.vertex_puts {
+            let sets = put.label.is_some() || !put.properties.is_empty();
+            let change = if sets { Change::Vertex(put.vertex) } else { Change::Created(put.vertex) };
+            self.changes.insert(change, sequence);
         }
         for (edge_type, ops) in &writes.edges {
             self.note_edges(*edge_type, ops, symmetric(*edge_type), sequence);
@@ -135,8 +200,8 @@ impl RecentChanges {
         }
         for (&src, &dst) in ops.src.iter().zip(&ops.dst) {
             self.changes.insert(edge(edge_type, src, dst, symmetric), sequence);
-            self.changes.insert(Change::Touched(src), sequence);
-            self.changes.insert(Change::Touched(dst), sequence);
+            self.changes.insert(Change::Touched(edge_type, src), sequence);
+            self.changes.insert(Change::Touched(edge_type, dst), sequence);
         }
     }
 

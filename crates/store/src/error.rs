@@ -58,6 +58,14 @@ pub enum WriteError {
     /// It does not fit the schema.
     #[error(transparent)]
     Schema(#[from] SchemaError),
+    /// The transaction's time is over.
+    #[error(
+        "the transaction has run longer than its timeout; nothing of it was committed, begin another one"
+    )]
+    TimedOut,
+    /// The savepoint was undone, or is of another transaction.
+    #[error("the savepoint is of another transaction, or one before it was rolled back to since")]
+    NoSavepoint,
 }
 
 /// Committing.
@@ -77,6 +85,14 @@ pub enum CommitError {
     /// The writes do not fit the schema.
     #[error(transparent)]
     Schema(#[from] SchemaError),
+    /// The transaction's time was over before it committed.
+    #[error(
+        "the transaction has run longer than its timeout; nothing of it was committed, begin another one"
+    )]
+    TimedOut,
+    /// A savepoint was undone, or is of another transaction.
+    #[error("the savepoint is of another transaction, or one before it was rolled back to since")]
+    NoSavepoint,
     /// The write could not be made durable. The store takes no more commits until it is opened again.
     #[error(
         "the store takes no more commits because one could not be made durable: {reason}; close it and open it again"
@@ -103,6 +119,8 @@ impl From<WriteError> for CommitError {
     fn from(error: WriteError) -> Self {
         match error {
             WriteError::Schema(error) => CommitError::Schema(error),
+            WriteError::TimedOut => CommitError::TimedOut,
+            WriteError::NoSavepoint => CommitError::NoSavepoint,
         }
     }
 }

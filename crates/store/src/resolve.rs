@@ -13,8 +13,8 @@ use evergraph_types::{
 use crate::dictionary::Dictionary;
 use crate::ops::{EdgeOps, VertexPut, WriteSet};
 use crate::schema_change::check_key;
-use crate::transaction::{Handle, Writes, base_id, id_of};
 use crate::version::Version;
+use crate::writes::{Handle, Writes, base_id, id_of, new_position};
 
 /// The state that ids and schema have reached, ahead of what is published.
 #[derive(Debug)]
@@ -94,7 +94,7 @@ impl Resolver {
     /// The id a handle has by now, if any.
     pub(crate) fn known_id(&self, handle: Handle, new_keys: &[Key]) -> Option<VertexId> {
         base_id(handle).or_else(|| {
-            let key = &new_keys[crate::transaction::new_position(handle)];
+            let key = &new_keys[new_position(handle)];
             self.lookup(key.as_ref())
         })
     }

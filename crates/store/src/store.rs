@@ -3,9 +3,11 @@
 //! Invariants: `current` is the newest version whose commit was recorded; locks are taken in the order
 //! `Home::archive`, `committer`.
 
+use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use evergraph_disk::{Disk, OsDisk};
@@ -21,12 +23,14 @@ use crate::home::Home;
 use crate::maintenance::Signal;
 use crate::options::Options;
 use crate::queue::CommitQueue;
+use crate::reads::Reads;
 use crate::reclaim::Reclaimer;
 use crate::resolve::Resolver;
 use crate::stats::Stats;
-use crate::transaction::{Transaction, Writes};
+use crate::transaction::{Transaction, TransactionOptions};
 use crate::version::Version;
 use crate::writers::Writers;
+use crate::writes::Writes;
 
 /// How often an operation that is a transaction of its own is run again after conflicts. Each of them means that
 /// another transaction got through.
@@ -120,6 +124,14 @@ impl Store {
     /// # Errors
     /// [`CommitError::ReadOnly`] and [`CommitError::Closed`].
     pub fn begin(&self) -> Result<Transaction, CommitError> {
+        self.begin_with(TransactionOptions::default())
+    }
+
+    /// Begins a transaction of another isolation, or with a deadline.
+    ///
+    /// # Errors
+    /// Those of [`Store::begin`].
+    pub fn begin_with(&self, options: TransactionOptions) -> Result<Transaction, CommitError> {
         if self.inner.options.read_only {
             return Err(CommitError::ReadOnly);
         }
@@ -127,10 +139,11 @@ impl Store {
             return Err(CommitError::Closed);
         }
         let (version, pin) = self.inner.writers.begin(|| self.inner.current.load_full());
-        Ok(Transaction::new(self.clone(), version, pin))
+        Ok(Transaction::new(self.clone(), version, pin, options))
     }
 
-    /// Runs `run` in a transaction and commits it; after a conflict runs it again, at most `retries` times.
+    /// Runs `run` in a transaction and commits it; after a conflict waits a moment, longer each time, and runs it
+    /// again, at most `retries` times.
     ///
     /// # Errors
     /// What `run` fails with; [`CommitError::Conflict`] if the last retry conflicts too.
@@ -149,15 +162,31 @@ impl Store {
     pub fn transact<T, E: From<CommitError>>(
         &self,
         retries: u32,
+        run: impl FnMut(&mut Transaction) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.transact_with(TransactionOptions::default(), retries, run)
+    }
+
+    /// [`Store::transact`] with transactions of another isolation, or with a deadline each.
+    ///
+    /// # Errors
+    /// Those of [`Store::transact`].
+    pub fn transact_with<T, E: From<CommitError>>(
+        &self,
+        options: TransactionOptions,
+        retries: u32,
         mut run: impl FnMut(&mut Transaction) -> Result<T, E>,
     ) -> Result<T, E> {
-        let mut left = retries;
+        let mut tried = 0;
         loop {
-            let mut transaction = self.begin()?;
+            let mut transaction = self.begin_with(options)?;
             let value = run(&mut transaction)?;
             match transaction.commit() {
                 Ok(_) => return Ok(value),
-                Err(CommitError::Conflict { .. }) if left > 0 => left -= 1,
+                Err(CommitError::Conflict { .. }) if tried < retries => {
+                    std::thread::sleep(backoff(tried));
+                    tried += 1;
+                }
                 Err(error) => return Err(error.into()),
             }
         }
@@ -293,8 +322,12 @@ impl Store {
         self.inner.options.keys
     }
 
-    pub(crate) fn commit_writes(&self, writes: Writes) -> Result<Sequence, CommitError> {
-        self.inner.submit(Request::Writes(writes)).map(|summary| summary.sequence)
+    pub(crate) fn commit_writes(
+        &self,
+        writes: Writes,
+        reads: Option<Reads>,
+    ) -> Result<Sequence, CommitError> {
+        self.inner.submit(Request::Writes(writes, reads.map(Box::new))).map(|summary| summary.sequence)
     }
 
     fn commit_blind(
@@ -305,7 +338,7 @@ impl Store {
         loop {
             let mut transaction = self.begin()?;
             run(&mut transaction)?;
-            match self.commit_writes(transaction.into_blind_writes()) {
+            match self.commit_writes(transaction.into_blind_writes(), None) {
                 // Only the schema can conflict.
                 Err(CommitError::Conflict { .. }) if left > 0 => left -= 1,
                 outcome => return outcome,
@@ -322,6 +355,14 @@ impl Store {
             _ => self.inner.submit(Request::Batch(batch)),
         }
     }
+}
+
+/// How long to wait after so many conflicts: nothing at first, then a random part of a span that doubles up to about
+/// 10 ms, so that those who got in each other's way do not meet again.
+fn backoff(tried: u32) -> Duration {
+    let span_micros = 10 << tried.min(10);
+    let random = RandomState::new().hash_one(tried);
+    if tried == 0 { Duration::ZERO } else { Duration::from_micros(random % span_micros) }
 }
 
 impl Inner {

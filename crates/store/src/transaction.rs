@@ -7,70 +7,80 @@
 //! Invariant: dropping a transaction without `commit` leaves no trace.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use evergraph_types::{
     Direction, EdgeTypeId, EdgeTypeOptions, Key, KeyRef, PropertyId, PropertyType, Schema, Sequence, Value,
-    VertexData, VertexId, VertexTypeId,
+    VertexData, VertexId,
 };
 use hashbrown::{HashMap, HashSet};
+use parking_lot::Mutex;
 
 use crate::error::{CommitError, WriteError};
+use crate::reads::Reads;
 use crate::schema_change::{
     check_key, check_property, coerce, infer_edge_type, infer_key_kind, infer_vertex_property,
 };
 use crate::store::Store;
 use crate::version::Version;
 use crate::writers::PinnedWriter;
+use crate::writes::{
+    EdgeWrite, EdgeWrites, Handle, NEW, Properties, VertexWrite, Writes, base_id, new_position, overlay,
+};
 
-/// A vertex inside a transaction.
-pub(crate) type Handle = u64;
-const NEW: Handle = 1 << 40;
-
-/// The properties a put gives, by id.
-pub(crate) type Properties = Vec<(PropertyId, Value)>;
-
-/// What a transaction does to one vertex.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct VertexWrite {
-    /// Delete what was there, with its edges, before the put.
-    pub(crate) delete: bool,
-    /// The type and properties put, if any.
-    pub(crate) put: Option<(Option<VertexTypeId>, Properties)>,
+/// What a transaction is kept apart from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Isolation {
+    /// Snapshot isolation: it reads one version, and of two that change the same thing the first to commit wins. Two
+    /// that each read what the other changes may both commit (write skew).
+    #[default]
+    Snapshot,
+    /// It commits only if all it read is unchanged, so that the outcome is that of transactions run one by one.
+    Serializable,
 }
 
-/// One edge operation. `dead` ones were overtaken by a later operation of the transaction.
+impl Isolation {
+    /// The name users write: `snapshot`, `serializable`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Isolation::Snapshot => "snapshot",
+            Isolation::Serializable => "serializable",
+        }
+    }
+
+    /// The isolation of this name, if there is one.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Isolation::Snapshot, Isolation::Serializable].into_iter().find(|isolation| isolation.name() == name)
+    }
+}
+
+/// How to begin a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct TransactionOptions {
+    /// What it is kept apart from.
+    pub isolation: Isolation,
+    /// How long it may take; then every write and the commit are refused.
+    pub timeout: Option<Duration>,
+}
+
+/// A point of a transaction to go back to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Savepoint {
+    depth: usize,
+    stamp: u64,
+}
+
+/// The writes at a savepoint.
 #[derive(Clone, Debug)]
-pub(crate) struct EdgeWrite {
-    pub(crate) src: Handle,
-    pub(crate) dst: Handle,
-    pub(crate) delete: bool,
-    pub(crate) properties: Properties,
-    pub(crate) dead: bool,
+struct Saved {
+    stamp: u64,
+    writes: Writes,
+    new_index: HashMap<Key, Handle>,
+    vertex_index: HashMap<Handle, usize>,
 }
 
-/// The operations on edges of one type, with an index by either end.
-#[derive(Debug, Default)]
-pub(crate) struct EdgeWrites {
-    pub(crate) writes: Vec<EdgeWrite>,
-    by_vertex: HashMap<Handle, Vec<usize>>,
-}
-
-/// Everything a transaction wants changed, in handles.
-#[derive(Debug)]
-pub(crate) struct Writes {
-    /// The version the writes were made over; `None` for writes that conflict with nothing.
-    pub(crate) begin: Option<Sequence>,
-    /// The schema the ids below refer to.
-    pub(crate) schema: Arc<Schema>,
-    /// Whether `schema` differs from that of the version.
-    pub(crate) schema_changed: bool,
-    pub(crate) new_keys: Vec<Key>,
-    /// In the order of first touch.
-    pub(crate) vertices: Vec<(Handle, VertexWrite)>,
-    pub(crate) edges: Vec<EdgeWrites>,
-}
-
-/// An open read-write transaction under snapshot isolation.
+/// An open read-write transaction.
 ///
 /// ```
 /// # use evergraph_store::{Options, Store};
@@ -88,11 +98,20 @@ pub struct Transaction {
     writes: Writes,
     new_index: HashMap<Key, Handle>,
     vertex_index: HashMap<Handle, usize>,
+    savepoints: Vec<Saved>,
+    /// Kept by serializable transactions.
+    reads: Option<Mutex<Reads>>,
+    deadline: Option<Instant>,
     _pin: PinnedWriter,
 }
 
 impl Transaction {
-    pub(crate) fn new(store: Store, version: Arc<Version>, pin: PinnedWriter) -> Self {
+    pub(crate) fn new(
+        store: Store,
+        version: Arc<Version>,
+        pin: PinnedWriter,
+        options: TransactionOptions,
+    ) -> Self {
         let schema = version.schema.clone();
         let writes = Writes {
             begin: Some(version.sequence),
@@ -102,13 +121,59 @@ impl Transaction {
             vertices: Vec::new(),
             edges: Vec::new(),
         };
-        let (new_index, vertex_index) = (HashMap::new(), HashMap::new());
-        Transaction { store, version, writes, new_index, vertex_index, _pin: pin }
+        Transaction {
+            store,
+            version,
+            writes,
+            new_index: HashMap::new(),
+            vertex_index: HashMap::new(),
+            savepoints: Vec::new(),
+            reads: (options.isolation == Isolation::Serializable).then(Mutex::default),
+            deadline: options.timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
+            _pin: pin,
+        }
     }
 
     /// The version the transaction reads.
     pub fn version(&self) -> &Arc<Version> {
         &self.version
+    }
+
+    /// Marks a point to go back to. Costs as much as the writes so far.
+    ///
+    /// ```
+    /// # use evergraph_store::{Options, Store};
+    /// let store = Store::in_memory(Options::default());
+    /// let mut tx = store.begin()?;
+    /// tx.put_edge("alice", "bob", "pays", &[])?;
+    /// let savepoint = tx.savepoint();
+    /// tx.delete_vertex("bob")?;
+    /// tx.rollback_to(savepoint)?;
+    /// assert!(tx.has_edge("alice", "bob", "pays"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn savepoint(&mut self) -> Savepoint {
+        static STAMPS: AtomicU64 = AtomicU64::new(0);
+        let stamp = STAMPS.fetch_add(1, Ordering::Relaxed);
+        self.savepoints.push(Saved {
+            stamp,
+            writes: self.writes.clone(),
+            new_index: self.new_index.clone(),
+            vertex_index: self.vertex_index.clone(),
+        });
+        Savepoint { depth: self.savepoints.len(), stamp }
+    }
+
+    /// Undoes every write since the savepoint, which can be gone back to again. Savepoints made after it are gone.
+    ///
+    /// # Errors
+    /// [`WriteError::NoSavepoint`] if it is gone, or of another transaction.
+    pub fn rollback_to(&mut self, savepoint: Savepoint) -> Result<(), WriteError> {
+        let saved = self.savepoints.get(savepoint.depth - 1).filter(|saved| saved.stamp == savepoint.stamp);
+        let Saved { writes, new_index, vertex_index, .. } = saved.cloned().ok_or(WriteError::NoSavepoint)?;
+        self.savepoints.truncate(savepoint.depth);
+        (self.writes, self.new_index, self.vertex_index) = (writes, new_index, vertex_index);
+        Ok(())
     }
 
     /// Creates a vertex or changes one: sets its type if one is given, and the properties given. Unknown vertex
@@ -122,6 +187,7 @@ impl Transaction {
         vertex_type: Option<&str>,
         properties: &[(&str, Value)],
     ) -> Result<(), WriteError> {
+        self.check_deadline()?;
         let key = key.into();
         let mut schema = (*self.writes.schema).clone();
         infer_key_kind(&mut schema, key, self.store.wanted_key_kind())?;
@@ -145,9 +211,8 @@ impl Transaction {
 
     /// Deletes a vertex with all its edges and properties. Tells whether there was one.
     pub fn delete_vertex<'k>(&mut self, key: impl Into<KeyRef<'k>>) -> Result<bool, WriteError> {
-        let Some(handle) = self.find(key.into()).filter(|&handle| self.exists(handle)) else {
-            return Ok(false);
-        };
+        self.check_deadline()?;
+        let Some(handle) = self.read_vertex(key.into()) else { return Ok(false) };
         for edges in &mut self.writes.edges {
             edges.kill_vertex(handle);
         }
@@ -168,6 +233,7 @@ impl Transaction {
         edge_type: &str,
         properties: &[(&str, Value)],
     ) -> Result<(), WriteError> {
+        self.check_deadline()?;
         let (src, dst) = (src.into(), dst.into());
         let mut schema = self.writes.schema.clone();
         let known = schema.key_kind.is_some()
@@ -216,8 +282,9 @@ impl Transaction {
         dst: impl Into<KeyRef<'d>>,
         edge_type: &str,
     ) -> Result<bool, WriteError> {
+        self.check_deadline()?;
         let (id, _) = self.writes.schema.require_edge_type(edge_type)?;
-        let (Some(src), Some(dst)) = (self.find(src.into()), self.find(dst.into())) else { return Ok(false) };
+        let Some((src, dst)) = self.read_ends(id, src.into(), dst.into()) else { return Ok(false) };
         if !self.edge_exists(id, src, dst) {
             return Ok(false);
         }
@@ -250,12 +317,12 @@ impl Transaction {
 
     /// Whether the vertex exists.
     pub fn has_vertex<'k>(&self, key: impl Into<KeyRef<'k>>) -> bool {
-        self.find(key.into()).is_some_and(|handle| self.exists(handle))
+        self.read_vertex(key.into()).is_some()
     }
 
     /// The type and properties of a vertex; `None` if there is none.
     pub fn vertex<'k>(&self, key: impl Into<KeyRef<'k>>) -> Option<VertexData> {
-        let handle = self.find(key.into()).filter(|&handle| self.exists(handle))?;
+        let handle = self.read_vertex(key.into())?;
         let write = self.write_of(handle);
         let mut label = 0;
         let mut values = vec![Value::Null; self.writes.schema.vertex_properties.len()];
@@ -284,11 +351,9 @@ impl Transaction {
         dst: impl Into<KeyRef<'d>>,
         edge_type: &str,
     ) -> bool {
-        let Some((id, _)) = self.writes.schema.edge_type(edge_type) else { return false };
-        match (self.find(src.into()), self.find(dst.into())) {
-            (Some(src), Some(dst)) => self.edge_exists(id, src, dst),
-            _ => false,
-        }
+        let Some(id) = self.read_edge_type(edge_type) else { return false };
+        let ends = self.read_ends(id, src.into(), dst.into());
+        ends.is_some_and(|(src, dst)| self.edge_exists(id, src, dst))
     }
 
     /// The properties that are not null of each edge of this type from `src` to `dst`, in order of arrival.
@@ -298,10 +363,9 @@ impl Transaction {
         dst: impl Into<KeyRef<'d>>,
         edge_type: &str,
     ) -> Vec<Vec<(String, Value)>> {
-        let Some((id, kind)) = self.writes.schema.edge_type(edge_type) else { return Vec::new() };
-        let (Some(src), Some(dst)) = (self.find(src.into()), self.find(dst.into())) else {
-            return Vec::new();
-        };
+        let Some(id) = self.read_edge_type(edge_type) else { return Vec::new() };
+        let Some((src, dst)) = self.read_ends(id, src.into(), dst.into()) else { return Vec::new() };
+        let kind = &self.writes.schema.edge_types[usize::from(id)];
         let names: Vec<&str> =
             kind.options.properties.iter().map(|property| property.name.as_str()).collect();
         let mut found: Vec<Vec<Value>> = Vec::new();
@@ -337,8 +401,12 @@ impl Transaction {
         edge_type: &str,
         direction: Direction,
     ) -> Option<Vec<Key>> {
-        let handle = self.find(key.into()).filter(|&handle| self.exists(handle))?;
-        let Some((id, kind)) = self.writes.schema.edge_type(edge_type) else { return Some(Vec::new()) };
+        let handle = self.read_vertex(key.into())?;
+        let Some(id) = self.read_edge_type(edge_type) else { return Some(Vec::new()) };
+        let kind = &self.writes.schema.edge_types[usize::from(id)];
+        if let (Some(reads), Some(vertex)) = (&self.reads, base_id(handle)) {
+            reads.lock().lists.insert((id, vertex));
+        }
         let base: Vec<VertexId> = match base_id(handle).filter(|_| self.reads_base(handle, handle)) {
             Some(vertex) => self.version.neighbors(id, direction, vertex).to_vec(),
             None => Vec::new(),
@@ -372,11 +440,13 @@ impl Transaction {
     /// [`CommitError::Conflict`] if another transaction changed the same edge or vertex first; then nothing of this
     /// one is applied and it may be run again from the start.
     pub fn commit(self) -> Result<Sequence, CommitError> {
-        let Transaction { store, writes, .. } = self;
+        self.check_deadline()?;
+        let Transaction { store, writes, reads, .. } = self;
         if writes.is_empty() {
+            // What it read was the graph after its begin version.
             return Ok(writes.begin.unwrap_or(0));
         }
-        store.commit_writes(writes)
+        store.commit_writes(writes, reads.map(Mutex::into_inner))
     }
 
     /// Drops the writes.
@@ -386,6 +456,52 @@ impl Transaction {
     pub(crate) fn into_blind_writes(mut self) -> Writes {
         self.writes.begin = None;
         self.writes
+    }
+
+    fn check_deadline(&self) -> Result<(), WriteError> {
+        match self.deadline {
+            Some(deadline) if Instant::now() >= deadline => Err(WriteError::TimedOut),
+            _ => Ok(()),
+        }
+    }
+
+    /// The vertex of a key, if it exists; a read.
+    fn read_vertex(&self, key: KeyRef<'_>) -> Option<Handle> {
+        let handle = self.read_key(key)?;
+        if let (Some(reads), Some(vertex)) = (&self.reads, base_id(handle)) {
+            reads.lock().vertices.insert(vertex);
+        }
+        Some(handle).filter(|&handle| self.exists(handle))
+    }
+
+    /// The handle of a key; where the version has no vertex of it, that is a read.
+    fn read_key(&self, key: KeyRef<'_>) -> Option<Handle> {
+        let handle = self.find(key);
+        let is_vertex = handle.and_then(base_id).is_some_and(|vertex| self.version.has_vertex(vertex));
+        if let (Some(reads), false) = (&self.reads, is_vertex) {
+            reads.lock().absent_keys.insert(key.to_key());
+        }
+        handle
+    }
+
+    /// The ends of an edge that is about to be read, `None` if one is no known vertex.
+    fn read_ends(&self, edge_type: EdgeTypeId, src: KeyRef<'_>, dst: KeyRef<'_>) -> Option<(Handle, Handle)> {
+        let (src, dst) = (self.read_key(src), self.read_key(dst));
+        let (src, dst) = (src?, dst?);
+        let (from, to) = self.canonical(edge_type, src, dst);
+        if let (Some(reads), Some(from), Some(to)) = (&self.reads, base_id(from), base_id(to)) {
+            reads.lock().edges.insert((edge_type, from, to));
+        }
+        Some((src, dst))
+    }
+
+    /// The id of an edge type; that there is none is a read.
+    fn read_edge_type(&self, name: &str) -> Option<EdgeTypeId> {
+        let found = self.writes.schema.edge_type(name).map(|(id, _)| id);
+        if let (Some(reads), None) = (&self.reads, found) {
+            reads.lock().absent_types.insert(name.to_owned());
+        }
+        found
     }
 
     fn adopt(&mut self, schema: Arc<Schema>) {
@@ -490,67 +606,6 @@ impl Transaction {
     }
 }
 
-impl EdgeWrites {
-    fn push(&mut self, write: EdgeWrite) {
-        let position = self.writes.len();
-        self.by_vertex.entry(write.src).or_default().push(position);
-        if write.dst != write.src {
-            self.by_vertex.entry(write.dst).or_default().push(position);
-        }
-        self.writes.push(write);
-    }
-
-    fn of_vertex(&self, vertex: Handle) -> impl Iterator<Item = &EdgeWrite> {
-        let positions = self.by_vertex.get(&vertex).map_or(&[][..], Vec::as_slice);
-        positions.iter().map(|&position| &self.writes[position]).filter(|write| !write.dead)
-    }
-
-    /// The position of the newest live operation on this edge.
-    fn last(&self, src: Handle, dst: Handle) -> Option<usize> {
-        let shorter =
-            [src, dst].into_iter().filter_map(|end| self.by_vertex.get(&end)).min_by_key(|all| all.len())?;
-        shorter.iter().rev().copied().find(|&position| {
-            let write = &self.writes[position];
-            !write.dead && (write.src, write.dst) == (src, dst)
-        })
-    }
-
-    fn kill_edge(&mut self, src: Handle, dst: Handle) {
-        while let Some(position) = self.last(src, dst) {
-            self.writes[position].dead = true;
-        }
-    }
-
-    fn kill_vertex(&mut self, vertex: Handle) {
-        for position in self.by_vertex.remove(&vertex).unwrap_or_default() {
-            self.writes[position].dead = true;
-        }
-    }
-}
-
-impl Writes {
-    fn is_empty(&self) -> bool {
-        !self.schema_changed
-            && self.vertices.is_empty()
-            && self.edges.iter().all(|edges| edges.writes.is_empty())
-    }
-}
-
-/// Turns a handle into an id, `new_ids` being those given to the transaction's new keys.
-pub(crate) fn id_of(handle: Handle, new_ids: &[VertexId]) -> VertexId {
-    if handle >= NEW { new_ids[new_position(handle)] } else { handle as VertexId }
-}
-
-/// The position of a new key's handle among the transaction's new keys.
-pub(crate) fn new_position(handle: Handle) -> usize {
-    (handle - NEW) as usize
-}
-
-/// The id a handle stands for in the version, unless it is a new key.
-pub(crate) fn base_id(handle: Handle) -> Option<VertexId> {
-    (handle < NEW).then_some(handle as VertexId)
-}
-
 /// The property values of each edge from `src` to `dst`, in list order.
 pub(crate) fn edge_values(
     version: &Version,
@@ -564,13 +619,4 @@ pub(crate) fn edge_values(
         found.push((0..properties as PropertyId).map(|property| run.value(property, row)).collect());
     });
     found
-}
-
-fn overlay(before: &mut Properties, given: Properties) {
-    for (property, value) in given {
-        match before.iter_mut().find(|(id, _)| *id == property) {
-            Some((_, old)) => *old = value,
-            None => before.push((property, value)),
-        }
-    }
 }

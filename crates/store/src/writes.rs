@@ -1,0 +1,127 @@
+//! What a transaction wants changed, in handles, as it is gathered and as the committer gets it.
+//!
+//! Invariant: an edge operation that a later one of the same transaction made void is `dead` and has no effect.
+
+use std::sync::Arc;
+
+use evergraph_types::{Key, PropertyId, Schema, Sequence, Value, VertexId, VertexTypeId};
+use hashbrown::HashMap;
+
+/// A vertex inside a transaction: the id of a key the dictionary knows, or `NEW | position` among the new keys.
+pub(crate) type Handle = u64;
+pub(crate) const NEW: Handle = 1 << 40;
+
+/// The properties a put gives, by id.
+pub(crate) type Properties = Vec<(PropertyId, Value)>;
+
+/// What a transaction does to one vertex.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct VertexWrite {
+    /// Delete what was there, with its edges, before the put.
+    pub(crate) delete: bool,
+    /// The type and properties put, if any.
+    pub(crate) put: Option<(Option<VertexTypeId>, Properties)>,
+}
+
+/// One edge operation.
+#[derive(Clone, Debug)]
+pub(crate) struct EdgeWrite {
+    pub(crate) src: Handle,
+    pub(crate) dst: Handle,
+    pub(crate) delete: bool,
+    pub(crate) properties: Properties,
+    pub(crate) dead: bool,
+}
+
+/// The operations on edges of one type, with an index by either end.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct EdgeWrites {
+    pub(crate) writes: Vec<EdgeWrite>,
+    by_vertex: HashMap<Handle, Vec<usize>>,
+}
+
+/// Everything a transaction wants changed.
+#[derive(Clone, Debug)]
+pub(crate) struct Writes {
+    /// The version the writes were made over; `None` for writes that conflict with nothing.
+    pub(crate) begin: Option<Sequence>,
+    /// The schema the ids below refer to.
+    pub(crate) schema: Arc<Schema>,
+    /// Whether `schema` differs from that of the version.
+    pub(crate) schema_changed: bool,
+    pub(crate) new_keys: Vec<Key>,
+    /// In the order of first touch.
+    pub(crate) vertices: Vec<(Handle, VertexWrite)>,
+    pub(crate) edges: Vec<EdgeWrites>,
+}
+
+impl EdgeWrites {
+    pub(crate) fn push(&mut self, write: EdgeWrite) {
+        let position = self.writes.len();
+        self.by_vertex.entry(write.src).or_default().push(position);
+        if write.dst != write.src {
+            self.by_vertex.entry(write.dst).or_default().push(position);
+        }
+        self.writes.push(write);
+    }
+
+    pub(crate) fn of_vertex(&self, vertex: Handle) -> impl Iterator<Item = &EdgeWrite> {
+        let positions = self.by_vertex.get(&vertex).map_or(&[][..], Vec::as_slice);
+        positions.iter().map(|&position| &self.writes[position]).filter(|write| !write.dead)
+    }
+
+    /// The position of the newest live operation on this edge.
+    pub(crate) fn last(&self, src: Handle, dst: Handle) -> Option<usize> {
+        let shorter =
+            [src, dst].into_iter().filter_map(|end| self.by_vertex.get(&end)).min_by_key(|all| all.len())?;
+        shorter.iter().rev().copied().find(|&position| {
+            let write = &self.writes[position];
+            !write.dead && (write.src, write.dst) == (src, dst)
+        })
+    }
+
+    pub(crate) fn kill_edge(&mut self, src: Handle, dst: Handle) {
+        while let Some(position) = self.last(src, dst) {
+            self.writes[position].dead = true;
+        }
+    }
+
+    pub(crate) fn kill_vertex(&mut self, vertex: Handle) {
+        for position in self.by_vertex.remove(&vertex).unwrap_or_default() {
+            self.writes[position].dead = true;
+        }
+    }
+}
+
+impl Writes {
+    pub(crate) fn is_empty(&self) -> bool {
+        !self.schema_changed
+            && self.vertices.is_empty()
+            && self.edges.iter().all(|edges| edges.writes.is_empty())
+    }
+}
+
+/// Turns a handle into an id, `new_ids` being those given to the transaction's new keys.
+pub(crate) fn id_of(handle: Handle, new_ids: &[VertexId]) -> VertexId {
+    if handle >= NEW { new_ids[new_position(handle)] } else { handle as VertexId }
+}
+
+/// The position of a new key's handle among the transaction's new keys.
+pub(crate) fn new_position(handle: Handle) -> usize {
+    (handle - NEW) as usize
+}
+
+/// The id a handle stands for in the version, unless it is a new key.
+pub(crate) fn base_id(handle: Handle) -> Option<VertexId> {
+    (handle < NEW).then_some(handle as VertexId)
+}
+
+/// Puts the properties given over those before.
+pub(crate) fn overlay(before: &mut Properties, given: Properties) {
+    for (property, value) in given {
+        match before.iter_mut().find(|(id, _)| *id == property) {
+            Some((_, old)) => *old = value,
+            None => before.push((property, value)),
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Savepoints and deadlines within one transaction.
+
+use std::time::Duration;
+
+use evergraph_store::{CommitError, Options, Store, TransactionOptions, WriteError};
+use evergraph_types::{Direction, Value};
+
+#[test]
+fn going_back_undoes_every_kind_of_write() {
+    let store = Store::in_memory(Options::default());
+    store.put_edge("a", "b", "edge", &[("weight", 1.into())]).unwrap();
+    store.put_vertex("a", Some("Person"), &[("age", 30.into())]).unwrap();
+    let mut tx = store.begin().unwrap();
+    tx.put_edge("a", "c", "edge", &[("weight", 2.into())]).unwrap();
+    let first = tx.savepoint();
+    tx.put_edge("a", "c", "edge", &[("weight", 3.into())]).unwrap();
+    tx.put_vertex("a", Some("Robot"), &[("age", 31.into()), ("model", "X".into())]).unwrap();
+    tx.put_edge("x", "y", "other", &[]).unwrap();
+    let second = tx.savepoint();
+    tx.delete_vertex("b").unwrap();
+    tx.delete_edge("a", "c", "edge").unwrap();
+
+    tx.rollback_to(second).unwrap();
+    assert!(tx.has_vertex("b") && tx.has_edge("a", "c", "edge") && tx.has_edge("x", "y", "other"));
+    tx.rollback_to(first).unwrap();
+    assert_eq!(tx.edges("a", "c", "edge"), [[("weight".to_owned(), Value::Int(2))]]);
+    assert!(!tx.has_vertex("x"));
+    let a = tx.vertex("a").unwrap();
+    assert_eq!(
+        (a.vertex_type.as_deref(), a.properties),
+        (Some("Person"), vec![("age".to_owned(), Value::Int(30))])
+    );
+    assert!(matches!(tx.rollback_to(second), Err(WriteError::NoSavepoint)), "it was undone");
+
+    tx.put_edge("a", "z", "edge", &[]).unwrap();
+    tx.rollback_to(first).unwrap();
+    tx.put_edge("a", "w", "edge", &[]).unwrap();
+    tx.commit().unwrap();
+    let tx = store.begin().unwrap();
+    let mut neighbors = tx.neighbors("a", "edge", Direction::Out).unwrap();
+    neighbors.sort();
+    assert_eq!(neighbors, ["b".into(), "c".into(), "w".into()]);
+    assert!(!tx.has_vertex("x") && !tx.has_vertex("z"));
+    assert!(store.version().unwrap().schema().edge_type("other").is_none());
+}
+
+#[test]
+fn a_savepoint_belongs_to_its_transaction() {
+    let store = Store::in_memory(Options::default());
+    let mut one = store.begin().unwrap();
+    let mut other = store.begin().unwrap();
+    let savepoint = one.savepoint();
+    let own = other.savepoint();
+    assert!(matches!(other.rollback_to(savepoint), Err(WriteError::NoSavepoint)));
+    other.rollback_to(own).unwrap();
+}
+
+#[test]
+fn after_its_deadline_a_transaction_only_reads() {
+    let store = Store::in_memory(Options::default());
+    store.put_vertex("a", None, &[]).unwrap();
+    let options =
+        TransactionOptions { timeout: Some(Duration::from_millis(20)), ..TransactionOptions::default() };
+    let mut tx = store.begin_with(options).unwrap();
+    tx.put_vertex("b", None, &[]).unwrap();
+    std::thread::sleep(Duration::from_millis(25));
+    assert!(matches!(tx.put_vertex("c", None, &[]), Err(WriteError::TimedOut)));
+    assert!(matches!(tx.delete_vertex("a"), Err(WriteError::TimedOut)));
+    assert!(tx.has_vertex("a"));
+    assert!(matches!(tx.commit(), Err(CommitError::TimedOut)));
+    assert_eq!(store.version().unwrap().num_vertices(), 1);
+    let options = TransactionOptions { timeout: Some(Duration::MAX), ..TransactionOptions::default() };
+    store.begin_with(options).unwrap().commit().unwrap();
+}
