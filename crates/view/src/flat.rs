@@ -9,7 +9,7 @@ use evergraph_store::{FlatTable, Neighbors};
 use evergraph_types::{Direction, VertexId};
 use rayon::prelude::*;
 
-use crate::GraphView;
+use crate::{GraphView, WeightError, WeightedList, WeightedLists};
 
 /// A graph flattened for whole-graph algorithms (Aspen's flat snapshot, PLDI 2019, section 5.1).
 #[derive(Clone, Debug)]
@@ -19,6 +19,34 @@ pub struct FlatView {
     exists: Option<Arc<[bool]>>,
     counts: Counts,
     sorted: bool,
+    weights: Option<Arc<FlatWeights>>,
+}
+
+/// The weights of a graph outside a store, beside the lists of its tables.
+#[derive(Debug)]
+struct FlatWeights {
+    property: String,
+    out: WeightTable,
+    reverse: Option<WeightTable>,
+}
+
+/// The weights of the list of vertex `v` are `values[offsets[v]..offsets[v + 1]]`.
+#[derive(Debug)]
+struct WeightTable {
+    offsets: Vec<usize>,
+    values: Vec<f64>,
+}
+
+impl WeightTable {
+    fn new(table: &FlatTable, values: Vec<f64>) -> Self {
+        let ends = (0..table.len() as VertexId).scan(0, |end, vertex| {
+            *end += table.degree(vertex);
+            Some(*end)
+        });
+        let offsets: Vec<usize> = std::iter::once(0).chain(ends).collect();
+        assert_eq!(offsets[table.len()], values.len(), "a weight for each entry of the lists");
+        WeightTable { offsets, values }
+    }
 }
 
 /// How much there is in a view.
@@ -59,7 +87,7 @@ impl FlatView {
         sorted: bool,
         counts: Counts,
     ) -> Self {
-        FlatView { out, reverse, exists, counts, sorted }
+        FlatView { out, reverse, exists, counts, sorted, weights: None }
     }
 
     /// A directed graph from edges, for tests and for graphs that live outside a store. Lists keep the order of
@@ -79,6 +107,45 @@ impl FlatView {
             let (reverse, reverse_sorted) = group(vertices, &mirrored.collect::<Vec<_>>());
             FlatView::new(out, Some(reverse), None, out_sorted && reverse_sorted)
         }
+    }
+
+    /// The same graph with weights of edges under the name of a property: list by list in out direction, and in the other
+    /// for a directed graph.
+    ///
+    /// # Panics
+    /// If there is not one weight for each entry.
+    pub fn with_weights(mut self, property: &str, out: Vec<f64>, reverse: Option<Vec<f64>>) -> Self {
+        assert_eq!(reverse.is_some(), self.reverse.is_some(), "weights for both tables of a directed graph");
+        let reverse =
+            self.reverse.as_ref().zip(reverse).map(|(table, values)| WeightTable::new(table, values));
+        let out = WeightTable::new(&self.out, out);
+        self.weights = Some(Arc::new(FlatWeights { property: property.to_owned(), out, reverse }));
+        self
+    }
+
+    /// As [`FlatView::from_edges`], with a number for each edge as the property `weight`.
+    ///
+    /// # Panics
+    /// If an endpoint is not below `vertices`.
+    pub fn from_weighted_edges(
+        vertices: VertexId,
+        edges: &[(VertexId, VertexId, f64)],
+        symmetric: bool,
+    ) -> Self {
+        let ends: Vec<_> = edges.iter().map(|&(src, dst, _)| (src, dst)).collect();
+        let mirrored = edges.iter().map(|&(src, dst, weight)| (dst, src, weight));
+        // Lists keep the order of the edges, and so does a stable sort.
+        let laid_out = |mut edges: Vec<(VertexId, VertexId, f64)>| -> Vec<f64> {
+            edges.sort_by_key(|&(src, ..)| src);
+            edges.into_iter().map(|(.., weight)| weight).collect()
+        };
+        let (out, reverse) = if symmetric {
+            let mirrored = mirrored.filter(|(src, dst, _)| src != dst);
+            (laid_out(edges.iter().copied().chain(mirrored).collect()), None)
+        } else {
+            (laid_out(edges.to_vec()), Some(laid_out(mirrored.collect())))
+        };
+        Self::from_edges(vertices, &ends, symmetric).with_weights("weight", out, reverse)
     }
 
     /// The table of one direction.
@@ -161,8 +228,33 @@ impl GraphView for FlatView {
         }
     }
 
+    fn weighted_lists(&self, property: &str) -> Result<Box<dyn WeightedLists + '_>, WeightError> {
+        let name = self.weights.as_ref().map_or("no number", |weights| &weights.property);
+        if name != property || self.weights.is_none() {
+            let (property, known) = (property.to_owned(), name.to_owned());
+            return Err(WeightError::UnknownProperty { property, known });
+        }
+        Ok(Box::new(self))
+    }
+
     fn flat(&self) -> Arc<FlatView> {
         Arc::new(self.clone())
+    }
+}
+
+/// Of a view that has weights.
+impl WeightedLists for &FlatView {
+    fn append(&self, direction: Direction, vertex: VertexId, into: &mut WeightedList) {
+        let Some(weights) = self.weights.as_ref().filter(|_| (vertex as usize) < self.out.len()) else {
+            return;
+        };
+        let table = match (direction, &weights.reverse) {
+            (Direction::In, Some(reverse)) => reverse,
+            _ => &weights.out,
+        };
+        let values = &table.values[table.offsets[vertex as usize]..table.offsets[vertex as usize + 1]];
+        into.weights.extend_from_slice(values);
+        self.neighbors(direction, vertex).for_each_slice(|slice| into.neighbors.extend_from_slice(slice));
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use evergraph_types::{Direction, VertexId};
 
-use crate::FlatView;
+use crate::{FlatView, WeightError, WeightedLists};
 
 /// A consistent, immutable view of a graph.
 pub trait GraphView: Send + Sync {
@@ -38,6 +38,12 @@ pub trait GraphView: Send + Sync {
         vertex: VertexId,
         visit: &mut dyn FnMut(&[VertexId]) -> ControlFlow<()>,
     );
+
+    /// The lists with a property of edges as their weight, 1 where an edge has none.
+    ///
+    /// # Errors
+    /// If there are edge types, but none has the property, or if the property of one is not a number.
+    fn weighted_lists(&self, property: &str) -> Result<Box<dyn WeightedLists + '_>, WeightError>;
 
     /// The view flattened for whole-graph work: built once per view, then shared.
     fn flat(&self) -> Arc<FlatView>;

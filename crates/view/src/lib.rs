@@ -12,6 +12,7 @@ mod key_table;
 mod selection;
 mod snapshot;
 mod tables;
+mod weighted_lists;
 
 pub use arrow_array::RecordBatch;
 pub use csr::Csr;
@@ -19,3 +20,4 @@ pub use evergraph_store::{FlatTable, Neighbors};
 pub use flat::FlatView;
 pub use graph_view::GraphView;
 pub use snapshot::Snapshot;
+pub use weighted_lists::{WeightError, WeightedList, WeightedLists};

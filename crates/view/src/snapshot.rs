@@ -23,7 +23,8 @@ use crate::edge_layout::EdgeLayout;
 use crate::edge_rows::{edge_ranges, edge_rows};
 use crate::key_table::KeyTable;
 use crate::selection::Selection;
-use crate::{Csr, FlatView, GraphView, tables};
+use crate::weighted_lists::SelectedWeights;
+use crate::{Csr, FlatView, GraphView, WeightError, WeightedLists, tables};
 
 /// A view of one version of the graph. Taking and cloning one is a copy of a pointer; what it sees never changes, and
 /// is kept in memory while it lives.
@@ -334,6 +335,10 @@ impl GraphView for Snapshot {
         let lists = self.inner.selection.edge_types.iter();
         let lists = lists.map(|&edge_type| self.store_version().neighbors(edge_type, direction, vertex));
         let _ = lists.flat_map(|list| list.slices()).try_for_each(visit);
+    }
+
+    fn weighted_lists(&self, property: &str) -> Result<Box<dyn WeightedLists + '_>, WeightError> {
+        Ok(Box::new(SelectedWeights::new(&self.inner.selection, property)?))
     }
 
     fn flat(&self) -> Arc<FlatView> {

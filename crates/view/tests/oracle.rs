@@ -14,8 +14,8 @@ use common::{
 };
 use evergraph_disk::SimDisk;
 use evergraph_store::{Options, Store};
-use evergraph_types::{Direction, EdgeData, Key, KeyKind, Value, VertexId};
-use evergraph_view::{GraphView, Snapshot};
+use evergraph_types::{Direction, EdgeData, Key, KeyKind, PropertyType, Value, VertexId};
+use evergraph_view::{GraphView, Snapshot, WeightError, WeightedList};
 use proptest::prelude::*;
 
 const DIRECTIONS: [Direction; 2] = [Direction::Out, Direction::In];
@@ -89,6 +89,43 @@ fn check(snapshot: &Snapshot, model: &Model, kind: KeyKind, selected: &[usize]) 
     check_edge_table(snapshot, model, selected);
     check_view(snapshot, model, selected);
     check_csr(snapshot);
+    for property in ["amount", "since", "type", "nothing"] {
+        check_weights(snapshot, model, selected, property);
+    }
+}
+
+fn check_weights(snapshot: &Snapshot, model: &Model, selected: &[usize], property: &str) {
+    let kinds =
+        |id: &usize| EDGE_TYPES[*id].3.iter().filter(|(name, _)| *name == property).map(|(_, kind)| *kind);
+    let is_number = |kind| matches!(kind, PropertyType::Int64 | PropertyType::Float64);
+    let lists = match snapshot.weighted_lists(property) {
+        Ok(lists) => lists,
+        Err(WeightError::NotANumber { .. }) => {
+            return assert!(selected.iter().flat_map(kinds).any(|kind| !is_number(kind)));
+        }
+        Err(error) => {
+            assert!(matches!(error, WeightError::UnknownProperty { .. }), "{error}");
+            return assert!(!selected.is_empty() && selected.iter().flat_map(kinds).next().is_none());
+        }
+    };
+    let mut list = WeightedList::default();
+    for direction in DIRECTIONS {
+        for id in snapshot.vertex_ids() {
+            let key = snapshot.key(id);
+            let edges = selected.iter().flat_map(|&id| expected_edges(snapshot, model, &key, direction, id));
+            let expected = edges.map(|(neighbor, edge)| {
+                let weight = match edge.properties.get(property) {
+                    Some(Value::Int(number)) => *number as f64,
+                    Some(Value::Float(number)) => *number,
+                    _ => 1.0,
+                };
+                (snapshot.vertex_id(&neighbor).unwrap(), weight)
+            });
+            list.clear();
+            lists.append(direction, id, &mut list);
+            assert_eq!(list.iter().collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+        }
+    }
 }
 
 fn check_vertices(snapshot: &Snapshot, model: &Model) {
