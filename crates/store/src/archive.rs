@@ -47,7 +47,7 @@ pub(crate) enum Merge {
 
 /// Why nothing was archived.
 #[derive(Debug, Error)]
-enum ArchiveFault {
+pub(crate) enum ArchiveFault {
     #[error(transparent)]
     Disk(#[from] DiskError),
     #[error(transparent)]
@@ -59,7 +59,7 @@ enum ArchiveFault {
 }
 
 /// What an archive made.
-struct Made {
+pub(crate) struct Made {
     segment: Arc<Segment>,
     /// Segments no longer in the manifest.
     merged: Vec<Arc<Segment>>,
@@ -182,7 +182,7 @@ fn archive_draft(
 }
 
 /// Writes the segment and the manifest. The first `kept` segments stay, the others are merged into the new one.
-fn archive(
+pub(crate) fn archive(
     home: &Home,
     archived: &mut Archived,
     version: &Version,

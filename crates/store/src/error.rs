@@ -125,6 +125,30 @@ impl From<WriteError> for CommitError {
     }
 }
 
+/// Taking a backup.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum BackupError {
+    /// There is a store already.
+    #[error("there is a store at {} already; name a directory that is empty or absent", path.display())]
+    Exists {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The directory cannot take a store.
+    #[error(transparent)]
+    Target(#[from] OpenError),
+    /// It could not be written.
+    #[error("the backup was not finished, remove its directory: {reason}")]
+    Failed {
+        /// What the disk said.
+        reason: String,
+    },
+    /// The store was closed.
+    #[error("the store is closed")]
+    Closed,
+}
+
 /// Something was asked of a store that was closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the store is closed")]

@@ -3,6 +3,7 @@
 mod additions;
 mod adjacency;
 mod archive;
+mod backup;
 mod batch;
 mod check;
 mod codec;
@@ -44,7 +45,7 @@ mod writes;
 pub use adjacency::{CHUNK_MAX, Neighbors};
 pub use check::{CheckReport, Problem, check, check_on};
 pub use commit::BatchSummary;
-pub use error::{Closed, CommitError, OpenError, WriteError};
+pub use error::{BackupError, Closed, CommitError, OpenError, WriteError};
 pub use flat_table::FlatTable;
 pub use options::{Durability, Options};
 pub use scan::Run;

@@ -101,7 +101,7 @@ pub(crate) fn is_store(disk: &dyn Disk, directory: &Path) -> Result<bool, OpenEr
 }
 
 /// Sixteen random bytes, from the seeds of the standard library's hash maps.
-fn new_store_id() -> [u8; 16] {
+pub(crate) fn new_store_id() -> [u8; 16] {
     use std::hash::{BuildHasher, RandomState};
     let half = || RandomState::new().hash_one(crate::commit::now_micros()).to_le_bytes();
     let mut id = [0; 16];

@@ -18,7 +18,7 @@ use crate::batch::BatchWrites;
 use crate::commit::{BatchSummary, Committer, Refusal, Request};
 use crate::conflict::RecentChanges;
 use crate::dictionary::Dictionary;
-use crate::error::{Closed, CommitError, OpenError};
+use crate::error::{BackupError, Closed, CommitError, OpenError};
 use crate::home::Home;
 use crate::maintenance::Signal;
 use crate::options::Options;
@@ -301,6 +301,16 @@ impl Store {
     /// Those of [`Store::checkpoint`].
     pub fn compact(&self) -> Result<(), CommitError> {
         crate::archive::checkpoint(&self.inner, crate::archive::Merge::Everything)
+    }
+
+    /// Writes the newest version to a new store in a directory, durably, while commits go on here; gives the commit it
+    /// is the state after. It takes the time to write everything once, and gives a compact store; a store in memory is
+    /// saved to disk this way.
+    ///
+    /// # Errors
+    /// Those of [`BackupError`]. What was written until then is no store and can be removed.
+    pub fn backup(&self, directory: impl AsRef<Path>) -> Result<Sequence, BackupError> {
+        crate::backup::backup(&self.inner, directory.as_ref())
     }
 
     /// What the store holds and takes up.
