@@ -29,7 +29,7 @@ use pyo3::types::{PyDict, PyMapping, PyString};
 use crate::gate::enter_interruptibly;
 use crate::key::{key_of, type_name, whole_number};
 use crate::snapshot::Snapshot;
-use crate::table::{Table, take};
+use crate::table::{Table, take, take_values};
 
 /// Runs an algorithm by name: the table of its vertex values, if it has any, and its other values by name.
 #[pyfunction]
@@ -225,7 +225,18 @@ fn column_array(view: &View, ids: &[VertexId], column: VertexColumn) -> ArrayRef
         }
         VertexColumn::Vertices(vertices) => {
             let vertices: Vec<VertexId> = ids.iter().map(|&id| vertices[id as usize]).collect();
-            view.key_array(&vertices)
+            nullable_keys(view, &vertices)
         }
     }
+}
+
+/// The keys of vertices, null for [`NO_VERTEX`].
+fn nullable_keys(view: &View, vertices: &[VertexId]) -> ArrayRef {
+    if !vertices.contains(&NO_VERTEX) {
+        return view.key_array(vertices);
+    }
+    let known: Vec<VertexId> = vertices.iter().copied().filter(|&vertex| vertex != NO_VERTEX).collect();
+    let mut next = 0..known.len();
+    let rows = vertices.iter().map(|&vertex| if vertex == NO_VERTEX { None } else { next.next() });
+    take_values(&view.key_array(&known), &rows.collect::<Vec<_>>())
 }

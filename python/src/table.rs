@@ -7,8 +7,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, TimestampMicrosecondType};
 use arrow_array::{
-    Array, ArrayAccessor, ArrayRef, BooleanArray, Float64Array, Int64Array, LargeStringArray, RecordBatch,
-    StringArray, TimestampMicrosecondArray,
+    Array, ArrayAccessor, ArrayRef, Float64Array, Int64Array, LargeStringArray, RecordBatch, StringArray,
 };
 use arrow_schema::{DataType, FieldRef, TimeUnit};
 use numpy::PyArray1;
@@ -199,29 +198,29 @@ fn objects_to_numpy<'py>(py: Python<'py>, array: &ArrayRef) -> PyResult<Bound<'p
     Ok(PyArray1::from_vec(py, values?).into_any())
 }
 
-/// These rows of a table, in this order.
+/// These rows of a table of keys and numbers, in this order.
 ///
 /// # Panics
 /// If there is no such row.
 pub(crate) fn take(batch: &RecordBatch, rows: &[usize]) -> RecordBatch {
-    let columns = batch.columns().iter().map(|array| take_array(array, rows)).collect();
+    let rows: Vec<Option<usize>> = rows.iter().copied().map(Some).collect();
+    let columns = batch.columns().iter().map(|array| take_values(array, &rows)).collect();
     RecordBatch::try_new(batch.schema(), columns).expect("rows of a table have its types")
 }
 
-fn take_array(array: &ArrayRef, rows: &[usize]) -> ArrayRef {
-    fn pick<'a, A: ArrayAccessor + 'a, B: FromIterator<Option<A::Item>>>(array: A, rows: &'a [usize]) -> B {
-        rows.iter().map(|&row| array.is_valid(row).then(|| array.value(row))).collect()
+/// These values of an array of keys or numbers, null where there is no row.
+///
+/// # Panics
+/// If there is no such row.
+pub(crate) fn take_values(array: &ArrayRef, rows: &[Option<usize>]) -> ArrayRef {
+    fn pick<A: ArrayAccessor, B: FromIterator<Option<A::Item>>>(array: A, rows: &[Option<usize>]) -> B {
+        let value = |row: usize| array.is_valid(row).then(|| array.value(row));
+        rows.iter().map(|row| row.and_then(value)).collect()
     }
     match array.data_type() {
-        DataType::Boolean => Arc::new(pick::<_, BooleanArray>(array.as_boolean(), rows)),
         DataType::Float64 => Arc::new(pick::<_, Float64Array>(array.as_primitive::<Float64Type>(), rows)),
         DataType::Utf8 => Arc::new(pick::<_, StringArray>(array.as_string::<i32>(), rows)),
         DataType::LargeUtf8 => Arc::new(pick::<_, LargeStringArray>(array.as_string::<i64>(), rows)),
-        DataType::Timestamp(_, zone) => {
-            let times = array.as_primitive::<TimestampMicrosecondType>();
-            let times: TimestampMicrosecondArray = pick(times, rows);
-            Arc::new(times.with_timezone_opt(zone.clone()))
-        }
         _ => Arc::new(pick::<_, Int64Array>(array.as_primitive::<Int64Type>(), rows)),
     }
 }
