@@ -30,6 +30,9 @@ use crate::rows::keys_section;
 use crate::store::Inner;
 use crate::version::Version;
 
+/// What the replay of the log has replaced is freed whenever so much was allocated.
+const GARBAGE_BYTES: usize = 8 << 20;
+
 /// Opens the store in `directory`.
 pub(crate) fn open(disk: Arc<dyn Disk>, directory: &Path, options: Options) -> Result<Inner, OpenError> {
     let is_new = !is_store(&*disk, directory)?;
@@ -229,17 +232,26 @@ impl Recovery {
         }
         self.draft.version.sequence = record.last_sequence;
         self.draft.version.time_micros = record.time_micros;
+        if self.draft.changes.allocated_bytes > GARBAGE_BYTES {
+            self.free_replaced();
+        }
         Ok(())
+    }
+
+    /// Frees what was replaced on the way, which belonged to no version.
+    fn free_replaced(&mut self) {
+        let Draft { version, changes, .. } = &mut self.draft;
+        let done = std::mem::replace(changes, changes.fork());
+        version.reclaimer.allocated(done.allocated_bytes);
+        version.reclaimer.retire(Weak::new(), version.sequence, done.retired);
     }
 
     /// The newest version.
     pub(crate) fn finish(mut self) -> Version {
+        self.draft.flush();
+        self.free_replaced();
         self.draft.version.dictionary = self.resolver.dictionary;
-        let (version, changes) = self.draft.finish();
-        version.reclaimer.allocated(changes.allocated_bytes);
-        // What was replaced on the way belonged to no version.
-        version.reclaimer.retire(Weak::new(), version.sequence, changes.retired);
-        version
+        self.draft.finish().0
     }
 }
 

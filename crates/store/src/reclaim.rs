@@ -64,8 +64,8 @@ impl Reclaimer {
         let unpublished = {
             let mut queue = self.queue.lock();
             let births_are_known = queue.knows_births(sequence);
-            // SAFETY: retired blocks are not freed yet.
             let is_published = |block: &Block| {
+                // SAFETY: retired blocks are not freed yet.
                 !births_are_known || sequence_distance(sequence, unsafe { block.born() }) >= 0
             };
             let (blocks, unpublished): (Vec<Block>, _) = blocks.into_iter().partition(is_published);
