@@ -14,10 +14,10 @@ use crate::{bench, check, crash, demo, export, generate, info, load, run as run_
 #[command(name = "evergraph", version, after_help = EXAMPLES, max_term_width = 100)]
 struct CommandLine {
     /// Write the result as one line of JSON
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 100)]
     json: bool,
     /// How many threads work [default: one per core]
-    #[arg(long, global = true, value_name = "N")]
+    #[arg(long, global = true, value_name = "N", display_order = 101)]
     threads: Option<usize>,
     #[command(subcommand)]
     command: Command,

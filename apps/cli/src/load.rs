@@ -62,7 +62,7 @@ pub(crate) struct LoadArgs {
     /// Create the edge type with every line an edge of its own, repeated ones too
     #[arg(long)]
     multi: bool,
-    /// When a load is acknowledged: on disk, synced soon, or never synced before a checkpoint
+    /// When a load is done
     #[arg(long, value_enum, default_value = "sync")]
     durability: DurabilityArg,
 }

@@ -40,9 +40,9 @@ pub(crate) enum OnErrorArg {
 pub(crate) enum DurabilityArg {
     /// Once it is on disk
     Sync,
-    /// At once; the log is synced in the background at short intervals
+    /// Once it is written; the log is synced at short intervals
     Interval,
-    /// At once; nothing is synced before the next checkpoint
+    /// Once it is written; the log is synced when the system likes
     None,
 }
 

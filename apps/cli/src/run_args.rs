@@ -86,9 +86,10 @@ fn texts(argument: &Argument, matches: &ArgMatches) -> Option<Vec<String>> {
 }
 
 fn subcommand(algorithm: &'static Algorithm) -> Command {
-    let command = Command::new(algorithm.name).about(algorithm.summary).after_help(about(algorithm));
+    let command = Command::new(algorithm.name).after_help(about(algorithm));
     let command = if algorithm.name.contains('_') { command.alias(hyphens(algorithm.name)) } else { command };
-    CommonArgs::augment_args(command).args(algorithm.arguments.iter().map(option))
+    // The arguments bring a description of their own, which gives way.
+    CommonArgs::augment_args(command).about(algorithm.summary).args(algorithm.arguments.iter().map(option))
 }
 
 fn option(argument: &'static Argument) -> Arg {
@@ -96,19 +97,22 @@ fn option(argument: &'static Argument) -> Arg {
         (Kind::Flag, _) | (_, None) => String::new(),
         (_, Some(default)) => format!(" [default: {default}]"),
     };
-    let option =
-        Arg::new(argument.name).long(hyphens(argument.name)).help(format!("{}{default}", argument.summary));
+    let option = Arg::new(argument.name)
+        .long(hyphens(argument.name))
+        .help(format!("{}{default}", capitalized(argument.summary)));
     let option = if argument.name.contains('_') { option.alias(argument.name) } else { option };
     let option = option.required(argument.default.is_none());
-    match argument.kind {
-        Kind::Flag => option.action(ArgAction::SetTrue),
-        Kind::Count => option.allow_negative_numbers(true).value_name("N"),
-        Kind::Float => option.allow_negative_numbers(true).value_name("X"),
-        Kind::Vertices => option.allow_negative_numbers(true).value_name("KEY").action(ArgAction::Append),
-        Kind::Weights => {
-            option.allow_negative_numbers(true).value_name("KEY=WEIGHT").action(ArgAction::Append)
-        }
+    if argument.kind == Kind::Flag {
+        return option.action(ArgAction::SetTrue);
     }
+    let (value, action) = match argument.kind {
+        Kind::Count => ("N", ArgAction::Set),
+        Kind::Float => ("X", ArgAction::Set),
+        Kind::Vertices => ("KEY", ArgAction::Append),
+        Kind::Weights => ("KEY=WEIGHT", ArgAction::Append),
+        _ => ("TEXT", ArgAction::Set),
+    };
+    option.value_name(value).action(action).allow_negative_numbers(true)
 }
 
 fn about(algorithm: &Algorithm) -> String {
@@ -122,6 +126,11 @@ fn about(algorithm: &Algorithm) -> String {
         algorithm.complexity,
         algorithm.source,
     )
+}
+
+fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 fn hyphens(name: &str) -> String {
