@@ -7,7 +7,9 @@
 //!                                                               parent    "alice" "alice"
 //! ```
 //!
-//! Invariant: row `i` of the table is the vertex `ids[i]`; ids ascend, so that a key is found by search.
+//! A list (a path, the members of a set) is a table of its columns alone, in its own order.
+//!
+//! Invariant: row `i` of the table is the vertex `ids[i]`; ids ascend, so that a key is found by search. A list has no ids.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -17,7 +19,7 @@ use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 use evergraph::algorithms::{
-    Algorithm, AlgorithmError, Arguments, Check, Control, Kind, NO_VERTEX, Outcome, Scalar, Value,
+    Algorithm, AlgorithmError, Arguments, Check, Control, Kind, NO_VERTEX, Outcome, Rows, Scalar, Value,
     VertexColumn, algorithm,
 };
 use evergraph::{GraphView, Snapshot as View, VertexId};
@@ -47,8 +49,8 @@ pub(crate) fn run_algorithm<'py>(
     let check = if verify { Check::Verify } else { Check::Skip };
     let view = &snapshot.inner;
     let work = |control: &Control| -> Result<_, AlgorithmError> {
-        let Outcome { columns, values } = algorithm.run(view, &arguments, check, control)?;
-        let table = if columns.is_empty() { None } else { Some(VertexTable::new(view, columns)) };
+        let Outcome { rows, columns, values } = algorithm.run(view, &arguments, check, control)?;
+        let table = if columns.is_empty() { None } else { Some(VertexTable::new(view, rows, columns)) };
         Ok((table, values))
     };
     let (table, values) = enter_interruptibly(py, progress, work)?;
@@ -91,6 +93,7 @@ fn arguments_of(
                 })?),
                 None => return Err(wrong("a whole number")),
             },
+            Kind::Text => Value::Text(value.extract().map_err(|_| wrong("a string"))?),
             Kind::Vertices => Value::Vertices(vertices_of(snapshot, &value)?),
             Kind::Weights => Value::Weights(
                 weights_of(snapshot, &value)
@@ -129,6 +132,7 @@ fn weights_of(snapshot: &Snapshot, value: &Bound<'_, PyAny>) -> PyResult<Option<
 #[pyclass(frozen, module = "evergraph._native")]
 pub(crate) struct VertexTable {
     view: View,
+    rows: Rows,
     ids: Vec<VertexId>,
     batch: RecordBatch,
 }
@@ -146,15 +150,25 @@ impl VertexTable {
         Ok(id.and_then(|id| self.ids.binary_search(&id).ok()))
     }
 
-    /// The rows with the largest values in the second column, which has no nulls: the largest first, ties in order, NaN last.
+    /// The rows with the largest values in the second column, which has no nulls: the largest first, ties in order, NaN
+    /// last. Of a list the first rows.
     fn top(&self, py: Python<'_>, count: usize) -> Table {
-        Table::new(py.detach(|| top(&self.batch, count)))
+        Table::new(py.detach(|| match self.rows {
+            Rows::ByVertex => top(&self.batch, count),
+            Rows::Listed => self.batch.slice(0, count.min(self.batch.num_rows())),
+        }))
     }
 }
 
 impl VertexTable {
-    /// A row for every vertex of the view that has a value in the first column.
-    fn new(view: &View, columns: Vec<(&'static str, VertexColumn)>) -> Self {
+    /// A row for every vertex of the view that has a value in the first column, or for every item of a list.
+    fn new(view: &View, rows: Rows, columns: Vec<(&'static str, VertexColumn)>) -> Self {
+        if rows == Rows::Listed {
+            let items: Vec<u32> = (0..columns.first().map_or(0, |(_, column)| column.len() as u32)).collect();
+            let fields = columns.into_iter().map(|(name, column)| (name, column_array(view, &items, column)));
+            let batch = named_batch(fields.collect());
+            return VertexTable { view: view.clone(), rows, ids: Vec::new(), batch };
+        }
         let mut ids = view.vertex_ids();
         match columns.first() {
             Some((_, VertexColumn::Counts(counts))) => ids.retain(|&id| counts[id as usize] != u32::MAX),
@@ -167,14 +181,17 @@ impl VertexTable {
         for (name, column) in columns {
             fields.push((name, column_array(view, &ids, column)));
         }
-        let schema = fields
-            .iter()
-            .map(|(name, array)| Field::new(*name, array.data_type().clone(), array.null_count() > 0));
-        let schema = Arc::new(Schema::new(schema.collect::<Vec<_>>()));
-        let arrays = fields.into_iter().map(|(_, array)| array).collect();
-        let batch = RecordBatch::try_new(schema, arrays).expect("columns of one result have the same rows");
-        VertexTable { view: view.clone(), ids, batch }
+        VertexTable { view: view.clone(), rows, ids, batch: named_batch(fields) }
     }
+}
+
+fn named_batch(fields: Vec<(&'static str, ArrayRef)>) -> RecordBatch {
+    let schema = fields
+        .iter()
+        .map(|(name, array)| Field::new(*name, array.data_type().clone(), array.null_count() > 0));
+    let schema = Arc::new(Schema::new(schema.collect::<Vec<_>>()));
+    let arrays = fields.into_iter().map(|(_, array)| array).collect();
+    RecordBatch::try_new(schema, arrays).expect("columns of one result have the same rows")
 }
 
 fn top(batch: &RecordBatch, count: usize) -> RecordBatch {
@@ -211,6 +228,7 @@ fn top(batch: &RecordBatch, count: usize) -> RecordBatch {
     take(batch, &rows)
 }
 
+/// The values of a column in these rows.
 fn column_array(view: &View, ids: &[VertexId], column: VertexColumn) -> ArrayRef {
     match column {
         VertexColumn::Counts(counts) => {

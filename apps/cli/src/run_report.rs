@@ -4,6 +4,7 @@
 //! Outcome ─► values: one line each
 //!         └► rows: the first column is numbers ─► a row per vertex; --top: the largest first
 //!                                     vertices ─► --top: a row per group, the largest first
+//!                           a list ─► a row per item; --top: the first ones
 //! ```
 //!
 //! Invariant: rows are written as they are made, so that a graph of any size can be written out.
@@ -11,7 +12,7 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-use evergraph::algorithms::{NO_VERTEX, Outcome, VertexColumn};
+use evergraph::algorithms::{self, NO_VERTEX, Outcome, VertexColumn};
 use evergraph::{GraphView, Snapshot, VertexId};
 use serde::ser::{SerializeMap, SerializeStruct};
 use serde::{Serialize, Serializer};
@@ -36,6 +37,7 @@ pub(crate) struct Report<'a> {
 
 /// Which rows there are.
 enum Rows {
+    Listed(usize),
     Vertices(Vec<VertexId>),
     Groups(Vec<(VertexId, u64)>),
 }
@@ -94,13 +96,18 @@ impl Report<'_> {
         console.line("")?;
         console.line(layout.table(&lines))?;
         if common.top.is_none() && rows.len() == SHOWN {
-            console.line("\nThe largest first; --top N shows more, --csv and --json write all.")?;
+            let order = if matches!(rows, Rows::Listed(_)) { "The first ones" } else { "The largest first" };
+            console.line(format_args!("\n{order}; --top N shows more, --csv and --json write all."))?;
         }
         Ok(())
     }
 
     /// The rows; all in the order of ids, or so many of the largest.
     fn rows(&self, top: Option<usize>) -> Rows {
+        if self.outcome.rows == algorithms::Rows::Listed {
+            let listed = self.outcome.columns.first().map_or(0, |(_, column)| column.len());
+            return Rows::Listed(listed.min(top.unwrap_or(usize::MAX)));
+        }
         let vertices = || (0..self.snapshot.id_bound()).filter(|&id| self.snapshot.has_vertex(id));
         match (self.outcome.columns.first(), top) {
             (None, _) => Rows::Vertices(Vec::new()),
@@ -134,6 +141,7 @@ impl Report<'_> {
     fn titles(&self, rows: &Rows) -> Vec<&'static str> {
         let names = self.outcome.columns.iter().map(|(name, _)| *name);
         match rows {
+            Rows::Listed(_) => names.collect(),
             Rows::Vertices(_) => std::iter::once("vertex").chain(names).collect(),
             Rows::Groups(_) => names.take(1).chain(["vertices"]).collect(),
         }
@@ -141,6 +149,9 @@ impl Report<'_> {
 
     fn cells(&self, rows: &Rows, row: usize) -> Vec<Cell> {
         match rows {
+            Rows::Listed(_) => {
+                self.outcome.columns.iter().map(|(_, column)| self.cell(column, row as VertexId)).collect()
+            }
             Rows::Vertices(ids) => {
                 let key = Cell::from(self.snapshot.key(ids[row]));
                 let values = self.outcome.columns.iter().map(|(_, column)| self.cell(column, ids[row]));
@@ -153,15 +164,19 @@ impl Report<'_> {
         }
     }
 
-    fn cell(&self, column: &VertexColumn, vertex: VertexId) -> Cell {
-        let row = vertex as usize;
-        match column {
-            VertexColumn::Vertices(values) if values[row] == NO_VERTEX => Cell::Null,
-            VertexColumn::Vertices(values) => Cell::from(self.snapshot.key(values[row])),
-            VertexColumn::Counts(values) if values[row] == u32::MAX => Cell::Null,
-            VertexColumn::Counts(values) => Cell::Count(values[row].into()),
-            VertexColumn::Floats(values) => Cell::Float(values[row]),
-        }
+    fn cell(&self, column: &VertexColumn, row: VertexId) -> Cell {
+        let row = row as usize;
+        let cell = match column {
+            VertexColumn::Vertices(values) => {
+                let named = values.get(row).filter(|&&value| value != NO_VERTEX);
+                named.map(|&value| Cell::from(self.snapshot.key(value)))
+            }
+            VertexColumn::Counts(values) => {
+                values.get(row).filter(|&&value| value != u32::MAX).map(|&value| Cell::Count(value.into()))
+            }
+            VertexColumn::Floats(values) => values.get(row).map(|&value| Cell::Float(value)),
+        };
+        cell.unwrap_or(Cell::Null)
     }
 }
 
@@ -169,15 +184,22 @@ impl Report<'_> {
 fn compare(column: &VertexColumn, one: VertexId, other: VertexId) -> Ordering {
     let (one, other) = (one as usize, other as usize);
     match column {
-        VertexColumn::Vertices(values) => values[one].cmp(&values[other]),
-        VertexColumn::Counts(values) => values[one].wrapping_add(1).cmp(&values[other].wrapping_add(1)),
-        VertexColumn::Floats(values) => values[one].total_cmp(&values[other]),
+        VertexColumn::Vertices(values) => values.get(one).cmp(&values.get(other)),
+        VertexColumn::Counts(values) => {
+            let count = |row: usize| values.get(row).filter(|&&value| value != u32::MAX);
+            count(one).cmp(&count(other))
+        }
+        VertexColumn::Floats(values) => match (values.get(one), values.get(other)) {
+            (Some(one), Some(other)) => one.total_cmp(other),
+            (one, other) => one.is_some().cmp(&other.is_some()),
+        },
     }
 }
 
 impl Rows {
     fn len(&self) -> usize {
         match self {
+            Rows::Listed(count) => *count,
             Rows::Vertices(ids) => ids.len(),
             Rows::Groups(groups) => groups.len(),
         }

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::GraphView;
 
-use crate::control::{ensure, in_pool};
+use crate::control::{ensure, in_pool, require_sources};
 use crate::registry::{Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, Scalar, VertexColumn};
 use crate::{AlgorithmError, Control, EdgeFunction, NO_VERTEX, VerifyError, VertexSubset, Way, edge_map};
 
@@ -73,9 +73,7 @@ pub fn bfs(
     options: &BfsOptions,
     control: &Control,
 ) -> Result<Bfs, AlgorithmError> {
-    if let Some(&vertex) = sources.iter().find(|&&vertex| !view.has_vertex(vertex)) {
-        return Err(AlgorithmError::SourceNotFound { vertex });
-    }
+    require_sources(view, sources)?;
     in_pool(|| search(view, sources, options, control))
 }
 
@@ -228,24 +226,14 @@ pub(crate) static ALGORITHM: Algorithm = Algorithm {
     complexity: "O(V + E)",
     source: "Beamer, Asanovic, Patterson: Direction-Optimizing Breadth-First Search, SC 2012, section 4",
     arguments: &[
-        Argument {
-            name: "source",
-            kind: Kind::Vertices,
-            default: None,
-            summary: "the vertices to start from",
-        },
-        Argument {
-            name: "reverse",
-            kind: Kind::Flag,
-            default: Some("false"),
-            summary: "go against the edges of a directed view",
-        },
-        Argument {
-            name: "depth_limit",
-            kind: Kind::Count,
-            default: Some("none"),
-            summary: "do not visit vertices more hops away than this",
-        },
+        Argument::required("source", Kind::Vertices, "the vertices to start from"),
+        Argument::optional("reverse", Kind::Flag, "false", "go against the edges of a directed view"),
+        Argument::optional(
+            "depth_limit",
+            Kind::Count,
+            "none",
+            "do not visit vertices more hops away than this",
+        ),
     ],
     results: &[
         Field { name: "distance", summary: "hops from the nearest source; null if not reached" },
@@ -274,14 +262,11 @@ fn run(
     if check == Check::Verify {
         verify(view, sources, &options, &result)?;
     }
-    Ok(Outcome {
-        columns: vec![
+    Ok(Outcome::by_vertex(
+        vec![
             ("distance", VertexColumn::Counts(result.distances)),
             ("parent", VertexColumn::Vertices(result.parents)),
         ],
-        values: vec![
-            ("reached", Scalar::Count(result.reached)),
-            ("depth", Scalar::Count(u64::from(result.depth))),
-        ],
-    })
+        vec![("reached", Scalar::Count(result.reached)), ("depth", Scalar::Count(u64::from(result.depth)))],
+    ))
 }

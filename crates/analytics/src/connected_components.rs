@@ -232,8 +232,8 @@ fn run(
         verify(view, &result)?;
     }
     let largest = result.sizes().first().map_or(0, |&(_, size)| size);
-    Ok(Outcome {
-        columns: vec![("component", VertexColumn::Vertices(result.labels))],
-        values: vec![("components", Scalar::Count(result.count)), ("largest", Scalar::Count(largest))],
-    })
+    Ok(Outcome::by_vertex(
+        vec![("component", VertexColumn::Vertices(result.labels))],
+        vec![("components", Scalar::Count(result.count)), ("largest", Scalar::Count(largest))],
+    ))
 }

@@ -12,6 +12,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use evergraph_types::VertexId;
+use evergraph_view::GraphView;
 use thiserror::Error;
 
 /// No vertex: in results that name a vertex, where there is none to name. Never an id.
@@ -37,6 +38,28 @@ pub enum AlgorithmError {
         name: String,
         /// What is wrong with it, and what is allowed.
         why: String,
+    },
+    /// A weight that is negative, and the algorithm is for weights from 0.
+    #[error("the edge from vertex {src} to {dst} has a negative weight; this algorithm needs weights from 0")]
+    NegativeWeight {
+        /// The edge's source.
+        src: VertexId,
+        /// The edge's destination.
+        dst: VertexId,
+    },
+    /// A weight that is infinite or not a number.
+    #[error("the weight of the edge from vertex {src} to {dst} is not a finite number")]
+    NotFinite {
+        /// The edge's source.
+        src: VertexId,
+        /// The edge's destination.
+        dst: VertexId,
+    },
+    /// A cycle where there must be none.
+    #[error("vertex {vertex} is on a cycle, and only a graph without cycles has an order")]
+    Cyclic {
+        /// A vertex of the cycle.
+        vertex: VertexId,
     },
     /// The slow verifier was asked for and did not agree with the result: a bug.
     #[error(transparent)]
@@ -111,6 +134,14 @@ pub struct VerifyError {
 /// `Err` with the message, unless `holds`.
 pub(crate) fn ensure(holds: bool, what: impl FnOnce() -> String) -> Result<(), VerifyError> {
     if holds { Ok(()) } else { Err(VerifyError { what: what() }) }
+}
+
+/// An error that names the first of `sources` that is not in the view.
+pub(crate) fn require_sources(view: &dyn GraphView, sources: &[VertexId]) -> Result<(), AlgorithmError> {
+    match sources.iter().find(|&&vertex| !view.has_vertex(vertex)) {
+        Some(&vertex) => Err(AlgorithmError::SourceNotFound { vertex }),
+        None => Ok(()),
+    }
 }
 
 /// Runs `body` on a thread of the current pool, so that its many small parallel steps need not enter the pool each.

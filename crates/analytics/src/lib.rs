@@ -14,6 +14,7 @@
 
 pub mod bfs;
 mod bitmap;
+mod buckets;
 pub mod connected_components;
 mod control;
 mod edge_map;
@@ -23,19 +24,26 @@ pub mod pagerank;
 mod prefetch;
 mod ranges;
 mod registry;
+pub mod shortest_path;
+pub mod sssp;
 pub mod triangle_count;
 mod vertex_subset;
+mod weights;
 
 pub use bfs::{Bfs, BfsOptions, UNREACHED, bfs};
 pub use bitmap::Bitmap;
+pub use buckets::{Buckets, LocalBuckets};
 pub use connected_components::{Components, connected_components};
 pub use control::{AlgorithmError, Control, NO_VERTEX, Progress, VerifyError};
 pub use edge_map::{EdgeFunction, Way, edge_map};
 pub use pagerank::{PageRank, PageRankOptions, pagerank};
 pub use ranges::Ranges;
 pub use registry::{
-    Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, Scalar, Value, VertexColumn, algorithm,
-    algorithms,
+    Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, Rows, Scalar, Value, VertexColumn,
+    algorithm, algorithms,
 };
+pub use shortest_path::{ShortestPath, shortest_path};
+pub use sssp::{Sssp, SsspOptions, sssp};
 pub use triangle_count::triangle_count;
 pub use vertex_subset::{VertexSubset, vertex_filter, vertex_map};
+pub use weights::{Sign, Weight, WeightedTable};

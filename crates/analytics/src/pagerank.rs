@@ -381,30 +381,20 @@ pub(crate) static ALGORITHM: Algorithm = Algorithm {
     complexity: "O(V + E) per iteration",
     source: "Page, Brin, Motwani, Winograd: The PageRank Citation Ranking, Stanford 1999; as networkx.pagerank",
     arguments: &[
-        Argument {
-            name: "alpha",
-            kind: Kind::Float,
-            default: Some("0.85"),
-            summary: "the chance to follow an edge rather than jump",
-        },
-        Argument {
-            name: "personalization",
-            kind: Kind::Weights,
-            default: Some("uniform"),
-            summary: "where jumps, and moves from vertices without out-edges, go",
-        },
-        Argument {
-            name: "max_iter",
-            kind: Kind::Count,
-            default: Some("100"),
-            summary: "the most iterations",
-        },
-        Argument {
-            name: "tol",
-            kind: Kind::Float,
-            default: Some("1e-6"),
-            summary: "converged when scores change by less than this per vertex on average",
-        },
+        Argument::optional("alpha", Kind::Float, "0.85", "the chance to follow an edge rather than jump"),
+        Argument::optional(
+            "personalization",
+            Kind::Weights,
+            "uniform",
+            "where jumps, and moves from vertices without out-edges, go",
+        ),
+        Argument::optional("max_iter", Kind::Count, "100", "the most iterations"),
+        Argument::optional(
+            "tol",
+            Kind::Float,
+            "1e-6",
+            "converged when scores change by less than this per vertex on average",
+        ),
     ],
     results: &[
         Field { name: "score", summary: "the share of the vertex; all add up to 1" },
@@ -432,12 +422,12 @@ fn run(
     if check == Check::Verify {
         verify(view, &options, &result)?;
     }
-    Ok(Outcome {
-        columns: vec![("score", VertexColumn::Floats(result.scores))],
-        values: vec![
+    Ok(Outcome::by_vertex(
+        vec![("score", VertexColumn::Floats(result.scores))],
+        vec![
             ("iterations", Scalar::Count(u64::from(result.iterations))),
             ("error", Scalar::Float(result.error)),
             ("converged", Scalar::Flag(result.converged)),
         ],
-    })
+    ))
 }

@@ -82,6 +82,11 @@ impl Ranges {
         self.cuts.par_windows(2).map(|cut| cut[0]..cut[1])
     }
 
+    /// The ranges in order, one at a time.
+    pub fn iter(&self) -> impl Iterator<Item = Range<VertexId>> + '_ {
+        self.cuts.windows(2).map(|cut| cut[0]..cut[1])
+    }
+
     /// Calls `visit` with every range, in parallel, until the caller cancels.
     pub fn for_each(
         &self,

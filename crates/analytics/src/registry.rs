@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use evergraph_types::VertexId;
 use evergraph_view::GraphView;
 
-use crate::{AlgorithmError, Control};
+use crate::{AlgorithmError, Control, Weight};
 
 /// An algorithm as users see it.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub struct Algorithm {
     pub source: &'static str,
     /// What it takes besides the view.
     pub arguments: &'static [Argument],
-    /// What it gives: columns of vertex values first, then single values; the names of an [`Outcome`] in order.
+    /// What it gives: columns first, then single values; the names of an [`Outcome`] in order.
     pub results: &'static [Field],
     pub(crate) run: fn(&dyn GraphView, &Arguments, Check, &Control) -> Result<Outcome, AlgorithmError>,
 }
@@ -95,6 +95,19 @@ pub struct Argument {
 }
 
 impl Argument {
+    pub(crate) const fn required(name: &'static str, kind: Kind, summary: &'static str) -> Self {
+        Argument { name, kind, default: None, summary }
+    }
+
+    pub(crate) const fn optional(
+        name: &'static str,
+        kind: Kind,
+        default: &'static str,
+        summary: &'static str,
+    ) -> Self {
+        Argument { name, kind, default: Some(default), summary }
+    }
+
     /// The value that a text stands for. Kinds that name vertices are not read here: whoever knows the keys does.
     pub fn parse(&self, text: &str) -> Result<Value, AlgorithmError> {
         let wrong = |wanted: &str| invalid(self.name, format!("{text:?} is not {wanted}"));
@@ -102,10 +115,27 @@ impl Argument {
             Kind::Flag => text.parse().map(Value::Flag).map_err(|_| wrong("true or false")),
             Kind::Count => text.parse().map(Value::Count).map_err(|_| wrong("a whole number from 0")),
             Kind::Float => text.parse().map(Value::Float).map_err(|_| wrong("a number")),
+            Kind::Text => Ok(Value::Text(text.to_owned())),
             Kind::Vertices | Kind::Weights => Err(wrong("a list of vertex ids")),
         }
     }
 }
+
+/// Which property of edges is their weight: every weighted algorithm takes it.
+pub(crate) const WEIGHT: Argument = Argument::optional(
+    "weight",
+    Kind::Text,
+    "weight",
+    "the property of edges that is their weight, 1 where an edge has none; an empty name: 1 for all",
+);
+
+/// Where random numbers begin: every algorithm that draws takes it.
+pub(crate) const SEED: Argument = Argument::optional(
+    "seed",
+    Kind::Count,
+    "0",
+    "where random numbers begin: the same seed on the same graph gives the same result",
+);
 
 /// What an argument takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,6 +146,8 @@ pub enum Kind {
     Count,
     /// A number.
     Float,
+    /// A name.
+    Text,
     /// One vertex or several.
     Vertices,
     /// A number per vertex id.
@@ -131,6 +163,8 @@ pub enum Value {
     Count(u64),
     /// A number.
     Float(f64),
+    /// A name.
+    Text(String),
     /// One vertex or several.
     Vertices(Vec<VertexId>),
     /// A number per vertex id.
@@ -144,6 +178,7 @@ impl Value {
             Value::Flag(_) => Kind::Flag,
             Value::Count(_) => Kind::Count,
             Value::Float(_) => Kind::Float,
+            Value::Text(_) => Kind::Text,
             Value::Vertices(_) => Kind::Vertices,
             Value::Weights(_) => Kind::Weights,
         }
@@ -183,6 +218,32 @@ impl Arguments {
         if let Some(Value::Float(number)) = self.0.get(name) { Some(*number) } else { None }
     }
 
+    /// A whole number where all 64 bits count.
+    pub(crate) fn seed(&self, name: &str) -> Option<u64> {
+        if let Some(Value::Count(count)) = self.0.get(name) { Some(*count) } else { None }
+    }
+
+    /// The weight of edges of an algorithm that takes [`WEIGHT`].
+    pub(crate) fn weight(&self) -> Weight {
+        match self.text(WEIGHT.name) {
+            None => Weight::Usual,
+            Some("") => Weight::One,
+            Some(property) => Weight::Property(property.to_owned()),
+        }
+    }
+
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        if let Some(Value::Text(text)) = self.0.get(name) { Some(text) } else { None }
+    }
+
+    /// The vertex of an argument that names one.
+    pub(crate) fn vertex(&self, name: &str) -> Result<VertexId, AlgorithmError> {
+        match self.vertices(name) {
+            &[vertex] => Ok(vertex),
+            several => Err(invalid(name, format!("one vertex is wanted, not {}", several.len()))),
+        }
+    }
+
     pub(crate) fn vertices(&self, name: &str) -> &[VertexId] {
         if let Some(Value::Vertices(vertices)) = self.0.get(name) { vertices } else { &[] }
     }
@@ -204,13 +265,41 @@ pub struct Field {
 /// A result in a form that needs no knowledge of the algorithm.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
-    /// A value per vertex id; rows of ids that are not in the view mean nothing.
+    /// What the rows of the columns stand for.
+    pub rows: Rows,
+    /// Values by row, equally many in each.
     pub columns: Vec<(&'static str, VertexColumn)>,
     /// Values of the whole graph.
     pub values: Vec<(&'static str, Scalar)>,
 }
 
-/// One value per vertex id.
+impl Outcome {
+    pub(crate) fn by_vertex(
+        columns: Vec<(&'static str, VertexColumn)>,
+        values: Vec<(&'static str, Scalar)>,
+    ) -> Self {
+        Outcome { rows: Rows::ByVertex, columns, values }
+    }
+
+    pub(crate) fn listed(
+        columns: Vec<(&'static str, VertexColumn)>,
+        values: Vec<(&'static str, Scalar)>,
+    ) -> Self {
+        Outcome { rows: Rows::Listed, columns, values }
+    }
+}
+
+/// What the rows of an [`Outcome`] are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rows {
+    /// A row per vertex id; rows of ids that are not in the view mean nothing.
+    #[default]
+    ByVertex,
+    /// A list, in an order that means something: a path, a walk, the members of a set. The columns say all there is.
+    Listed,
+}
+
+/// One value per row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum VertexColumn {
     /// Vertices; [`NO_VERTEX`](crate::NO_VERTEX) is null.
@@ -219,6 +308,22 @@ pub enum VertexColumn {
     Counts(Vec<u32>),
     /// Numbers.
     Floats(Vec<f64>),
+}
+
+impl VertexColumn {
+    /// How many rows it has.
+    pub fn len(&self) -> usize {
+        match self {
+            VertexColumn::Vertices(values) => values.len(),
+            VertexColumn::Counts(values) => values.len(),
+            VertexColumn::Floats(values) => values.len(),
+        }
+    }
+
+    /// Whether it has no row.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
 }
 
 /// One value of the whole graph.
@@ -234,10 +339,12 @@ pub enum Scalar {
 
 /// All algorithms, in the order of a table of contents.
 pub fn algorithms() -> &'static [&'static Algorithm] {
-    static ALGORITHMS: [&Algorithm; 4] = [
+    static ALGORITHMS: [&Algorithm; 6] = [
         &crate::bfs::ALGORITHM,
         &crate::connected_components::ALGORITHM,
         &crate::pagerank::ALGORITHM,
+        &crate::shortest_path::ALGORITHM,
+        &crate::sssp::ALGORITHM,
         &crate::triangle_count::ALGORITHM,
     ];
     &ALGORITHMS

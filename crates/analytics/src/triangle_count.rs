@@ -106,5 +106,5 @@ fn run(
     if check == Check::Verify {
         verify(view, triangles)?;
     }
-    Ok(Outcome { columns: Vec::new(), values: vec![("triangles", Scalar::Count(triangles))] })
+    Ok(Outcome::by_vertex(Vec::new(), vec![("triangles", Scalar::Count(triangles))]))
 }

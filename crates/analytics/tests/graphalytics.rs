@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use common::{Edge, Graph};
 use evergraph_analytics::{
-    BfsOptions, Control, PageRankOptions, UNREACHED, bfs, connected_components, pagerank,
+    BfsOptions, Control, PageRankOptions, SsspOptions, UNREACHED, bfs, connected_components, pagerank, sssp,
 };
 use evergraph_types::VertexId;
 use evergraph_view::{FlatView, GraphView};
@@ -49,6 +49,32 @@ fn example(name: &str, symmetric: bool) -> FlatView {
 
 fn expected(file: &str) -> BTreeMap<VertexId, String> {
     read(file).into_iter().map(|line| (id(&line[0]), line[1].clone())).collect()
+}
+
+/// As [`example`], each edge with its weight.
+fn weighted(vertices: &str, edges: &str, symmetric: bool) -> FlatView {
+    let exists: BTreeSet<VertexId> = read(vertices).iter().map(|line| id(&line[0])).collect();
+    let bound = exists.last().map_or(0, |&last| last + 1);
+    let exists = (0..bound).map(|vertex| exists.contains(&vertex)).collect();
+    let lines = read(edges);
+    let ends: Vec<Edge> = lines.iter().map(|line| (id(&line[0]), id(&line[1]))).collect();
+    let weights: Vec<f64> = lines.iter().map(|line| line[2].parse().expect("a weight")).collect();
+    Graph { exists, ..Graph::new(bound as usize, &ends, symmetric) }.weighted_view(&weights)
+}
+
+fn check_sssp(view: &FlatView, source: VertexId, file: &str) {
+    let result = sssp(view, &[source], &SsspOptions::default(), &Control::new()).expect("a result");
+    let expected = expected(file);
+    assert_eq!(expected.len() as u64, view.num_vertices());
+    for (vertex, distance) in expected {
+        let found = result.distances[vertex as usize];
+        let wanted = distance.to_lowercase().replace("infinity", "inf").parse::<f64>().expect("a distance");
+        // Graphalytics' own rule: a ten-thousandth of the expected distance.
+        assert!(
+            found == wanted || (found - wanted).abs() <= 1e-4 * wanted,
+            "vertex {vertex} of {file}: {found}"
+        );
+    }
 }
 
 fn check_bfs(view: &FlatView, source: VertexId, file: &str) {
@@ -93,6 +119,16 @@ fn bfs_gives_the_distances_expected() {
     check_bfs(&adjacency("bfs/undir-input", true), 1, "bfs/undir-output");
     check_bfs(&example("example-directed", false), 1, "example/example-directed-BFS");
     check_bfs(&example("example-undirected", true), 2, "example/example-undirected-BFS");
+}
+
+#[test]
+fn sssp_gives_the_distances_expected() {
+    check_sssp(&weighted("sssp/dir-input.v", "sssp/dir-input.e", false), 1, "sssp/dir-output");
+    check_sssp(&weighted("sssp/undir-input.v", "sssp/undir-input.e", true), 1, "sssp/undir-output");
+    let directed = weighted("example/example-directed.v", "example/example-directed.e", false);
+    check_sssp(&directed, 1, "example/example-directed-SSSP");
+    let undirected = weighted("example/example-undirected.v", "example/example-undirected.e", true);
+    check_sssp(&undirected, 2, "example/example-undirected-SSSP");
 }
 
 #[test]

@@ -22,8 +22,10 @@ fn the_largest_values_come_first() {
 fn every_algorithm_runs_and_passes_its_verifier() {
     let shell = Shell::new().store("net.eg", EDGES);
     for algorithm in evergraph::algorithms::algorithms() {
-        let source = if algorithm.name == "bfs" { &["--source", "a"][..] } else { &[] };
-        let run = [&["run", algorithm.name, "net.eg", "--verify"][..], source].concat();
+        let required = algorithm.arguments.iter().filter(|argument| argument.default.is_none());
+        let options: Vec<String> = required.map(|argument| format!("--{}=a", argument.name)).collect();
+        let mut run = vec!["run", algorithm.name, "net.eg", "--verify"];
+        run.extend(options.iter().map(String::as_str));
         let done = shell.run(&run);
         assert_eq!((done.code, done.stderr.as_str()), (0, ""), "{done:?}");
         assert!(done.stdout.starts_with(&format!("{} on net.eg, version 1", algorithm.name)), "{done:?}");
@@ -52,6 +54,14 @@ fn groups_are_shown_by_size() {
     assert_eq!(csv.stdout, "component,vertices\na,4\nx,2\n");
     let single = shell.run(&["run", "triangle_count", "net.eg", "--csv"]);
     assert_eq!(single.stdout, "triangles\n1\n");
+}
+
+#[test]
+fn lists_keep_their_order() {
+    let shell = Shell::new().store("net.eg", EDGES);
+    let path = ["run", "shortest_path", "net.eg", "--source", "b", "--target", "d", "--csv"];
+    assert_eq!(shell.run(&path).stdout, "vertex\nb\nc\nd\n");
+    assert_eq!(shell.run(&[&path[..], &["--top", "2"]].concat()).stdout, "vertex\nb\nc\n");
 }
 
 #[test]

@@ -31,18 +31,46 @@ impl Graph {
 
     /// The edges of the view: ends exist, in the order of arrival or sorted without repeats.
     pub fn out_edges(&self) -> Vec<Edge> {
+        self.numbered_edges().into_iter().map(|(src, dst, _)| (src, dst)).collect()
+    }
+
+    /// The edges of the view, each with its position in `edges`; of repeats the first.
+    fn numbered_edges(&self) -> Vec<(VertexId, VertexId, usize)> {
         let exists = |vertex: VertexId| self.exists[vertex as usize];
-        let mut edges: Vec<Edge> =
-            self.edges.iter().copied().filter(|&(src, dst)| exists(src) && exists(dst)).collect();
+        let numbered = self.edges.iter().enumerate().map(|(position, &(src, dst))| (src, dst, position));
+        let mut edges: Vec<_> = numbered.filter(|&(src, dst, _)| exists(src) && exists(dst)).collect();
         if self.symmetric {
-            let mirrored = edges.iter().filter(|(src, dst)| src != dst).map(|&(src, dst)| (dst, src));
-            edges = edges.iter().copied().chain(mirrored).collect();
+            let mirrored = edges.iter().filter(|(src, dst, _)| src != dst);
+            let mirrored: Vec<_> = mirrored.map(|&(src, dst, position)| (dst, src, position)).collect();
+            edges.extend(mirrored);
         }
         if !self.multi {
             edges.sort_unstable();
-            edges.dedup();
+            edges.dedup_by_key(|&mut (src, dst, _)| (src, dst));
         }
         edges
+    }
+
+    /// The out-edges with the weights of the edges they come of.
+    pub fn weighted_edges(&self, weights: &[f64]) -> Vec<(VertexId, VertexId, f64)> {
+        let edges = self.numbered_edges().into_iter();
+        edges.map(|(src, dst, position)| (src, dst, weights[position % weights.len()])).collect()
+    }
+
+    /// The view with a property `weight`: that of edge `i` is `weights[i % weights.len()]`.
+    pub fn weighted_view(&self, weights: &[f64]) -> FlatView {
+        let edges = self.weighted_edges(weights);
+        let laid_out = |mut edges: Vec<(VertexId, VertexId, f64)>| -> Vec<f64> {
+            if self.multi {
+                edges.sort_by_key(|&(src, ..)| src);
+            } else {
+                edges.sort_by_key(|&(src, dst, _)| (src, dst));
+            }
+            edges.into_iter().map(|(.., weight)| weight).collect()
+        };
+        let reverse = edges.iter().map(|&(src, dst, weight)| (dst, src, weight)).collect();
+        let reverse = (!self.symmetric).then(|| laid_out(reverse));
+        self.view().with_weights("weight", laid_out(edges), reverse)
     }
 
     pub fn view(&self) -> FlatView {

@@ -1,0 +1,203 @@
+//! Weights of edges for whole-graph work: the lists of a view with a number beside each neighbor, laid out once per run.
+//!
+//! ```text
+//!  offsets    0      2             5      the list of vertex v is offsets[v]..offsets[v + 1]
+//!  neighbors  3  7   1   4   4
+//!  weights    .5 2.  1.  1.  3.           a property of the edges; 1 where an edge has none
+//! ```
+//!
+//! Invariant: weights are finite, and not negative where the algorithm asked for that.
+
+use evergraph_types::{Direction, VertexId};
+use evergraph_view::{FlatView, GraphView, WeightError, WeightedList, WeightedLists};
+use rayon::prelude::*;
+
+use crate::registry::{WEIGHT, invalid};
+use crate::{AlgorithmError, Control, Ranges};
+
+/// Which property of edges is their weight.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Weight {
+    /// The property called `weight` where there is one, else every edge weighs 1: the default of NetworkX.
+    #[default]
+    Usual,
+    /// Every edge weighs 1.
+    One,
+    /// The property of this name, which must exist. An edge that has no value weighs 1.
+    Property(String),
+}
+
+impl Weight {
+    /// The lists of a view with these weights; `None` if every edge weighs 1.
+    pub(crate) fn lists<'a>(
+        &self,
+        view: &'a dyn GraphView,
+    ) -> Result<Option<Box<dyn WeightedLists + 'a>>, AlgorithmError> {
+        let wanted = match self {
+            Weight::One => return Ok(None),
+            Weight::Usual => view.weighted_lists(WEIGHT.name),
+            Weight::Property(property) => view.weighted_lists(property),
+        };
+        match wanted {
+            Ok(lists) => Ok(Some(lists)),
+            Err(WeightError::UnknownProperty { .. }) if *self == Weight::Usual => Ok(None),
+            Err(error) => Err(invalid(WEIGHT.name, error.to_string())),
+        }
+    }
+}
+
+/// Which weights an algorithm can work with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sign {
+    /// Finite ones.
+    Any,
+    /// Finite ones from 0.
+    NotNegative,
+}
+
+/// The lists of one direction with weights.
+#[derive(Debug)]
+pub struct WeightedTable {
+    offsets: Vec<usize>,
+    neighbors: Vec<VertexId>,
+    weights: Vec<f64>,
+}
+
+impl WeightedTable {
+    /// Lays out the lists of `view`, whose flat view is `flat`, in parallel.
+    pub fn new(
+        view: &dyn GraphView,
+        flat: &FlatView,
+        weight: &Weight,
+        direction: Direction,
+        sign: Sign,
+        control: &Control,
+    ) -> Result<Self, AlgorithmError> {
+        let table = flat.table(direction);
+        let ends = (0..table.len() as VertexId).scan(0, |end, vertex| {
+            *end += table.degree(vertex);
+            Some(*end)
+        });
+        let offsets: Vec<usize> = std::iter::once(0).chain(ends).collect();
+        let entries = offsets[table.len()];
+        let mut laid_out =
+            WeightedTable { offsets, neighbors: vec![0; entries], weights: vec![1.0; entries] };
+        let ranges = Ranges::by_edges(flat, direction);
+        let lists = weight.lists(view)?;
+        let pieces = laid_out.split(&ranges);
+        pieces.into_par_iter().try_for_each_init(WeightedList::default, |buffer, mut piece| {
+            control.check()?;
+            match &lists {
+                Some(lists) => piece.fill(&**lists, direction, sign, buffer),
+                None => {
+                    piece.fill_unweighted(flat, direction);
+                    Ok(())
+                }
+            }
+        })?;
+        Ok(laid_out)
+    }
+
+    fn split(&mut self, ranges: &Ranges) -> Vec<Piece<'_>> {
+        let (mut neighbors, mut weights) = (&mut self.neighbors[..], &mut self.weights[..]);
+        let mut pieces = Vec::new();
+        for vertices in ranges.iter() {
+            let len = self.offsets[vertices.end as usize] - self.offsets[vertices.start as usize];
+            let (own_neighbors, own_weights);
+            (own_neighbors, neighbors) = neighbors.split_at_mut(len);
+            (own_weights, weights) = weights.split_at_mut(len);
+            pieces.push(Piece { vertices, neighbors: own_neighbors, weights: own_weights });
+        }
+        pieces
+    }
+
+    /// The neighbors of a vertex and the weights of the edges to them.
+    #[inline]
+    pub fn list(&self, vertex: VertexId) -> (&[VertexId], &[f64]) {
+        let list = self.offsets[vertex as usize]..self.offsets[vertex as usize + 1];
+        (&self.neighbors[list.clone()], &self.weights[list])
+    }
+
+    /// The neighbors of a vertex, each with the weight of the edge to it.
+    #[inline]
+    pub fn edges(&self, vertex: VertexId) -> impl Iterator<Item = (VertexId, f64)> + '_ {
+        let (neighbors, weights) = self.list(vertex);
+        neighbors.iter().copied().zip(weights.iter().copied())
+    }
+
+    /// The length of a list.
+    #[inline]
+    pub fn degree(&self, vertex: VertexId) -> usize {
+        self.offsets[vertex as usize + 1] - self.offsets[vertex as usize]
+    }
+
+    /// One past the largest vertex id.
+    pub fn id_bound(&self) -> VertexId {
+        (self.offsets.len() - 1) as VertexId
+    }
+
+    /// The weights of all entries.
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+}
+
+/// The lists of a range of vertices, to be filled.
+struct Piece<'a> {
+    vertices: std::ops::Range<VertexId>,
+    neighbors: &'a mut [VertexId],
+    weights: &'a mut [f64],
+}
+
+impl Piece<'_> {
+    fn fill(
+        &mut self,
+        lists: &dyn WeightedLists,
+        direction: Direction,
+        sign: Sign,
+        list: &mut WeightedList,
+    ) -> Result<(), AlgorithmError> {
+        let mut at = 0;
+        for vertex in self.vertices.clone() {
+            list.clear();
+            lists.append(direction, vertex, list);
+            check(vertex, direction, list, sign)?;
+            let end = at + list.neighbors.len();
+            self.neighbors[at..end].copy_from_slice(&list.neighbors);
+            self.weights[at..end].copy_from_slice(&list.weights);
+            at = end;
+        }
+        Ok(())
+    }
+
+    fn fill_unweighted(&mut self, flat: &FlatView, direction: Direction) {
+        let mut at = 0;
+        for vertex in self.vertices.clone() {
+            flat.neighbors(direction, vertex).for_each_slice(|slice| {
+                self.neighbors[at..at + slice.len()].copy_from_slice(slice);
+                at += slice.len();
+            });
+        }
+    }
+}
+
+/// Refuses weights that the algorithm cannot work with.
+pub(crate) fn check(
+    vertex: VertexId,
+    direction: Direction,
+    list: &WeightedList,
+    sign: Sign,
+) -> Result<(), AlgorithmError> {
+    let bad =
+        |&(_, weight): &(VertexId, f64)| !weight.is_finite() || (sign == Sign::NotNegative && weight < 0.0);
+    let Some((neighbor, weight)) = list.iter().find(bad) else { return Ok(()) };
+    let (src, dst) = match direction {
+        Direction::Out => (vertex, neighbor),
+        Direction::In => (neighbor, vertex),
+    };
+    Err(if weight.is_finite() {
+        AlgorithmError::NegativeWeight { src, dst }
+    } else {
+        AlgorithmError::NotFinite { src, dst }
+    })
+}
