@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Action, Case, Runner, actions, case};
+use common::{Action, Case, Runner, Write, actions, case};
 use proptest::test_runner::{Config, TestRunner};
 
 fn holds(cases: u32, longest: usize) {
@@ -56,4 +56,35 @@ fn a_second_bulk_load_keeps_what_older_segments_hold() {
         parts: 1,
     };
     run(case, &[Action::Declare, add(0), add(4), mirror(), Action::Checkpoint, mirror(), add(0)]);
+}
+
+/// Each way memory is handed around, in few steps: what Miri runs in minutes.
+#[test]
+fn a_small_store_is_its_model() {
+    let put =
+        |src, dst, edge_type| Write::PutEdge { src, dst, edge_type, given: vec![(1, Some(5)), (0, None)] };
+    let hub = |edge_type, spokes| Action::Hub { edge_type, hub: 0, spokes, columns: 3, reverse: false };
+    let name = |key| Write::PutVertex { key, label: Some(0), given: vec![(1, Some(6)), (0, Some(-1))] };
+    let durability = evergraph_store::Durability::Sync;
+    let case = Case { keys: evergraph_types::KeyKind::Text, bulk_edges: 600, on_disk: true, durability };
+    let mut runner = Runner::new(case);
+    let actions = [
+        Action::Commit(vec![put(0, 1, 0), put(0, 0, 2), put(2, 0, 3), name(1), name(2)]),
+        Action::Keep,
+        hub(1, 100..640),
+        hub(0, 100..640),
+        Action::Checkpoint,
+        Action::Keep,
+        Action::Commit(vec![put(0, 120, 0), put(0, 120, 1), name(1), Write::DeleteVertex { key: 2 }]),
+        Action::Thin { edge_type: 0, hub: 0, spokes: 100..640, step: 3 },
+        Action::Compact,
+        Action::One(name(2)),
+        Action::Reopen,
+        Action::Commit(vec![put(0, 121, 0), name(2), Write::DeleteEdge { src: 0, dst: 120, edge_type: 1 }]),
+    ];
+    actions.iter().for_each(|action| {
+        runner.try_run(action).unwrap_or_else(|failure| panic!("{failure:?} at {action:?}"));
+    });
+    runner.compare(&"all of it");
+    runner.finish();
 }
