@@ -4,7 +4,7 @@
 //!  commit under way ╲  already changed ►  edge     its ends touched    vertex    vertex deleted    bulk of the type
 //!  put of an edge (simple types)          x                                      x                 x
 //!  put of an edge (multi types)                                                  x
-//!  delete of an edge                      x                                                        x
+//!  delete of an edge                      x                                      x                 x
 //!  put of a vertex's type or properties                                x
 //!  delete of a vertex                              x                   x                           x (any type)
 //! ```
@@ -106,10 +106,8 @@ impl RecentChanges {
                     self.unchanged(edge(edge_type, src, dst, symmetric), begin, thing)?;
                     self.unchanged(Change::Bulk(edge_type), begin, thing)?;
                 }
-                if !write.delete {
-                    self.unchanged(Change::VertexDeleted(src), begin, thing)?;
-                    self.unchanged(Change::VertexDeleted(dst), begin, thing)?;
-                }
+                self.unchanged(Change::VertexDeleted(src), begin, thing)?;
+                self.unchanged(Change::VertexDeleted(dst), begin, thing)?;
             }
         }
         Ok(())

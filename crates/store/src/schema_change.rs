@@ -45,7 +45,8 @@ fn check_room(count: usize, what: &'static str) -> Result<(), SchemaError> {
     if count < MAX_NAMES { Ok(()) } else { Err(SchemaError::Limit { what, max: MAX_NAMES as u64 }) }
 }
 
-/// Declares an edge type; it may exist with the same options. A `time` property that is not listed is added.
+/// Declares an edge type; it may exist with the same options, and properties beyond those listed. A `time` property
+/// that is not listed is added.
 pub(crate) fn create_edge_type(
     schema: &mut Schema,
     name: &str,
@@ -59,7 +60,10 @@ pub(crate) fn create_edge_type(
         options.properties.push(Property { name: time.clone(), kind: PropertyType::Timestamp });
     }
     if let Some((_, existing)) = schema.edge_type(name) {
-        let same = existing.options == options;
+        let known = &existing.options;
+        let same = (known.multi, known.symmetric, &known.time)
+            == (options.multi, options.symmetric, &options.time)
+            && options.properties.iter().all(|property| known.properties.contains(property));
         return if same { Ok(()) } else { Err(SchemaError::TypeExists { name: name.to_owned() }) };
     }
     for (position, property) in options.properties.iter().enumerate() {
