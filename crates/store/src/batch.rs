@@ -6,6 +6,8 @@
 //!
 //! Invariant: keys are added last, when nothing can fail any more.
 
+use std::ops::Range;
+
 use evergraph_types::{
     EdgeBatch, EdgeType, EdgeTypeId, KeyColumn, KeyRef, Schema, SchemaError, TextValues, VertexId,
 };
@@ -25,6 +27,16 @@ pub(crate) struct BatchWrites {
     pub(crate) parts: Vec<EdgeBatch>,
     pub(crate) delete: bool,
 }
+
+impl BatchWrites {
+    /// The number of edges given.
+    pub(crate) fn rows(&self) -> usize {
+        self.parts.iter().map(EdgeBatch::len).sum()
+    }
+}
+
+/// Rows whose keys one task turns into ids.
+const ROWS_AT_A_TIME: usize = 1 << 16;
 
 /// Stands for a key that has no id.
 const NO_ID: VertexId = VertexId::MAX;
@@ -91,6 +103,22 @@ impl ResolvedBatch {
     }
 }
 
+/// The ids of both ends of every row, some rows at a time; a part is dropped as soon as it is done.
+fn map_ends(
+    parts: Vec<EdgeBatch>,
+    ids: impl Fn(&KeyColumn, Range<usize>) -> Vec<VertexId> + Sync,
+) -> Vec<EndIds> {
+    let map_part = |part: EdgeBatch| -> Vec<EndIds> {
+        let starts = (0..part.len()).into_par_iter().step_by(ROWS_AT_A_TIME);
+        let map_rows = |start| {
+            let rows = start..part.len().min(start + ROWS_AT_A_TIME);
+            EndIds { src: ids(&part.src, rows.clone()), dst: ids(&part.dst, rows) }
+        };
+        starts.map(map_rows).collect()
+    };
+    parts.into_par_iter().flat_map_iter(map_part).collect()
+}
+
 impl Resolver {
     /// A batch in ids. After an error nothing has changed.
     pub(crate) fn resolve_batch(&mut self, batch: BatchWrites) -> Result<ResolvedBatch, SchemaError> {
@@ -146,9 +174,9 @@ impl Resolver {
     }
 
     fn map_by_lookup(&self, parts: Vec<EdgeBatch>) -> Mapped {
-        let map = |keys: KeyColumn| (0..keys.len()).map(|row| self.id_or_none(keys.get(row))).collect();
-        let ends = parts.into_par_iter().map(|part| EndIds { src: map(part.src), dst: map(part.dst) });
-        Mapped { ends: ends.collect(), ..Mapped::default() }
+        let map =
+            |keys: &KeyColumn, rows: Range<usize>| rows.map(|row| self.id_or_none(keys.get(row))).collect();
+        Mapped { ends: map_ends(parts, map), ..Mapped::default() }
     }
 
     fn id_or_none(&self, key: KeyRef<'_>) -> VertexId {
@@ -184,12 +212,11 @@ impl Resolver {
         let Some(direct) = DirectMap::new(&distinct, &ids, given) else {
             return Ok(Mapped { new_keys, ..self.map_by_lookup(parts) });
         };
-        let map = |keys: KeyColumn| -> Vec<VertexId> {
-            keys.as_numbers().unwrap_or_default().iter().map(|&number| direct.get(number)).collect()
-        };
-        let ends = parts.into_par_iter().map(|part| EndIds { src: map(part.src), dst: map(part.dst) });
+        let ends = map_ends(parts, |keys, rows| {
+            keys.as_numbers().unwrap_or_default()[rows].iter().map(|&number| direct.get(number)).collect()
+        });
         ids.par_sort_unstable();
-        Ok(Mapped { new_keys, ends: ends.collect(), vertices: Some(ids) })
+        Ok(Mapped { new_keys, ends, vertices: Some(ids) })
     }
 
     /// Gives ids to the strings that have none.

@@ -17,6 +17,7 @@ use crate::home::{lock_path, log_directory, segment_directory, segment_name};
 use crate::manifest::Manifest;
 use crate::open::{Recovery, is_store};
 use crate::options::Options;
+use crate::pool::in_pool;
 use crate::version::Version;
 
 /// What a check found.
@@ -82,7 +83,8 @@ impl CheckReport {
 /// Those of [`Store::open`](crate::Store::open) that are no damage: there is no store, it is of a newer format, it is
 /// open for writing elsewhere, or the disk refuses. Damage is in the report.
 pub fn check(path: impl AsRef<Path>) -> Result<CheckReport, OpenError> {
-    check_on(Arc::new(OsDisk), path.as_ref())
+    let path = path.as_ref();
+    in_pool(|| check_on(Arc::new(OsDisk), path))
 }
 
 /// As [`check`], on another disk.

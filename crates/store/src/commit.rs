@@ -25,6 +25,7 @@ use crate::draft::Draft;
 use crate::error::CommitError;
 use crate::ops::WriteSet;
 use crate::options::Durability;
+use crate::pool::in_pool;
 use crate::queue::{Outcome, Pending};
 use crate::reads::Reads;
 use crate::resolve::Resolver;
@@ -94,7 +95,11 @@ struct Accepted {
 impl Inner {
     /// Commits the request together with all others that wait.
     pub(crate) fn submit(&self, request: Request) -> Outcome {
-        self.queue.submit(request, |group| self.commit_group(&mut self.committer.lock(), group))
+        self.queue.submit(request, |group| {
+            let forks = group.iter().any(Pending::is_batch);
+            let commit = || self.commit_group(&mut self.committer.lock(), group);
+            if forks { in_pool(commit) } else { commit() }
+        })
     }
 
     /// The way of every commit.

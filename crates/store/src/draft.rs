@@ -24,6 +24,7 @@ use crate::heap::{Block, Changes};
 use crate::merge::{Delta, PlainDelta, Policy, RowDelta, merge_list};
 use crate::ops::{EdgeOps, VertexPut, WriteSet};
 use crate::paged_array::PagedArray;
+use crate::pool::{PARALLEL_ROWS, in_pool};
 use crate::sort::sort_deltas;
 use crate::version::{Adjacency, EdgeTables, Version, block_of_text};
 
@@ -142,6 +143,14 @@ impl Draft {
     }
 
     fn apply_edges(&mut self, edge_type: EdgeTypeId, ops: &EdgeOps) {
+        if ops.len() < PARALLEL_ROWS {
+            self.merge_edges(edge_type, ops);
+        } else {
+            in_pool(|| self.merge_edges(edge_type, ops));
+        }
+    }
+
+    fn merge_edges(&mut self, edge_type: EdgeTypeId, ops: &EdgeOps) {
         let options = self.version.schema.edge_types[usize::from(edge_type)].options.clone();
         let policy = Policy { multi: options.multi, properties: &options.properties, ops };
         let tables = &mut self.version.edges[usize::from(edge_type)];
@@ -171,20 +180,23 @@ impl Draft {
 
     /// Makes vertices of the endpoints that are none yet. The changes are sorted by vertex.
     fn mark_vertices<D: Delta>(&mut self, deltas: &[D]) {
-        let groups = deltas.chunk_by(|left, right| left.vertex() == right.vertex());
-        let ends: Vec<VertexId> = groups.map(|group| group[0].vertex()).collect();
+        let same = |left: &D, right: &D| left.vertex() == right.vertex();
+        let first = |group: &[D]| group[0].vertex();
+        let ends: Vec<VertexId> = match deltas.len() {
+            0..PARALLEL_ROWS => deltas.chunk_by(same).map(first).collect(),
+            _ => in_pool(|| deltas.par_chunk_by(same).map(first).collect()),
+        };
         self.mark_ids(&ends);
     }
 
     /// Makes vertices of the ids that are none yet. They ascend.
     pub(crate) fn mark_ids(&mut self, ids: &[VertexId]) {
         let vertices = self.version.vertices;
-        let missing: Vec<VertexId> = ids
-            .par_iter()
-            .with_min_len(1 << 12)
-            .copied()
-            .filter(|&vertex| vertices.get(vertex).is_none())
-            .collect();
+        let is_missing = |vertex: &VertexId| vertices.get(*vertex).is_none();
+        let missing: Vec<VertexId> = match ids.len() {
+            0..PARALLEL_ROWS => ids.iter().copied().filter(is_missing).collect(),
+            _ => in_pool(|| ids.par_iter().with_min_len(PARALLEL_ROWS).copied().filter(is_missing).collect()),
+        };
         let Some(&last) = missing.last() else { return };
         self.version.id_bound = self.version.id_bound.max(last + 1);
         self.version.num_vertices += missing.len() as u64;
@@ -296,12 +308,19 @@ fn write_text(text: &[u8], changes: &mut Changes) -> u64 {
 }
 
 fn plain_deltas(from: &[VertexId], to: &[VertexId], symmetric: bool) -> Vec<PlainDelta> {
-    let delta = |from: VertexId, to: VertexId| PlainDelta(u64::from(from) << 32 | u64::from(to));
+    let delta = |(from, to): (&VertexId, &VertexId)| PlainDelta(u64::from(*from) << 32 | u64::from(*to));
     let mut deltas: Vec<PlainDelta> = Vec::with_capacity(from.len() * (1 + usize::from(symmetric)));
-    deltas.par_extend(from.par_iter().zip(to).with_min_len(1 << 14).map(|(&from, &to)| delta(from, to)));
+    if from.len() < PARALLEL_ROWS {
+        deltas.extend(from.iter().zip(to).map(delta));
+        if symmetric {
+            deltas.extend(to.iter().zip(from).filter(|(to, from)| to != from).map(delta));
+        }
+        return sort_deltas(deltas);
+    }
+    deltas.par_extend(from.par_iter().zip(to).with_min_len(PARALLEL_ROWS).map(delta));
     if symmetric {
-        let mirrored = from.par_iter().zip(to).with_min_len(1 << 14).filter(|(from, to)| from != to);
-        deltas.par_extend(mirrored.map(|(&from, &to)| delta(to, from)));
+        let mirrored = to.par_iter().zip(from).with_min_len(PARALLEL_ROWS);
+        deltas.par_extend(mirrored.filter(|(to, from)| to != from).map(delta));
     }
     sort_deltas(deltas)
 }

@@ -26,6 +26,7 @@ mod open;
 mod ops;
 mod options;
 mod paged_array;
+mod pool;
 mod queue;
 mod reads;
 mod reclaim;

@@ -18,14 +18,13 @@ use std::marker::PhantomData;
 use rayon::prelude::*;
 
 use crate::heap::{Block, Changes};
+use crate::pool::{PARALLEL_ROWS, in_pool};
 
 /// Cells of one leaf page.
 pub(crate) const LEAF_CELLS: u32 = 64;
 const LEAF_BITS: u32 = 6;
 const INNER_BITS: u32 = 8;
 const FANOUT: usize = 1 << INNER_BITS;
-/// Fewer items than this are not worth a parallel task.
-const PARALLEL_ITEMS: usize = 4096;
 
 /// A cell of a leaf.
 ///
@@ -152,7 +151,8 @@ impl<T: Cell> PagedArray<T> {
             array.height += 1;
         }
         let editor = Editor { index_of, apply, marker: PhantomData };
-        array.root = Some(editor.page(array.root, array.height, 0, items, changes));
+        let mut edit = || editor.page(array.root, array.height, 0, items, changes);
+        array.root = Some(if items.len() < PARALLEL_ROWS { edit() } else { in_pool(edit) });
         array
     }
 }
@@ -188,7 +188,7 @@ where
             let base = base + ((child as u32) << shift(height));
             (child, self.page(inner[child], height - 1, base, group, changes))
         };
-        let edited: Vec<(usize, Block)> = if items.len() < PARALLEL_ITEMS {
+        let edited: Vec<(usize, Block)> = if items.len() < PARALLEL_ROWS {
             groups.map(|group| edit(group, changes)).collect()
         } else {
             let groups: Vec<&[I]> = groups.collect();

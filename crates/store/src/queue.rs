@@ -128,6 +128,11 @@ impl Ticket {
 }
 
 impl Pending {
+    /// Whether a batch is to be committed, which forks tasks.
+    pub(crate) fn is_batch(&self) -> bool {
+        matches!(self.request, Some(Request::Batch(_)))
+    }
+
     /// What is asked for; once.
     pub(crate) fn take_request(&mut self) -> Option<Request> {
         self.request.take()

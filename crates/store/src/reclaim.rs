@@ -17,12 +17,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use evergraph_types::Sequence;
 use parking_lot::Mutex;
+use rayon::prelude::*;
 
 use crate::heap::Block;
+use crate::pool::in_pool;
 use crate::version::Version;
 
 /// Groups pile up only behind a pinned version; they are swept when there are twice as many as after the last sweep.
 const SWEEP_BLOCKS: usize = 1 << 16;
+
+/// Fewer blocks than this are not worth a parallel task.
+const PARALLEL_BLOCKS: usize = 1 << 14;
 
 /// Frees what no living version reaches.
 #[derive(Debug, Default)]
@@ -101,8 +106,14 @@ impl Reclaimer {
     }
 
     fn free(&self, blocks: Vec<Block>) {
-        // SAFETY: the queue hands out a block once, when no version that reaches it is alive.
-        let bytes: usize = blocks.into_iter().map(|block| unsafe { block.free() }).sum();
+        let free = |blocks: &[Block]| -> usize {
+            // SAFETY: the queue hands out a block once, when no version that reaches it is alive.
+            blocks.iter().map(|block| unsafe { block.free() }).sum()
+        };
+        let bytes: usize = match blocks.len() {
+            0..PARALLEL_BLOCKS => free(&blocks),
+            _ => in_pool(|| blocks.par_chunks(PARALLEL_BLOCKS / 4).map(free).sum()),
+        };
         self.live_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 }

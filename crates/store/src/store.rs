@@ -14,6 +14,7 @@ use evergraph_disk::{Disk, OsDisk};
 use evergraph_types::{EdgeBatch, EdgeTypeOptions, KeyKind, KeyRef, PropertyType, Schema, Sequence, Value};
 use parking_lot::Mutex;
 
+use crate::archive::{Merge, checkpoint, commit_bulk};
 use crate::batch::BatchWrites;
 use crate::commit::{BatchSummary, Committer, Refusal, Request};
 use crate::conflict::RecentChanges;
@@ -22,6 +23,7 @@ use crate::error::{BackupError, Closed, CommitError, OpenError};
 use crate::home::Home;
 use crate::maintenance::Signal;
 use crate::options::Options;
+use crate::pool::in_pool;
 use crate::queue::CommitQueue;
 use crate::reads::Reads;
 use crate::reclaim::Reclaimer;
@@ -81,7 +83,7 @@ impl Store {
     /// # Errors
     /// Those of [`Store::open`].
     pub fn open_on(disk: Arc<dyn Disk>, path: &Path, options: Options) -> Result<Store, OpenError> {
-        let inner = crate::open::open(disk, path, options)?;
+        let inner = in_pool(|| crate::open::open(disk, path, options))?;
         Ok(Store::start(inner))
     }
 
@@ -292,7 +294,7 @@ impl Store {
     /// # Errors
     /// [`CommitError::Durability`] if the disk refuses, [`CommitError::Closed`], [`CommitError::ReadOnly`].
     pub fn checkpoint(&self) -> Result<(), CommitError> {
-        crate::archive::checkpoint(&self.inner, crate::archive::Merge::Tiered)
+        in_pool(|| checkpoint(&self.inner, Merge::Tiered))
     }
 
     /// Archives everything into one segment, each list in one piece.
@@ -300,7 +302,7 @@ impl Store {
     /// # Errors
     /// Those of [`Store::checkpoint`].
     pub fn compact(&self) -> Result<(), CommitError> {
-        crate::archive::checkpoint(&self.inner, crate::archive::Merge::Everything)
+        in_pool(|| checkpoint(&self.inner, Merge::Everything))
     }
 
     /// Writes the newest version to a new store in a directory, durably, while commits go on here; gives the commit it
@@ -310,7 +312,8 @@ impl Store {
     /// # Errors
     /// Those of [`BackupError`]. What was written until then is no store and can be removed.
     pub fn backup(&self, directory: impl AsRef<Path>) -> Result<Sequence, BackupError> {
-        crate::backup::backup(&self.inner, directory.as_ref())
+        let directory = directory.as_ref();
+        in_pool(|| crate::backup::backup(&self.inner, directory))
     }
 
     /// What the store holds and takes up.
@@ -357,10 +360,9 @@ impl Store {
     }
 
     fn commit_batch(&self, batch: BatchWrites) -> Result<BatchSummary, CommitError> {
-        let edges: usize = batch.parts.iter().map(EdgeBatch::len).sum();
         match &self.inner.home {
-            Some(home) if edges >= self.inner.options.bulk_edges => {
-                crate::archive::commit_bulk(&self.inner, home, batch)
+            Some(home) if batch.rows() >= self.inner.options.bulk_edges => {
+                in_pool(|| commit_bulk(&self.inner, home, batch))
             }
             _ => self.inner.submit(Request::Batch(batch)),
         }

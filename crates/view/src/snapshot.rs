@@ -342,7 +342,12 @@ impl GraphView for Snapshot {
     }
 
     fn flat(&self) -> Arc<FlatView> {
-        self.inner.flat.get_or_init(|| Arc::new(self.inner.selection.flatten())).clone()
+        if let Some(flat) = self.inner.flat.get() {
+            return flat.clone();
+        }
+        // Not inside `get_or_init`: a worker that waits for parallel tasks may run one that wants the flat view too.
+        let flat = Arc::new(self.inner.selection.flatten());
+        self.inner.flat.get_or_init(|| flat).clone()
     }
 }
 
