@@ -14,6 +14,7 @@ use super::timing::{in_turns, time};
 use crate::error::CommandError;
 
 const ITERATIONS: u32 = 10;
+const TURNS_PER_REPEAT: usize = 3;
 /// Small enough never to end the iterations early, large enough for single precision.
 const TOLERANCE: f64 = 1e-10;
 /// Iterations after which both sides are at the fixed point: what is left of the start is 0.85^80.
@@ -27,7 +28,7 @@ pub(super) fn measure(subjects: &Subjects, repeats: usize) -> Result<Vec<Row>, C
     let options = PageRankOptions { max_iter: ITERATIONS, tol: TOLERANCE, ..PageRankOptions::default() };
     let their_options = yardstick::PageRankOptions::iterations(ITERATIONS as usize);
     let pair = in_turns::<CommandError>(
-        repeats,
+        repeats * TURNS_PER_REPEAT,
         || {
             let (seconds, found) = time(|| algorithms::pagerank(&*flat, &options, &Control::new()));
             Ok(seconds / f64::from(found?.iterations.max(1)))

@@ -13,7 +13,7 @@ pub(super) struct Row {
     pub(super) unit: Unit,
     pub(super) ours: f64,
     pub(super) theirs: Option<f64>,
-    /// `ours / theirs`.
+    /// Ours by theirs; of times, the median of this over the turns.
     pub(super) ratio: Option<f64>,
     pub(super) bar: Option<Bar>,
     /// Whether the bar holds.
@@ -50,7 +50,7 @@ pub(super) struct Agreement {
 impl Row {
     /// A time of both sides.
     pub(super) fn times(name: &str, pair: Pair) -> Self {
-        Row::new(name, Unit::Seconds, pair.ours, Some(pair.theirs))
+        Row { ratio: Some(pair.ratio), ..Row::new(name, Unit::Seconds, pair.ours, Some(pair.theirs)) }
     }
 
     /// A value of Evergraph, and of the yardstick if it has one.
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_bar_is_compared_to_ratio_or_value() {
-        let pair = Pair { ours: 1.2, theirs: 1.0 };
+        let pair = Pair { ours: 1.2, theirs: 1.0, ratio: 1.2 };
         assert_eq!(Row::times("bfs", pair).bar(Bar::Ratio(1.3)).holds, Some(true));
         assert_eq!(Row::times("bfs", pair).bar(Bar::Ratio(1.1)).holds, Some(false));
         let bytes = Row::new("disk", Unit::BytesPerEdge, 8.5, None).bar(Bar::Value(8.0));
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_difference_is_said_aloud() {
-        let row = Row::times("triangles", Pair { ours: 1.0, theirs: 2.0 });
+        let row = Row::times("triangles", Pair { ours: 1.0, theirs: 2.0, ratio: 0.5 });
         assert!(row.agrees());
         let row = row.agreement(false, "3 and 4 triangles".to_owned());
         assert!(!row.agrees());
