@@ -27,6 +27,9 @@ const BULK_EDGES: usize = 4096;
 /// Remembering fewer changes than this is cheaper than looking for those to forget.
 const FORGET_MIN: usize = 1024;
 
+/// Room for more changes than this is given back.
+const CAPACITY_KEPT: usize = 1 << 14;
+
 /// Something a commit changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Change {
@@ -212,6 +215,10 @@ impl RecentChanges {
     /// Forgets changes that no transaction begun at `oldest` or later needs; `None` says that none is open.
     pub(crate) fn forget(&mut self, oldest: Option<Sequence>) {
         let Some(oldest) = oldest else {
+            if self.changes.capacity() > CAPACITY_KEPT {
+                // Clearing takes as long as there is room, which the next commits would pay for.
+                self.changes = HashMap::new();
+            }
             self.changes.clear();
             return;
         };

@@ -17,7 +17,7 @@ use evergraph_types::VertexId;
 use rayon::prelude::*;
 
 use crate::additions::{Additions, SortBuffers};
-use crate::adjacency::{Entry, as_bytes};
+use crate::adjacency::{ChunkRef, Entry, as_bytes};
 use crate::merge::runs_of;
 use crate::paged_array::PagedArray;
 use crate::rows::{CHUNKED, COLUMNS, ChunkRow, ListSections, Row, WideRow, encode_rows};
@@ -122,11 +122,7 @@ impl ListSink<'_> {
     fn piece(&self, selected: &[Selected]) -> Piece {
         let mut piece = Piece::default();
         let mut runs = Vec::new();
-        for &(vertex, entry) in selected {
-            runs.clear();
-            runs_of(entry.unwrap_or(Entry::EMPTY), &mut runs);
-            piece.push(self.version, vertex, &runs);
-        }
+        selected.iter().for_each(|list| piece.push(self.version, *list, &mut runs));
         piece
     }
 
@@ -145,14 +141,11 @@ impl ListSink<'_> {
         piece.words.reserve(keys.len());
         let vertex_of = |key: u64| first + additions.ends_of(key).0;
         let mut lists = selected.iter().copied().peekable();
-        let mut runs = Vec::new();
-        let mut old = Vec::new();
+        let (mut runs, mut old) = (Vec::new(), Vec::new());
         for keys in keys.chunk_by(|left, right| vertex_of(*left) == vertex_of(*right)) {
             let vertex = vertex_of(keys[0]);
-            while let Some((before, entry)) = lists.next_if(|list| list.0 < vertex) {
-                runs.clear();
-                runs_of(entry.unwrap_or(Entry::EMPTY), &mut runs);
-                piece.push(self.version, before, &runs);
+            while let Some(before) = lists.next_if(|list| list.0 < vertex) {
+                piece.push(self.version, before, &mut runs);
             }
             lists.next_if(|list| list.0 == vertex);
             old.clear();
@@ -160,11 +153,7 @@ impl ListSink<'_> {
             let neighbors = keys.iter().map(|&key| additions.ends_of(key).1);
             piece.push_union(vertex, &old, neighbors);
         }
-        for (vertex, entry) in lists {
-            runs.clear();
-            runs_of(entry.unwrap_or(Entry::EMPTY), &mut runs);
-            piece.push(self.version, vertex, &runs);
-        }
+        lists.for_each(|list| piece.push(self.version, list, &mut runs));
         piece
     }
 }
@@ -193,8 +182,10 @@ impl Piece {
         }
     }
 
-    /// Appends a list made of these runs; none for one that is gone.
-    fn push(&mut self, version: &Version, vertex: VertexId, runs: &[crate::adjacency::ChunkRef]) {
+    /// Appends a list as it is, or that it is gone. `runs` is room to work in.
+    fn push(&mut self, version: &Version, (vertex, entry): Selected, runs: &mut Vec<ChunkRef>) {
+        runs.clear();
+        runs_of(entry.unwrap_or(Entry::EMPTY), runs);
         let count = runs.iter().map(|run| run.len).sum();
         if !runs.iter().any(|run| run.has_columns()) {
             self.index.push(WideRow { vertex, count, word: self.position() });
@@ -202,7 +193,7 @@ impl Piece {
             return;
         }
         let first_chunk = self.chunks.len() as u64;
-        for run in runs {
+        for run in runs.iter() {
             self.pad8();
             let tag = if run.has_columns() { COLUMNS } else { 0 };
             self.chunks.push(ChunkRow { offset: self.position() | tag, len: run.len, first: run.first });
