@@ -162,10 +162,11 @@ impl Resolver {
         let mut schema = (*self.schema).clone();
         for part in parts {
             check_lengths(part)?;
-            if let Some(key) = (!part.is_empty()).then(|| part.src.get(0)) {
-                infer_key_kind(&mut schema, key, self.wanted_kind)?;
-            }
+            // What deletes brings nothing new, not even the kind of keys.
             if !delete {
+                if let Some(key) = (!part.is_empty()).then(|| part.src.get(0)) {
+                    infer_key_kind(&mut schema, key, self.wanted_kind)?;
+                }
                 let typed = part.columns.iter().map(|(name, column)| (name.as_str(), column.property_type()));
                 ensure_edge_type(&mut schema, edge_type, typed)?;
             }
@@ -245,10 +246,16 @@ impl Resolver {
 
 fn check_lengths(part: &EdgeBatch) -> Result<(), SchemaError> {
     let expected = part.len();
-    let lengths = part.columns.iter().map(|(name, column)| (name.as_str(), column.len()));
-    for (name, found) in std::iter::once(("dst", part.dst.len())).chain(lengths) {
-        if found != expected {
-            return Err(SchemaError::ColumnLength { name: name.to_owned(), expected, found });
+    let check = |name: &str, found: usize| {
+        let error = || SchemaError::ColumnLength { name: name.to_owned(), expected, found };
+        if found == expected { Ok(()) } else { Err(error()) }
+    };
+    check("dst", part.dst.len())?;
+    for (position, (name, column)) in part.columns.iter().enumerate() {
+        check(name, column.len())?;
+        check(name, column.validity.as_ref().map_or(expected, Vec::len))?;
+        if part.columns[..position].iter().any(|(earlier, _)| earlier == name) {
+            return Err(SchemaError::Twice { name: name.clone() });
         }
     }
     Ok(())

@@ -50,6 +50,9 @@ pub(crate) fn open(disk: Arc<dyn Disk>, directory: &Path, options: Options) -> R
     }
     let manifest = Manifest::read(&*disk, directory)?;
     check_key_kind(&manifest, &options)?;
+    if !options.read_only {
+        disk.create_dir_all(&segment_directory(directory))?;
+    }
     let segments = open_segments(&*disk, directory, &manifest)?;
     let mut recovery = Recovery::of_segments(&manifest, &segments, &options)?;
     let recovered = recovery.replay_log(disk.clone(), directory, &manifest, &options).and_then(|log| {
@@ -130,7 +133,6 @@ fn open_segments(
     manifest: &Manifest,
 ) -> Result<Vec<Arc<Segment>>, OpenError> {
     let directory = segment_directory(directory);
-    disk.create_dir_all(&directory)?;
     let open = |entry: &crate::manifest::SegmentEntry| {
         let path = directory.join(segment_name(entry.number));
         let segment = match Segment::open(disk, &path, &manifest.store_id) {

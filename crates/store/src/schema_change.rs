@@ -68,7 +68,7 @@ pub(crate) fn create_edge_type(
     }
     for (position, property) in options.properties.iter().enumerate() {
         if options.properties[..position].iter().any(|earlier| earlier.name == property.name) {
-            return Err(SchemaError::BadName { name: property.name.clone() });
+            return Err(SchemaError::Twice { name: property.name.clone() });
         }
     }
     check_room(schema.edge_types.len(), "edge types")?;

@@ -139,6 +139,12 @@ pub enum SchemaError {
         /// The name.
         name: String,
     },
+    /// A property named twice in one place.
+    #[error("property {name:?} is named twice; name each once")]
+    Twice {
+        /// The property.
+        name: String,
+    },
     /// A limit of the format would be passed.
     #[error("too many {what}: at most {max}")]
     Limit {

@@ -1,0 +1,313 @@
+//! Files that are damaged, cut off, missing, too new, of another store or of no store at all: each gives its own
+//! error, nothing on disk changes, and with the right bytes back the store opens as it was.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use common::{Dump, directory, dump, number_batch, on, open, open_error, options, try_open, with_columns};
+use evergraph_disk::{CrashPlan, Disk, SimDisk, checksum};
+use evergraph_store::{OpenError, Options, Store, check_on};
+use evergraph_types::{EdgeTypeOptions, KeyKind, PropertyType, Value};
+
+/// A store with two segments, a log of three files, and something of everything in each.
+fn sample() -> (SimDisk, Vec<Dump>) {
+    let disk = SimDisk::new(0);
+    let store = open(&disk, Options { log_limit_bytes: 4 * 1500, ..options() });
+    let mut states = vec![dump(&store.version().expect("open"))];
+    let mut note = |store: &Store| states.push(dump(&store.version().expect("open")));
+    store.create_edge_type("pays", EdgeTypeOptions { multi: true, ..Default::default() }).expect("new");
+    note(&store);
+    for part in 0..4i64 {
+        let edges = number_batch((0..40).map(|row| (row % 5 + part, row % 9)));
+        let columns = [("amount", PropertyType::Float64), ("why", PropertyType::String)];
+        let value = |column, row: usize| match column {
+            0 => Value::Float(row as f64),
+            _ if row % 4 == 0 => Value::Null,
+            _ => Value::Text("x".repeat(row)),
+        };
+        store.add_edges("pays", vec![with_columns(edges, &columns, value)]).expect("it fits");
+        note(&store);
+        store
+            .put_vertex(part, Some("Person"), &[("name", "Ann".into()), ("age", (-part).into())])
+            .expect("fits");
+        note(&store);
+        store.put_edge(part, part + 1, "knows", &[]).expect("it fits");
+        note(&store);
+        if part < 2 {
+            store.checkpoint().expect("a good disk");
+        }
+    }
+    store.close().expect("a good disk");
+    let parts = |part: &str| files(&disk).iter().filter(|path| is_in(path, part)).count();
+    assert_eq!((parts("segments"), parts("log"), files(&disk).len()), (2, 3, 6), "{:?}", files(&disk));
+    (disk, states)
+}
+
+fn files(disk: &SimDisk) -> Vec<PathBuf> {
+    let parts = [directory().to_owned(), directory().join("segments"), directory().join("log")];
+    let in_part = |part: &PathBuf| -> Vec<PathBuf> {
+        disk.list(part).unwrap_or_default().into_iter().map(|name| part.join(name)).collect()
+    };
+    parts.iter().flat_map(in_part).collect()
+}
+
+fn contents(disk: &SimDisk) -> Vec<(PathBuf, Vec<u8>)> {
+    files(disk).into_iter().map(|path| (path.clone(), disk.read(&path).expect("a file"))).collect()
+}
+
+fn copy_of(disk: &SimDisk) -> SimDisk {
+    disk.crash(CrashPlan::KeepUnsynced)
+}
+
+fn is_in(path: &Path, part: &str) -> bool {
+    path.components().any(|component| component.as_os_str() == part)
+}
+
+/// The path an error names.
+fn path_of(error: &OpenError) -> Option<&Path> {
+    match error {
+        OpenError::Corrupt(corruption) => Some(&corruption.path),
+        OpenError::NewerFormat { path, .. }
+        | OpenError::NotAStore { path }
+        | OpenError::NotFound { path } => Some(path),
+        _ => None,
+    }
+}
+
+/// Opens for writing and reading; neither may succeed or change anything.
+fn refused(disk: &SimDisk, what: &str) -> OpenError {
+    let before = contents(disk);
+    let reading = open_error(disk, Options { read_only: true, ..options() });
+    let error = open_error(disk, options());
+    assert_eq!(error.to_string(), reading.to_string(), "{what}");
+    assert!(contents(disk) == before, "{what}: nothing on disk changes");
+    let report = check_on(on(disk), directory());
+    if let Ok(report) = report {
+        assert!(!report.is_healthy(), "{what}: {report:?}");
+    }
+    assert!(contents(disk) == before, "{what}: a check changes nothing");
+    error
+}
+
+fn opens_as(disk: &SimDisk, expected: &Dump, what: &str) {
+    let store = try_open(disk, options()).unwrap_or_else(|error| panic!("{what}: {error}"));
+    assert_eq!(dump(&store.version().expect("open")), *expected, "{what}");
+    store.put_edge(1, 2, "knows", &[]).unwrap_or_else(|error| panic!("{what}: {error}"));
+}
+
+/// Damages a file in one place after the other. The manifest and segments must be refused; of the log a torn end may
+/// be taken for what a crash left.
+fn damage(places: impl Fn(usize) -> Vec<usize>, change: impl Fn(&mut Vec<u8>, usize), name: &str) {
+    let (disk, states) = sample();
+    let newest = states.last().expect("states");
+    for (path, bytes) in contents(&disk) {
+        for place in places(bytes.len()) {
+            let what = format!("{name} of {} at {place}", path.display());
+            let damaged = copy_of(&disk);
+            let mut changed = bytes.clone();
+            change(&mut changed, place);
+            damaged.put(&path, &changed).expect("a file");
+            if is_in(&path, "log") && try_open(&copy_of(&damaged), options()).is_ok() {
+                let store = open(&copy_of(&damaged), options());
+                let found = dump(&store.version().expect("open"));
+                assert!(states.contains(&found), "{what}: never a wrong answer");
+                continue;
+            }
+            let error = refused(&damaged, &what);
+            assert!(matches!(error, OpenError::Corrupt(_)), "{what}: {error}");
+            assert_eq!(path_of(&error), Some(&*path), "{what}: {error}");
+            damaged.put(&path, &bytes).expect("a file");
+            opens_as(&damaged, newest, &what);
+        }
+    }
+}
+
+#[test]
+fn a_flipped_bit_is_damage() {
+    let places = |bytes: usize| (0..bytes).step_by(1 + bytes / 120).collect();
+    damage(places, |bytes, at| bytes[at] ^= 1 << (at % 8), "bit flip");
+}
+
+#[test]
+fn a_file_cut_off_is_damage() {
+    let places = |bytes: usize| (0..bytes).step_by(1 + bytes / 40).chain([bytes - 1]).collect();
+    damage(places, |bytes, at| bytes.truncate(at), "cut");
+}
+
+#[test]
+fn a_file_with_more_bytes_is_damage() {
+    damage(|_| vec![0, 8, 64, 5000], |bytes, more| bytes.extend(vec![7; more + 1]), "extension");
+}
+
+#[test]
+fn noise_is_damage() {
+    let places = |bytes: usize| (0..bytes).step_by(1 + bytes / 10).collect();
+    damage(places, |bytes, at| bytes[at..].iter_mut().for_each(|byte| *byte ^= 0x5a), "noise");
+}
+
+/// Overwrites the version, whose checksum lies at `sum` and covers all before it.
+fn with_version(bytes: &[u8], version: u32, sum: usize) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    bytes[8..12].copy_from_slice(&version.to_le_bytes());
+    let sum_of = checksum(&bytes[..sum]).to_le_bytes();
+    bytes[sum..sum + 8].copy_from_slice(&sum_of);
+    bytes
+}
+
+#[test]
+fn a_newer_format_is_named_with_its_file() {
+    let (disk, states) = sample();
+    for (path, bytes) in contents(&disk) {
+        let sum = match (is_in(&path, "segments"), is_in(&path, "log")) {
+            (true, _) => 120,
+            (_, true) => 56,
+            _ => bytes.len() - 8,
+        };
+        disk.put(&path, &with_version(&bytes, 9, sum)).expect("a file");
+        match refused(&disk, "a newer format") {
+            OpenError::NewerFormat { path: named, found: 9, supported: 1 } => assert_eq!(named, path),
+            error => panic!("{}: {error}", path.display()),
+        }
+        disk.put(&path, &bytes).expect("a file");
+    }
+    opens_as(&disk, states.last().expect("states"), "all put back");
+}
+
+#[test]
+fn files_of_another_store_are_told() {
+    let ((disk, states), (other, _)) = (sample(), sample());
+    for (path, bytes) in contents(&disk) {
+        let foreign = other.read(&path).expect("the same file there");
+        disk.put(&path, &foreign).expect("a file");
+        let error = refused(&disk, "another store's file");
+        assert!(matches!(error, OpenError::Corrupt(_)), "{}: {error}", path.display());
+        assert!(error.to_string().contains("another store"), "{error}");
+        disk.put(&path, &bytes).expect("a file");
+    }
+    opens_as(&disk, states.last().expect("states"), "all put back");
+}
+
+#[test]
+fn missing_files_are_told() {
+    let (disk, states) = sample();
+    let newest_log = files(&disk).pop().expect("a log file");
+    for (path, bytes) in contents(&disk) {
+        let lacking = copy_of(&disk);
+        lacking.remove(&path).expect("a file");
+        if path == newest_log {
+            // The end of the log cannot be missed.
+            let store = open(&lacking, options());
+            assert!(states.contains(&dump(&store.version().expect("open"))));
+            continue;
+        }
+        let error = refused(&lacking, "a missing file");
+        assert!(matches!(error, OpenError::Corrupt(_)), "{}: {error}", path.display());
+        assert!(is_in(&path, "log") || error.to_string().contains("is missing"), "{error}");
+        lacking.put(&path, &bytes).expect("a file");
+        opens_as(&lacking, states.last().expect("states"), "put back");
+    }
+}
+
+#[test]
+fn files_that_nobody_names_are_left_out() {
+    let (disk, states) = sample();
+    let segments = directory().join("segments");
+    disk.put(&segments.join("00000000000000ff.segment"), b"left over").expect("a file");
+    disk.put(&segments.join("notes.txt"), b"not ours").expect("a file");
+    disk.put(&directory().join("MANIFEST.tmp"), b"cut sh").expect("a file");
+    drop(open(&disk, Options { read_only: true, ..options() }));
+    assert_eq!(disk.list(&segments).expect("a directory").len(), 4, "a reader removes nothing");
+    opens_as(&disk, states.last().expect("states"), "with files nobody names");
+    let names = disk.list(&segments).expect("a directory");
+    assert!(names.contains(&"notes.txt".to_owned()) && names.len() == 3, "{names:?}");
+}
+
+/// A file system of its own.
+fn place() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a directory")
+}
+
+fn error_at(path: &Path, options: Options) -> OpenError {
+    match Store::open(path, options) {
+        Ok(_) => panic!("{} opened", path.display()),
+        Err(error) => error,
+    }
+}
+
+#[test]
+fn a_directory_of_something_else_is_no_store() {
+    let place = place();
+    std::fs::write(place.path().join("thesis.tex"), "\\begin{document}").expect("a file");
+    for read_only in [false, true] {
+        let error = error_at(place.path(), Options { read_only, ..options() });
+        assert!(matches!(error, OpenError::NotAStore { ref path } if path == place.path()), "{error}");
+        assert!(error.to_string().contains("no Evergraph store"), "{error}");
+    }
+    assert_eq!(std::fs::read_dir(place.path()).expect("a directory").count(), 1, "nothing is added");
+}
+
+#[test]
+fn a_plain_file_is_no_store() {
+    let place = place();
+    let file = place.path().join("net.eg");
+    std::fs::write(&file, "0 1\n").expect("a file");
+    for read_only in [false, true] {
+        let error = error_at(&file, Options { read_only, ..options() });
+        assert!(matches!(error, OpenError::NotAStore { ref path } if *path == file), "{error}");
+        let below = error_at(&file.join("deeper"), Options { read_only, ..options() });
+        assert!(below.to_string().contains("net.eg"), "{below}");
+    }
+    assert_eq!(std::fs::read(&file).expect("a file"), b"0 1\n");
+}
+
+#[test]
+fn a_store_to_be_read_must_be_there() {
+    let place = place();
+    let path = place.path().join("net.eg");
+    let error = error_at(&path, Options { read_only: true, ..options() });
+    assert!(matches!(error, OpenError::NotFound { path: ref named } if *named == path), "{error}");
+    assert!(!path.exists());
+    std::fs::create_dir(&path).expect("a directory");
+    let error = error_at(&path, Options { read_only: true, ..options() });
+    assert!(matches!(error, OpenError::NotFound { .. }), "{error}");
+    assert_eq!(std::fs::read_dir(&path).expect("a directory").count(), 0);
+    drop(Store::open(&path, options()).expect("an empty directory becomes a store"));
+}
+
+#[test]
+fn who_has_the_store_open_is_named() {
+    let place = place();
+    let path = place.path().join("net.eg");
+    let writer = Store::open(&path, options()).expect("new");
+    writer.put_edge(1, 2, "knows", &[]).expect("it fits");
+    for read_only in [false, true] {
+        let error = error_at(&path, Options { read_only, ..options() });
+        assert!(matches!(error, OpenError::Locked(_)), "{error}");
+        assert!(error.to_string().contains(&format!("process {}", std::process::id())), "{error}");
+    }
+    // Handles of one store are one opener, and a snapshot is none.
+    let handle = writer.clone();
+    let version = writer.version().expect("open");
+    drop(writer);
+    assert!(matches!(error_at(&path, options()), OpenError::Locked(_)));
+    drop(handle);
+    let readers =
+        [0; 3].map(|_| Store::open(&path, Options { read_only: true, ..options() }).expect("shared"));
+    let error = error_at(&path, options());
+    assert!(matches!(error, OpenError::Locked(_)), "{error}");
+    drop(readers);
+    let writer = Store::open(&path, options()).expect("nobody has it");
+    assert_eq!(dump(&writer.version().expect("open")), dump(&version));
+}
+
+#[test]
+fn a_store_keeps_the_kind_of_its_keys() {
+    let (disk, states) = sample();
+    for keys in [KeyKind::Text, KeyKind::Dense] {
+        let error = open_error(&disk, Options { keys: Some(keys), ..options() });
+        assert!(matches!(error, OpenError::Schema(_)), "{error}");
+    }
+    let store = open(&disk, Options { keys: Some(KeyKind::Int64), ..options() });
+    assert_eq!(dump(&store.version().expect("open")), *states.last().expect("states"));
+}
