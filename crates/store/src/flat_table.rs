@@ -1,6 +1,14 @@
-//! A vertex table flattened into one array, so that whole-graph work finds a list in one step.
+//! A vertex table laid out for whole-graph work: the leaf pages of one version, in order, each found in one step.
 //!
-//! Invariant: `owner` keeps alive every byte the entries reach.
+//! ```text
+//!  vertex ─► leaves[vertex / 64] ─► leaf page of the version: cells[vertex % 64] ─► list
+//! ```
+//!
+//! Nothing of the table is copied, so that making one costs a pointer for 64 vertices: little even beside one pass over
+//! the vertices, and there is no reason to keep it from version to version.
+//!
+//! Invariants: `owner` keeps alive the leaves and every byte their entries reach; a cell without a value is the empty
+//! list.
 #![allow(unsafe_code)]
 
 use std::any::Any;
@@ -9,21 +17,36 @@ use std::sync::Arc;
 use evergraph_types::VertexId;
 
 use crate::adjacency::{ChunkRef, Entry, Neighbors, tag};
+use crate::paged_array::{LEAF_CELLS, Leaf, PagedArray};
 
-/// One entry per vertex id, in order, and whatever keeps the lists alive.
+static EMPTY_LEAF: Leaf<Entry> = Leaf { occupied: 0, dirty: 0, cells: [Entry::EMPTY; LEAF_CELLS as usize] };
+
+/// The list of each vertex id, and whatever keeps the lists alive.
 #[derive(Clone)]
 pub struct FlatTable {
-    entries: Arc<[Entry]>,
+    leaves: Arc<[&'static Leaf<Entry>]>,
+    len: usize,
     _owner: Arc<dyn Any + Send + Sync>,
 }
 
 impl FlatTable {
-    /// Entries taken from a version that `owner` keeps alive.
+    /// The ids below `len` of a table that `owner` keeps alive.
     ///
     /// # Safety
-    /// `owner` keeps alive everything the entries reach.
-    pub(crate) unsafe fn new(entries: Arc<[Entry]>, owner: Arc<dyn Any + Send + Sync>) -> Self {
-        FlatTable { entries, _owner: owner }
+    /// `owner` keeps alive the table's pages and everything their entries reach.
+    pub(crate) unsafe fn new(
+        table: &PagedArray<Entry>,
+        len: usize,
+        owner: Arc<dyn Any + Send + Sync>,
+    ) -> Self {
+        let mut leaves = vec![&EMPTY_LEAF; len.div_ceil(LEAF_CELLS as usize)];
+        table.for_each_leaf(&mut |base, leaf| {
+            if let Some(place) = leaves.get_mut((base / LEAF_CELLS) as usize) {
+                // SAFETY: the owner keeps the leaf alive; it is given out only while `self` is borrowed.
+                *place = unsafe { &*std::ptr::from_ref(leaf) };
+            }
+        });
+        FlatTable { leaves: leaves.into(), len, _owner: owner }
     }
 
     /// A table over plain arrays: the neighbors of vertex `v` are `neighbors[offsets[v]..offsets[v + 1]]`.
@@ -31,16 +54,7 @@ impl FlatTable {
     /// # Panics
     /// If the offsets do not ascend from 0 to `neighbors.len()`, or a list is longer than 2^32 - 1.
     pub fn from_csr(offsets: &[u64], neighbors: Vec<VertexId>) -> Self {
-        assert!(offsets.first() == Some(&0) && offsets.last() == Some(&(neighbors.len() as u64)), "offsets");
-        let entries = offsets
-            .windows(2)
-            .map(|bounds| {
-                let list = &neighbors[bounds[0] as usize..bounds[1] as usize];
-                let len = u32::try_from(list.len()).unwrap_or_else(|_| panic!("a list is too long"));
-                Entry::flat(ChunkRef { address: tag(list.as_ptr().cast(), true, false), len, first: 0 })
-            })
-            .collect();
-        FlatTable { entries, _owner: Arc::new(neighbors) }
+        Self::from_csr_chunked(offsets, neighbors, usize::MAX)
     }
 
     /// As [`FlatTable::from_csr`], with lists of more than `chunk_len` neighbors chunked, as a store keeps them in
@@ -49,60 +63,79 @@ impl FlatTable {
     /// # Panics
     /// As [`FlatTable::from_csr`], and if `chunk_len` is 0.
     pub fn from_csr_chunked(offsets: &[u64], neighbors: Vec<VertexId>, chunk_len: usize) -> Self {
-        let flat = Self::from_csr(offsets, neighbors);
-        let directories: Vec<Vec<ChunkRef>> = (0..flat.len() as VertexId)
-            .map(|vertex| match flat.neighbors(vertex).as_slice() {
-                Some(list) if list.len() > chunk_len => list
-                    .chunks(chunk_len)
-                    .map(|chunk| ChunkRef {
-                        address: tag(chunk.as_ptr().cast(), true, false),
-                        len: chunk.len() as u32,
-                        first: chunk[0],
-                    })
-                    .collect(),
-                _ => Vec::new(),
-            })
-            .collect();
-        let entries = flat
-            .entries
-            .iter()
-            .zip(&directories)
-            .map(|(&entry, directory)| match directory.len() {
-                0 => entry,
-                chunks => Entry::chunked(directory.as_ptr().cast(), chunks, entry.degree as usize),
-            })
-            .collect();
-        FlatTable { entries, _owner: Arc::new((directories, flat)) }
+        assert!(offsets.first() == Some(&0) && offsets.last() == Some(&(neighbors.len() as u64)), "offsets");
+        let mut directories: Vec<Vec<ChunkRef>> = Vec::new();
+        let entries = offsets.windows(2).map(|bounds| {
+            let list = &neighbors[bounds[0] as usize..bounds[1] as usize];
+            if list.len() <= chunk_len {
+                return Entry::flat(run(list));
+            }
+            let directory: Vec<ChunkRef> = list.chunks(chunk_len).map(run).collect();
+            let entry = Entry::chunked(directory.as_ptr().cast(), directory.len(), list.len());
+            directories.push(directory);
+            entry
+        });
+        let mut leaves: Vec<Leaf<Entry>> = Vec::with_capacity(offsets.len() / LEAF_CELLS as usize + 1);
+        for (vertex, entry) in entries.enumerate() {
+            if vertex.is_multiple_of(LEAF_CELLS as usize) {
+                leaves.push(EMPTY_LEAF.clone());
+            }
+            if let Some(leaf) = leaves.last_mut() {
+                leaf.set(vertex as VertexId, Some(entry));
+            }
+        }
+        let leaves: Box<[Leaf<Entry>]> = leaves.into();
+        // SAFETY: the owner keeps the leaves where they are.
+        let pointers = leaves.iter().map(|leaf| unsafe { &*std::ptr::from_ref(leaf) }).collect();
+        FlatTable {
+            leaves: pointers,
+            len: offsets.len() - 1,
+            _owner: Arc::new((leaves, directories, neighbors)),
+        }
     }
 
     /// One past the largest vertex id.
     #[inline]
     pub fn len(&self) -> usize {
-        self.entries.len()
+        self.len
     }
 
     /// Whether there is no vertex id.
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.len == 0
     }
 
     /// The number of neighbors of `vertex`.
     ///
     /// # Panics
-    /// If `vertex` is not below [`FlatTable::len`].
+    /// If `vertex` is 64 or more beyond [`FlatTable::len`]; before that there are none.
     #[inline]
     pub fn degree(&self, vertex: VertexId) -> usize {
-        self.entries[vertex as usize].degree as usize
+        self.entry(vertex).degree as usize
     }
 
     /// The neighbors of `vertex`.
     ///
     /// # Panics
-    /// If `vertex` is not below [`FlatTable::len`].
+    /// As [`FlatTable::degree`].
     #[inline]
     pub fn neighbors(&self, vertex: VertexId) -> Neighbors<'_> {
         // SAFETY: the owner keeps the lists alive as long as `self` is borrowed.
-        unsafe { self.entries[vertex as usize].neighbors() }
+        unsafe { self.entry(vertex).neighbors() }
+    }
+
+    #[inline]
+    fn entry(&self, vertex: VertexId) -> Entry {
+        self.leaves[(vertex / LEAF_CELLS) as usize].cells[(vertex % LEAF_CELLS) as usize]
+    }
+}
+
+fn run(list: &[VertexId]) -> ChunkRef {
+    let len = u32::try_from(list.len()).unwrap_or_else(|_| panic!("a list is too long"));
+    ChunkRef {
+        address: tag(list.as_ptr().cast(), true, false),
+        len,
+        first: list.first().copied().unwrap_or(0),
     }
 }
 

@@ -39,7 +39,8 @@ unsafe impl Cell for u64 {}
 // SAFETY: the empty entry is all zeros.
 unsafe impl Cell for crate::adjacency::Entry {}
 
-/// The page that holds 64 neighboring cells.
+/// The page that holds 64 neighboring cells; those without a value are zero.
+#[derive(Clone)]
 #[repr(C)]
 pub(crate) struct Leaf<T> {
     pub(crate) occupied: u64,
@@ -69,7 +70,11 @@ impl<T: Cell> Leaf<T> {
                 self.occupied |= 1 << slot;
                 self.cells[slot as usize] = value;
             }
-            None => self.occupied &= !(1 << slot),
+            None => {
+                self.occupied &= !(1 << slot);
+                // SAFETY: all zeros are a value of every cell.
+                self.cells[slot as usize] = unsafe { std::mem::zeroed() };
+            }
         }
     }
 }

@@ -10,7 +10,6 @@ use evergraph_segment::Segment;
 use evergraph_types::{
     Direction, EdgeTypeId, PropertyId, PropertyType, Schema, Sequence, Value, VertexId, VertexTypeId,
 };
-use rayon::prelude::*;
 
 use crate::adjacency::{ChunkRef, Entry, Neighbors};
 use crate::dictionary::Dictionary;
@@ -160,7 +159,7 @@ impl Version {
     pub fn vertex_ids(&self) -> Vec<VertexId> {
         let mut ids = Vec::with_capacity(self.num_vertices as usize);
         self.vertices.for_each_leaf(&mut |base, leaf| {
-            ids.extend((base..base + LEAF_CELLS).filter(|&id| leaf.get(id).is_some()));
+            ids.extend((base..=base + (LEAF_CELLS - 1)).filter(|&id| leaf.get(id).is_some()));
         });
         ids
     }
@@ -238,22 +237,12 @@ impl Version {
         neighbors.contains_sorted(dst)
     }
 
-    /// The lists of one edge type and direction in one array that keeps this version alive.
+    /// The lists of one edge type and direction, laid out for whole-graph work. The table keeps this version alive.
     pub fn flatten(self: &Arc<Self>, edge_type: EdgeTypeId, direction: Direction) -> FlatTable {
         let table =
             self.adjacency(edge_type, direction).map_or_else(PagedArray::default, |lists| lists.table);
-        let mut entries = vec![Entry::EMPTY; self.id_bound as usize];
-        entries.par_chunks_mut(LEAF_CELLS as usize).with_min_len(64).enumerate().for_each(|(page, cells)| {
-            if let Some(leaf) = table.leaf(page as u32 * LEAF_CELLS) {
-                for (slot, cell) in
-                    cells.iter_mut().enumerate().filter(|(slot, _)| leaf.occupied >> slot & 1 == 1)
-                {
-                    *cell = leaf.cells[slot];
-                }
-            }
-        });
-        // SAFETY: the entries come from this version, which the table keeps alive.
-        unsafe { FlatTable::new(entries.into(), self.clone()) }
+        // SAFETY: the table is of this version, which the flat table keeps alive.
+        unsafe { FlatTable::new(&table, self.id_bound as usize, self.clone()) }
     }
 
     /// Which ids below `id_bound` are vertices; `None` if all are.
@@ -319,7 +308,7 @@ impl Version {
         for (property, column) in self.columns.iter().enumerate() {
             if self.schema.vertex_properties[property].kind == PropertyType::String {
                 column.for_each_leaf(&mut |base, leaf| {
-                    let cells = (base..base + LEAF_CELLS).filter_map(|index| leaf.get(index));
+                    let cells = (base..=base + (LEAF_CELLS - 1)).filter_map(|index| leaf.get(index));
                     cells.filter_map(block_of_text).for_each(&mut *visit);
                 });
             }
@@ -327,7 +316,7 @@ impl Version {
         }
         for adjacency in self.edges.iter().flat_map(|tables| [&tables.out, &tables.reverse]) {
             adjacency.table.for_each_leaf(&mut |base, leaf| {
-                let entries = (base..base + LEAF_CELLS).filter_map(|index| leaf.get(index));
+                let entries = (base..=base + (LEAF_CELLS - 1)).filter_map(|index| leaf.get(index));
                 entries.for_each(|entry| for_each_block(entry, visit));
             });
             adjacency.table.for_each_page(visit);
