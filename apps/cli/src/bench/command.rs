@@ -49,8 +49,9 @@ Examples:
   evergraph bench --json > bench.json
 
 Both sides take turns on the same graph, and what they find is compared. Times depend on the
-machine and on what else it does; ratios, medians over the turns, much less. The bars are meant for the default graph on two
-cores. The exit code is 1 if results differ, and 0 even where a bar is missed.";
+machine and on what else it does; ratios, medians over the turns, much less. The bars are meant for
+the default graph on two cores. The exit code is 1 if results differ, and 0 even where a bar is
+missed.";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Measurement {
