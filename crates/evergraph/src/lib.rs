@@ -88,8 +88,9 @@ pub use database::Database;
 pub use evergraph_disk::{Corruption, Disk, DiskError};
 pub use evergraph_load::{ExportError, LoadError};
 pub use evergraph_store::{
-    BatchSummary, CheckReport, Closed, CommitError, Durability, EdgeTypeStats, OpenError, Options, Problem,
-    Stats, Store, Transaction, Version, WriteError, check,
+    BackupError, BatchSummary, CheckReport, Closed, CommitError, Durability, EdgeTypeStats, Isolation,
+    OpenError, Options, Problem, Savepoint, Stats, Store, Transaction, TransactionOptions, Version,
+    WriteError, check, conflict_backoff,
 };
 pub use evergraph_types::{
     Column, ColumnValues, Direction, EdgeBatch, EdgeData, EdgeType, EdgeTypeId, EdgeTypeOptions, Key,

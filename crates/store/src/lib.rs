@@ -51,6 +51,6 @@ pub use flat_table::FlatTable;
 pub use options::{Durability, Options};
 pub use scan::Run;
 pub use stats::{EdgeTypeStats, Stats};
-pub use store::Store;
+pub use store::{Store, conflict_backoff};
 pub use transaction::{Isolation, Savepoint, Transaction, TransactionOptions};
 pub use version::Version;

@@ -186,7 +186,7 @@ impl Store {
             match transaction.commit() {
                 Ok(_) => return Ok(value),
                 Err(CommitError::Conflict { .. }) if tried < retries => {
-                    std::thread::sleep(backoff(tried));
+                    std::thread::sleep(conflict_backoff(tried));
                     tried += 1;
                 }
                 Err(error) => return Err(error.into()),
@@ -369,9 +369,17 @@ impl Store {
     }
 }
 
-/// How long to wait after so many conflicts: nothing at first, then a random part of a span that doubles up to about
-/// 10 ms, so that those who got in each other's way do not meet again.
-fn backoff(tried: u32) -> Duration {
+/// How long to wait after a conflict before trying again, given the number of tries before: nothing at first, then a
+/// random part of a span that doubles up to about 10 ms, so that those who got in each other's way do not meet again.
+/// [`Store::transact`] waits so by itself.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// assert_eq!(evergraph_store::conflict_backoff(0), Duration::ZERO);
+/// assert!(evergraph_store::conflict_backoff(1000) < Duration::from_millis(11));
+/// ```
+pub fn conflict_backoff(tried: u32) -> Duration {
     let span_micros = 10 << tried.min(10);
     let random = RandomState::new().hash_one(tried);
     if tried == 0 { Duration::ZERO } else { Duration::from_micros(random % span_micros) }

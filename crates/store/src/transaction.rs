@@ -169,11 +169,38 @@ impl Transaction {
     /// # Errors
     /// [`WriteError::NoSavepoint`] if it is gone, or of another transaction.
     pub fn rollback_to(&mut self, savepoint: Savepoint) -> Result<(), WriteError> {
-        let saved = self.savepoints.get(savepoint.depth - 1).filter(|saved| saved.stamp == savepoint.stamp);
-        let Saved { writes, new_index, vertex_index, .. } = saved.cloned().ok_or(WriteError::NoSavepoint)?;
+        let Saved { writes, new_index, vertex_index, .. } = self.saved(savepoint)?.clone();
         self.savepoints.truncate(savepoint.depth);
         (self.writes, self.new_index, self.vertex_index) = (writes, new_index, vertex_index);
         Ok(())
+    }
+
+    /// Forgets a savepoint and those made after it; the writes stay. It cannot be gone back to any more, and takes no more
+    /// memory.
+    ///
+    /// # Errors
+    /// [`WriteError::NoSavepoint`] if it is gone, or of another transaction.
+    ///
+    /// ```
+    /// # use evergraph_store::{Options, Store, WriteError};
+    /// let store = Store::in_memory(Options::default());
+    /// let mut tx = store.begin()?;
+    /// let savepoint = tx.savepoint();
+    /// tx.put_vertex("alice", None, &[])?;
+    /// tx.release(savepoint)?;
+    /// assert!(matches!(tx.rollback_to(savepoint), Err(WriteError::NoSavepoint)));
+    /// assert!(tx.has_vertex("alice"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn release(&mut self, savepoint: Savepoint) -> Result<(), WriteError> {
+        self.saved(savepoint)?;
+        self.savepoints.truncate(savepoint.depth - 1);
+        Ok(())
+    }
+
+    fn saved(&self, savepoint: Savepoint) -> Result<&Saved, WriteError> {
+        let saved = self.savepoints.get(savepoint.depth - 1);
+        saved.filter(|saved| saved.stamp == savepoint.stamp).ok_or(WriteError::NoSavepoint)
     }
 
     /// Creates a vertex or changes one: sets its type if one is given, and the properties given. Unknown vertex

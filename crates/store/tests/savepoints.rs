@@ -56,6 +56,25 @@ fn a_savepoint_belongs_to_its_transaction() {
 }
 
 #[test]
+fn releasing_keeps_the_writes_and_forgets_what_came_after() {
+    let store = Store::in_memory(Options::default());
+    let mut tx = store.begin().unwrap();
+    let outer = tx.savepoint();
+    tx.put_vertex("a", None, &[]).unwrap();
+    let released = tx.savepoint();
+    tx.put_vertex("b", None, &[]).unwrap();
+    let inner = tx.savepoint();
+    tx.release(released).unwrap();
+    for gone in [released, inner] {
+        assert!(matches!(tx.rollback_to(gone), Err(WriteError::NoSavepoint)));
+        assert!(matches!(tx.release(gone), Err(WriteError::NoSavepoint)));
+    }
+    assert!(tx.has_vertex("b"));
+    tx.rollback_to(outer).unwrap();
+    assert!(!tx.has_vertex("a"));
+}
+
+#[test]
 fn after_its_deadline_a_transaction_only_reads() {
     let store = Store::in_memory(Options::default());
     store.put_vertex("a", None, &[]).unwrap();
