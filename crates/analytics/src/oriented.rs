@@ -40,6 +40,7 @@ pub(crate) struct Block {
 
 /// The oriented graph.
 pub(crate) struct Oriented {
+    order: Vec<VertexId>,
     starts: Vec<usize>,
     blocks: Vec<Block>,
     hub_rows: Vec<Box<[u32]>>,
@@ -72,14 +73,28 @@ impl Oriented {
             starts.extend(piece.ends.iter().map(|&end| blocks.len() + end));
             blocks.extend_from_slice(&piece.blocks);
         }
-        let mut oriented = Oriented { starts, blocks, hub_rows: Vec::new() };
-        oriented.hub_rows = oriented.expand_hubs(control)?;
-        Ok(oriented)
+        Ok(Oriented { order, starts, blocks, hub_rows: Vec::new() })
+    }
+
+    /// With hub rows, which take up to half the memory again.
+    pub(crate) fn with_hub_rows(mut self, control: &Control) -> Result<Self, AlgorithmError> {
+        self.hub_rows = self.expand_hubs(control)?;
+        Ok(self)
     }
 
     /// The number of ranks.
     pub(crate) fn len(&self) -> VertexId {
         (self.starts.len() - 1) as VertexId
+    }
+
+    /// The vertices in the order of ranks; those without edges have none.
+    pub(crate) fn order(&self) -> &[VertexId] {
+        &self.order
+    }
+
+    /// Where the blocks of a list are among those of all lists.
+    pub(crate) fn bounds(&self, rank: VertexId) -> std::ops::Range<usize> {
+        self.starts[rank as usize]..self.starts[rank as usize + 1]
     }
 
     /// The neighbors of lower rank.

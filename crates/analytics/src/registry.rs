@@ -339,13 +339,20 @@ pub enum Scalar {
 
 /// All algorithms, in the order of a table of contents.
 pub fn algorithms() -> &'static [&'static Algorithm] {
-    static ALGORITHMS: [&Algorithm; 6] = [
+    static ALGORITHMS: [&Algorithm; 13] = [
         &crate::bfs::ALGORITHM,
-        &crate::connected_components::ALGORITHM,
-        &crate::pagerank::ALGORITHM,
-        &crate::shortest_path::ALGORITHM,
         &crate::sssp::ALGORITHM,
+        &crate::shortest_path::ALGORITHM,
+        &crate::connected_components::ALGORITHM,
+        &crate::strongly_connected_components::ALGORITHM,
+        &crate::pagerank::ALGORITHM,
         &crate::triangle_count::ALGORITHM,
+        &crate::clustering::ALGORITHM,
+        &crate::clustering::LOCAL,
+        &crate::core_number::ALGORITHM,
+        &crate::core_number::K_CORE,
+        &crate::label_propagation::ALGORITHM,
+        &crate::maximal_independent_set::ALGORITHM,
     ];
     &ALGORITHMS
 }

@@ -43,7 +43,7 @@ pub fn triangle_count(view: &dyn GraphView, control: &Control) -> Result<u64, Al
 }
 
 fn count(view: &dyn GraphView, control: &Control) -> Result<u64, AlgorithmError> {
-    let graph = Oriented::new(&view.flat(), control)?;
+    let graph = Oriented::new(&view.flat(), control)?.with_hub_rows(control)?;
     control.progress(1, 2);
     // A list of b blocks is scanned for each of its entries, up to there.
     let steps = |rank| graph.list(rank).len().pow(2) / 2 + 16;

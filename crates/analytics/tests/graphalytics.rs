@@ -8,7 +8,8 @@ use std::path::PathBuf;
 
 use common::{Edge, Graph};
 use evergraph_analytics::{
-    BfsOptions, Control, PageRankOptions, SsspOptions, UNREACHED, bfs, connected_components, pagerank, sssp,
+    BfsOptions, Control, PageRankOptions, SsspOptions, UNREACHED, bfs, connected_components,
+    label_propagation, local_clustering_coefficient, pagerank, sssp,
 };
 use evergraph_types::VertexId;
 use evergraph_view::{FlatView, GraphView};
@@ -77,6 +78,27 @@ fn check_sssp(view: &FlatView, source: VertexId, file: &str) {
     }
 }
 
+fn check_labels(view: &FlatView, iterations: u32, file: &str) {
+    let result = label_propagation(view, iterations, &Control::new()).expect("a result");
+    let expected = expected(file);
+    assert_eq!(expected.len() as u64, view.num_vertices());
+    for (vertex, label) in expected {
+        assert_eq!(result.labels[vertex as usize], id(&label), "vertex {vertex} of {file}");
+    }
+}
+
+fn check_coefficients(view: &FlatView, file: &str) {
+    let result = local_clustering_coefficient(view, &Control::new()).expect("a result");
+    let expected = expected(file);
+    assert_eq!(expected.len() as u64, view.num_vertices());
+    for (vertex, wanted) in expected {
+        let (found, wanted) =
+            (result.coefficients[vertex as usize], wanted.parse::<f64>().expect("a number"));
+        // Graphalytics' own rule: a ten-thousandth of the expected coefficient.
+        assert!((found - wanted).abs() <= 1e-4 * wanted, "vertex {vertex} of {file}: {found}, not {wanted}");
+    }
+}
+
 fn check_bfs(view: &FlatView, source: VertexId, file: &str) {
     let result = bfs(view, &[source], &BfsOptions::default(), &Control::new()).expect("a result");
     let expected = expected(file);
@@ -129,6 +151,22 @@ fn sssp_gives_the_distances_expected() {
     check_sssp(&directed, 1, "example/example-directed-SSSP");
     let undirected = weighted("example/example-undirected.v", "example/example-undirected.e", true);
     check_sssp(&undirected, 2, "example/example-undirected-SSSP");
+}
+
+#[test]
+fn labels_are_the_ones_expected() {
+    check_labels(&adjacency("cdlp/dir-input", false), 5, "cdlp/dir-output");
+    check_labels(&adjacency("cdlp/undir-input", true), 5, "cdlp/undir-output");
+    check_labels(&example("example-directed", false), 2, "example/example-directed-CDLP");
+    check_labels(&example("example-undirected", true), 2, "example/example-undirected-CDLP");
+}
+
+#[test]
+fn clustering_coefficients_are_the_ones_expected() {
+    check_coefficients(&adjacency("lcc/dir-input", false), "lcc/dir-output");
+    check_coefficients(&adjacency("lcc/undir-input", true), "lcc/undir-output");
+    check_coefficients(&example("example-directed", false), "example/example-directed-LCC");
+    check_coefficients(&example("example-undirected", true), "example/example-undirected-LCC");
 }
 
 #[test]

@@ -1,0 +1,363 @@
+//! Clustering coefficients: how many of the pairs of neighbors of a vertex are neighbors themselves.
+//!
+//! ```text
+//!  undirected   2 T / (d (d - 1))                      T triangles at the vertex, d neighbors (Watts, Strogatz 1998)
+//!  directed     T' / (d' (d' - 1) - 2 r)               clustering: T' directed triangles, d' edges in and out, r pairs
+//!                                                      of opposite ones (Fagiolo, Phys. Rev. E 76, 2007, section III)
+//!               edges among neighbors / (d (d - 1))    local_clustering_coefficient: LDBC Graphalytics (arXiv
+//!                                                      2011.15028, section 2.3.4), neighbors in either direction
+//! ```
+//!
+//! Method: every triangle is met once, from its vertex u of highest rank through its next v, by lists oriented to lower
+//! ranks (Latapy, TCS 407, 2008, section 3.1), kept as bitmaps (`oriented.rs`); the common part of the lists of u and v
+//! are the third vertices w. Which edges have an opposite one is a second bitmap. Complexity: O(E sqrt(E)).
+//!
+//! Parallel edges and self-loops do not matter. Vertices with fewer than two neighbors have coefficient 0.
+//!
+//! Invariant: tallies are whole numbers, so the result does not depend on the number of threads.
+
+use std::collections::HashMap;
+use std::ops::{ControlFlow, Range};
+
+use evergraph_types::{Direction, VertexId};
+use evergraph_view::{FlatView, GraphView};
+use rayon::prelude::*;
+
+use crate::bitmap::bits;
+use crate::control::{ensure, in_pool};
+use crate::oriented::{BLOCK_BITS, Oriented};
+use crate::per_thread::PerThread;
+use crate::registry::{Algorithm, Arguments, Check, Field, Outcome, Scalar, VertexColumn};
+use crate::{AlgorithmError, Control, Ranges, VerifyError};
+
+/// Steps in a range: well below a millisecond.
+const STEPS_PER_RANGE: usize = 1 << 15;
+
+/// Which definition of a coefficient.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Definition {
+    /// That of `networkx.clustering`: directed triangles count by their directions.
+    NetworkX,
+    /// That of LDBC Graphalytics: edges among the neighbors in either direction.
+    Graphalytics,
+}
+
+/// What [`clustering`] and [`local_clustering_coefficient`] found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Clustering {
+    /// The coefficient of each vertex id, from 0 to 1; 0 where there is no vertex.
+    pub coefficients: Vec<f64>,
+    /// Their mean over all vertices: `networkx.average_clustering`.
+    pub average: f64,
+}
+
+/// The clustering coefficients as NetworkX defines them.
+///
+/// ```
+/// use evergraph_analytics::{Control, clustering};
+/// use evergraph_view::FlatView;
+///
+/// let view = FlatView::from_edges(4, &[(0, 1), (1, 2), (2, 0), (2, 3)], true);
+/// let result = clustering(&view, &Control::new())?;
+/// assert_eq!(result.coefficients, [1.0, 1.0, 1.0 / 3.0, 0.0]);
+/// # Ok::<(), evergraph_analytics::AlgorithmError>(())
+/// ```
+pub fn clustering(view: &dyn GraphView, control: &Control) -> Result<Clustering, AlgorithmError> {
+    in_pool(|| coefficients(view, Definition::NetworkX, control))
+}
+
+/// The clustering coefficients as LDBC Graphalytics defines them; on a symmetric view, those of [`clustering`].
+///
+/// ```
+/// use evergraph_analytics::{Control, local_clustering_coefficient};
+/// use evergraph_view::FlatView;
+///
+/// let view = FlatView::from_edges(3, &[(0, 1), (1, 2), (0, 2)], false);
+/// let result = local_clustering_coefficient(&view, &Control::new())?;
+/// assert_eq!(result.coefficients, [0.5, 0.5, 0.5]);
+/// # Ok::<(), evergraph_analytics::AlgorithmError>(())
+/// ```
+pub fn local_clustering_coefficient(
+    view: &dyn GraphView,
+    control: &Control,
+) -> Result<Clustering, AlgorithmError> {
+    in_pool(|| coefficients(view, Definition::Graphalytics, control))
+}
+
+/// What is counted at a vertex.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Tally {
+    /// Triangles, each by what the definition makes of it.
+    triangles: u64,
+    /// Neighbors in either direction.
+    neighbors: u64,
+    /// Neighbors in both.
+    mutual: u64,
+}
+
+impl Tally {
+    fn plus(self, other: Tally) -> Tally {
+        Tally {
+            triangles: self.triangles + other.triangles,
+            neighbors: self.neighbors + other.neighbors,
+            mutual: self.mutual + other.mutual,
+        }
+    }
+
+    fn coefficient(self, symmetric: bool, definition: Definition) -> f64 {
+        let (neighbors, edges) = (self.neighbors, self.neighbors + self.mutual);
+        let (triangles, pairs) = match (symmetric, definition) {
+            (true, _) => (2 * self.triangles, neighbors * neighbors.saturating_sub(1)),
+            (false, Definition::Graphalytics) => (self.triangles, neighbors * neighbors.saturating_sub(1)),
+            (false, Definition::NetworkX) => {
+                (self.triangles, edges * edges.saturating_sub(1) - 2 * self.mutual)
+            }
+        };
+        if triangles == 0 { 0.0 } else { triangles as f64 / pairs as f64 }
+    }
+}
+
+fn coefficients(
+    view: &dyn GraphView,
+    definition: Definition,
+    control: &Control,
+) -> Result<Clustering, AlgorithmError> {
+    let flat = view.flat();
+    let graph = Oriented::new(&flat, control)?;
+    control.progress(1, 3);
+    let mutual = if flat.is_symmetric() { None } else { Some(mutual_bits(&flat, &graph, control)?) };
+    control.progress(2, 3);
+    let rule = match (&mutual, definition) {
+        (None, _) => Rule::Plain,
+        (Some(mutual), Definition::Graphalytics) => Rule::Opposite(mutual),
+        (Some(mutual), Definition::NetworkX) => Rule::Product(mutual),
+    };
+    let tallies = tally(&graph, rule, control)?;
+    let mut coefficients = vec![0.0; flat.id_bound() as usize];
+    for (&vertex, tally) in graph.order().iter().zip(tallies) {
+        coefficients[vertex as usize] = tally.coefficient(flat.is_symmetric(), definition);
+    }
+    control.progress(3, 3);
+    let average = coefficients.iter().sum::<f64>() / (flat.num_vertices().max(1) as f64);
+    Ok(Clustering { coefficients, average })
+}
+
+/// For every block of the oriented lists, which of its edges go both ways.
+fn mutual_bits(flat: &FlatView, graph: &Oriented, control: &Control) -> Result<Vec<u32>, AlgorithmError> {
+    let mut ranks = vec![0; flat.id_bound() as usize];
+    graph.order().iter().zip(0..).for_each(|(&vertex, rank)| ranks[vertex as usize] = rank);
+    let words = graph.len().div_ceil(BLOCK_BITS) as usize;
+    let marks = PerThread::new(|| [vec![0u32; words], vec![0u32; words]]);
+    let cost = |rank: VertexId| flat.out_neighbors(graph.order()[rank as usize]).len() + 4;
+    let pieces = Ranges::by_cost(graph.len(), STEPS_PER_RANGE, cost).map(control, |range| {
+        marks.with(|[out, reverse]| {
+            let mut piece = Vec::new();
+            for rank in range {
+                for (direction, row) in [(Direction::Out, &mut *out), (Direction::In, &mut *reverse)] {
+                    let list = flat.neighbors(direction, graph.order()[rank as usize]);
+                    let lower = list.iter().map(|other| ranks[other as usize]).filter(|&other| other < rank);
+                    lower.for_each(|other| row[(other / BLOCK_BITS) as usize] |= 1 << (other % BLOCK_BITS));
+                }
+                for block in graph.list(rank) {
+                    let word = block.word as usize;
+                    piece.push(std::mem::take(&mut out[word]) & std::mem::take(&mut reverse[word]));
+                }
+            }
+            piece
+        })
+    })?;
+    Ok(pieces.concat())
+}
+
+/// What a triangle counts at its vertices.
+#[derive(Clone, Copy)]
+enum Rule<'a> {
+    /// 1.
+    Plain,
+    /// As many as the edge between the other two has directions.
+    Opposite(&'a [u32]),
+    /// The product of the directions of its edges.
+    Product(&'a [u32]),
+}
+
+/// The lists of one vertex as rows of words, and what is counted on this thread.
+struct Scratch {
+    row: Vec<u32>,
+    mutual_row: Vec<u32>,
+    tallies: Vec<Tally>,
+}
+
+/// The tallies by rank.
+fn tally(graph: &Oriented, rule: Rule<'_>, control: &Control) -> Result<Vec<Tally>, AlgorithmError> {
+    let words = graph.len().div_ceil(BLOCK_BITS) as usize;
+    let scratch = PerThread::new(|| Scratch {
+        row: vec![0; words],
+        mutual_row: vec![0; words],
+        tallies: vec![Tally::default(); graph.len() as usize],
+    });
+    let steps = |rank| graph.list(rank).len().pow(2) / 2 + 16;
+    Ranges::by_cost(graph.len(), STEPS_PER_RANGE, steps)
+        .for_each(control, |range| scratch.with(|scratch| scratch.tally_range(graph, rule, range)))?;
+    let mut total = vec![Tally::default(); graph.len() as usize];
+    for scratch in scratch.into_inner() {
+        total.par_iter_mut().zip(scratch.tallies).for_each(|(total, part)| *total = total.plus(part));
+    }
+    Ok(total)
+}
+
+impl Scratch {
+    fn tally_range(&mut self, graph: &Oriented, rule: Rule<'_>, range: Range<VertexId>) {
+        for rank in range {
+            let list = graph.list(rank);
+            let mutual = match rule {
+                Rule::Plain => None,
+                Rule::Opposite(mutual) | Rule::Product(mutual) => Some(&mutual[graph.bounds(rank)]),
+            };
+            for (position, block) in list.iter().enumerate() {
+                self.row[block.word as usize] = block.bits;
+                self.mutual_row[block.word as usize] = mutual.map_or(0, |mutual| mutual[position]);
+            }
+            for block in list {
+                for bit in bits(u64::from(block.bits)) {
+                    let two_ways = self.mutual_row[block.word as usize] >> bit & 1;
+                    self.tally_edge(graph, rule, rank, block.word * BLOCK_BITS + bit, two_ways);
+                }
+            }
+            list.iter().for_each(|block| self.row[block.word as usize] = 0);
+        }
+    }
+
+    /// The edge from `u` to the lower `v`, and the triangles it makes with still lower vertices.
+    fn tally_edge(&mut self, graph: &Oriented, rule: Rule<'_>, u: VertexId, v: VertexId, two_ways: u32) {
+        let (mut at_u, mut at_v) = (0, 0);
+        let ways = u64::from(1 + two_ways);
+        let Scratch { row, mutual_row, tallies } = self;
+        let blocks = graph.list(v).iter().zip(graph.bounds(v));
+        let shared = blocks.map(|(block, at)| (block.word, row[block.word as usize] & block.bits, at));
+        for (word, common, at) in shared.filter(|(_, common, _)| *common != 0) {
+            let count = |bits: u32| u64::from((common & bits).count_ones());
+            let lowest = word * BLOCK_BITS;
+            let thirds = bits(u64::from(common)).map(|bit| (bit, (lowest + bit) as usize));
+            let u_mutual = mutual_row[word as usize];
+            match rule {
+                Rule::Plain => {
+                    at_u += count(common);
+                    at_v += count(common);
+                    thirds.for_each(|(_, w)| tallies[w].triangles += 1);
+                }
+                Rule::Opposite(mutual) => {
+                    at_u += count(common) + count(mutual[at]);
+                    at_v += count(common) + count(u_mutual);
+                    thirds.for_each(|(_, w)| tallies[w].triangles += ways);
+                }
+                Rule::Product(mutual) => {
+                    let v_mutual = mutual[at];
+                    for (bit, w) in thirds {
+                        let product = ways << (u_mutual >> bit & 1) << (v_mutual >> bit & 1);
+                        tallies[w].triangles += product;
+                        at_u += product;
+                    }
+                    at_v = at_u;
+                }
+            }
+        }
+        for (end, triangles) in [(u, at_u), (v, at_v)] {
+            let edge = Tally { triangles, neighbors: 1, mutual: u64::from(two_ways) };
+            tallies[end as usize] = tallies[end as usize].plus(edge);
+        }
+    }
+}
+
+/// Checks a result pair by pair of neighbors: O(sum of d^2).
+pub fn verify(view: &dyn GraphView, definition: Definition, result: &Clustering) -> Result<(), VerifyError> {
+    let bound = view.id_bound();
+    ensure(result.coefficients.len() == bound as usize, || format!("{} values", result.coefficients.len()))?;
+    let ways: Vec<HashMap<VertexId, u64>> = (0..bound).map(|vertex| ways_of(view, vertex)).collect();
+    let mut sum = 0.0;
+    for (vertex, neighbors) in ways.iter().enumerate() {
+        let (mut triangles, mut pairs) = (0, 0);
+        for (&one, one_ways) in neighbors {
+            for (&other, other_ways) in neighbors.iter().filter(|&(&other, _)| other != one) {
+                let between = ways[one as usize].get(&other).copied().unwrap_or(0);
+                // Pairs come in both orders, so this is twice the triangles.
+                triangles += match (view.is_symmetric(), definition) {
+                    (true, _) => between.min(1) * 2,
+                    (false, Definition::Graphalytics) => between,
+                    (false, Definition::NetworkX) => between * one_ways * other_ways,
+                };
+                pairs += match (view.is_symmetric(), definition) {
+                    (false, Definition::NetworkX) => 2 * one_ways * other_ways,
+                    _ => 2,
+                };
+            }
+        }
+        let wanted = if triangles == 0 { 0.0 } else { triangles as f64 / pairs as f64 };
+        let found = result.coefficients[vertex];
+        ensure((found - wanted).abs() <= 1e-12, || {
+            format!("vertex {vertex} has {found}, {wanted} expected")
+        })?;
+        sum += wanted;
+    }
+    let average = sum / view.num_vertices().max(1) as f64;
+    ensure((result.average - average).abs() <= 1e-9, || {
+        format!("average {}, {average} expected", result.average)
+    })
+}
+
+/// The neighbors of a vertex, each with the number of directions of the edges to it.
+fn ways_of(view: &dyn GraphView, vertex: VertexId) -> HashMap<VertexId, u64> {
+    let mut found: HashMap<VertexId, u64> = HashMap::new();
+    for (direction, flag) in [(Direction::Out, 1), (Direction::In, 2)] {
+        view.for_each_slice(direction, vertex, &mut |slice| {
+            for &neighbor in slice.iter().filter(|&&neighbor| neighbor != vertex) {
+                *found.entry(neighbor).or_default() |= flag;
+            }
+            ControlFlow::Continue(())
+        });
+    }
+    found.values_mut().for_each(|flags| *flags = u64::from(flags.count_ones()));
+    found
+}
+
+const RESULTS: &[Field] = &[
+    Field { name: "coefficient", summary: "from 0, no two neighbors are neighbors, to 1, all are" },
+    Field { name: "average", summary: "the mean over all vertices" },
+];
+
+pub(crate) static ALGORITHM: Algorithm = Algorithm {
+    name: "clustering",
+    summary: "How many of the pairs of neighbors of a vertex are neighbors themselves",
+    complexity: "O(E sqrt(E))",
+    source: "Latapy: Main-memory triangle computations, TCS 407, 2008, section 3.1; directed: Fagiolo, Phys. Rev. E 76, \
+             2007; as networkx.clustering",
+    arguments: &[],
+    results: RESULTS,
+    run: |view, _, check, control| run(view, Definition::NetworkX, check, control),
+};
+
+/// The same by another definition.
+pub(crate) static LOCAL: Algorithm = Algorithm {
+    name: "local_clustering_coefficient",
+    summary: "How many of the edges that there could be among the neighbors of a vertex there are",
+    complexity: "O(E sqrt(E))",
+    source: "The LDBC Graphalytics Benchmark, arXiv 2011.15028, section 2.3.4 (LCC)",
+    arguments: &[],
+    results: RESULTS,
+    run: |view, _: &Arguments, check, control| run(view, Definition::Graphalytics, check, control),
+};
+
+fn run(
+    view: &dyn GraphView,
+    definition: Definition,
+    check: Check,
+    control: &Control,
+) -> Result<Outcome, AlgorithmError> {
+    let result = in_pool(|| coefficients(view, definition, control))?;
+    if check == Check::Verify {
+        verify(view, definition, &result)?;
+    }
+    Ok(Outcome::by_vertex(
+        vec![("coefficient", VertexColumn::Floats(result.coefficients))],
+        vec![("average", Scalar::Float(result.average))],
+    ))
+}

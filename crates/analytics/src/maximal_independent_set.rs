@@ -1,0 +1,169 @@
+//! Maximal independent set: vertices of which no two are neighbors, and to which none can be added.
+//!
+//! Method: the greedy choice in a random order, in parallel (Blelloch, Fineman, Shun, "Greedy Sequential Maximal
+//! Independent Set and Matching are Parallel on Average", SPAA 2012, section 3): a vertex joins once all its neighbors
+//! that come before it are out. Complexity: O((V + E) log V) expected work, O(log^2 V) rounds.
+//!
+//! ```text
+//!  order by hash(seed, id)    v: waiting ──► in     no neighbor before it waits, none is in
+//!                                       └──► out    a neighbor is in
+//! ```
+//!
+//! Directions of edges and self-loops do not matter.
+//!
+//! Invariant: a state that is not "waiting" is final, and it is the one that a loop over the vertices in that order would
+//! give; so the result depends on the seed and not on threads.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+
+use evergraph_types::{Direction, VertexId};
+use evergraph_view::{FlatView, GraphView};
+use rayon::prelude::*;
+
+use crate::control::{ensure, in_pool};
+use crate::random::hash;
+use crate::registry::{Algorithm, Arguments, Check, Field, Outcome, SEED, Scalar, VertexColumn};
+use crate::{AlgorithmError, Control, VerifyError};
+
+const WAITING: u8 = 0;
+const IN: u8 = 1;
+const OUT: u8 = 2;
+
+/// Vertices that are worth a task of their own.
+const VERTICES_PER_TASK: usize = 1 << 10;
+
+/// A maximal independent set, ascending.
+///
+/// ```
+/// use evergraph_analytics::{Control, maximal_independent_set};
+/// use evergraph_view::FlatView;
+///
+/// let star = FlatView::from_edges(4, &[(0, 1), (0, 2), (0, 3)], true);
+/// let set = maximal_independent_set(&star, 1, &Control::new())?;
+/// assert!(set == [0] || set == [1, 2, 3]);
+/// # Ok::<(), evergraph_analytics::AlgorithmError>(())
+/// ```
+pub fn maximal_independent_set(
+    view: &dyn GraphView,
+    seed: u64,
+    control: &Control,
+) -> Result<Vec<VertexId>, AlgorithmError> {
+    in_pool(|| {
+        let flat = view.flat();
+        let states = vec![WAITING; flat.id_bound() as usize].into_iter().map(AtomicU8::new).collect();
+        let choice = Choice { flat: &flat, seed, states };
+        let exists = |&vertex: &VertexId| flat.has_vertex(vertex);
+        let mut waiting: Vec<VertexId> = (0..flat.id_bound()).into_par_iter().filter(exists).collect();
+        let vertices = waiting.len() as u64;
+        control.check()?;
+        control.progress(0, vertices);
+        while !waiting.is_empty() {
+            let left = waiting.par_chunks(VERTICES_PER_TASK).map(|vertices| {
+                control.check()?;
+                Ok(vertices.iter().copied().filter(|&vertex| choice.decide(vertex) == WAITING).collect())
+            });
+            waiting = left.collect::<Result<Vec<Vec<VertexId>>, AlgorithmError>>()?.concat();
+            control.progress(vertices - waiting.len() as u64, vertices);
+        }
+        let is_in = |&vertex: &VertexId| choice.states[vertex as usize].load(Relaxed) == IN;
+        Ok((0..flat.id_bound()).into_par_iter().filter(is_in).collect())
+    })
+}
+
+/// The place of a vertex in the order.
+fn rank(seed: u64, vertex: VertexId) -> (u64, VertexId) {
+    (hash(seed, u64::from(vertex)), vertex)
+}
+
+struct Choice<'a> {
+    flat: &'a FlatView,
+    seed: u64,
+    states: Vec<AtomicU8>,
+}
+
+impl Choice<'_> {
+    /// The state of a vertex that waited, by those of its neighbors.
+    fn decide(&self, vertex: VertexId) -> u8 {
+        let own = rank(self.seed, vertex);
+        let mut state = IN;
+        let mut look = |neighbor: VertexId| {
+            if neighbor == vertex {
+                return ControlFlow::Continue(());
+            }
+            match self.states[neighbor as usize].load(Relaxed) {
+                IN => {
+                    state = OUT;
+                    return ControlFlow::Break(());
+                }
+                WAITING if rank(self.seed, neighbor) < own => state = WAITING,
+                _ => {}
+            }
+            ControlFlow::Continue(())
+        };
+        let mut flow = self.flat.out_neighbors(vertex).try_for_each(&mut look);
+        if flow.is_continue() && !self.flat.is_symmetric() {
+            flow = self.flat.in_neighbors(vertex).try_for_each(&mut look);
+        }
+        debug_assert!(flow.is_continue() || state == OUT, "it looks at all neighbors but where one is in");
+        self.states[vertex as usize].store(state, Relaxed);
+        state
+    }
+}
+
+/// Checks a set against the loop that it stands for: O(V log V + E).
+pub fn verify(view: &dyn GraphView, seed: u64, result: &[VertexId]) -> Result<(), VerifyError> {
+    let mut order: Vec<VertexId> = (0..view.id_bound()).filter(|&vertex| view.has_vertex(vertex)).collect();
+    order.sort_by_key(|&vertex| rank(seed, vertex));
+    let mut blocked = vec![false; view.id_bound() as usize];
+    let mut expected = Vec::new();
+    for vertex in order {
+        if blocked[vertex as usize] {
+            continue;
+        }
+        expected.push(vertex);
+        for direction in [Direction::Out, Direction::In] {
+            view.for_each_slice(direction, vertex, &mut |slice| {
+                slice.iter().for_each(|&neighbor| blocked[neighbor as usize] = true);
+                ControlFlow::Continue(())
+            });
+        }
+    }
+    expected.sort_unstable();
+    ensure(result == expected, || {
+        let differ = result.iter().zip(&expected).find(|(found, wanted)| found != wanted);
+        format!("{} members, {} expected; the first that differ: {differ:?}", result.len(), expected.len())
+    })
+}
+
+pub(crate) static ALGORITHM: Algorithm = Algorithm {
+    name: "maximal_independent_set",
+    summary: "Vertices of which no two are neighbors, and to which none can be added",
+    complexity: "O((V + E) log V) expected",
+    source: "Blelloch, Fineman, Shun: Greedy Sequential Maximal Independent Set and Matching are Parallel on Average, \
+             SPAA 2012, section 3",
+    arguments: &[SEED],
+    results: &[
+        Field { name: "vertex", summary: "the members" },
+        Field { name: "vertices", summary: "how many they are" },
+    ],
+    run,
+};
+
+fn run(
+    view: &dyn GraphView,
+    arguments: &Arguments,
+    check: Check,
+    control: &Control,
+) -> Result<Outcome, AlgorithmError> {
+    let seed = arguments.seed(SEED.name).unwrap_or_default();
+    let result = maximal_independent_set(view, seed, control)?;
+    if check == Check::Verify {
+        verify(view, seed, &result)?;
+    }
+    let count = result.len() as u64;
+    Ok(Outcome::listed(
+        vec![("vertex", VertexColumn::Vertices(result))],
+        vec![("vertices", Scalar::Count(count))],
+    ))
+}

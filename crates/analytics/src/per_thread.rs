@@ -1,0 +1,29 @@
+//! Scratch memory of each thread of the pool, made once per run: for buffers too large to make for every piece of work.
+//!
+//! Invariant: whoever holds a thread's scratch does not call into rayon, which might run other work on that thread that
+//! wants the same scratch.
+
+use std::sync::{Mutex, PoisonError};
+
+/// One `T` per thread.
+pub(crate) struct PerThread<T> {
+    slots: Vec<Mutex<T>>,
+}
+
+impl<T: Send> PerThread<T> {
+    /// For the threads of the current pool.
+    pub(crate) fn new(make: impl Fn() -> T) -> Self {
+        PerThread { slots: (0..rayon::current_num_threads()).map(|_| Mutex::new(make())).collect() }
+    }
+
+    /// Calls `body` with the scratch of this thread.
+    pub(crate) fn with<R>(&self, body: impl FnOnce(&mut T) -> R) -> R {
+        let slot = rayon::current_thread_index().unwrap_or(0) % self.slots.len();
+        body(&mut self.slots[slot].lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// What the threads have left.
+    pub(crate) fn into_inner(self) -> impl Iterator<Item = T> {
+        self.slots.into_iter().map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+}
