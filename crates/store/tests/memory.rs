@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicIsize, Ordering};
 use common::{Action, Case, Runner, actions, case, directory, dump, number_batch, open, options};
 use evergraph_disk::{Disk, Fault, SimDisk};
 use evergraph_store::{Options, Store};
-use evergraph_types::{EdgeTypeOptions, KeyKind, Value};
+use evergraph_types::{KeyKind, Value};
 use parking_lot::Mutex;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
@@ -105,7 +105,6 @@ fn what_a_bulk_load_that_fails_had_built_is_freed() {
         let store = loaded(&disk);
         disk.fail_at(4, Fault::Enospc);
         let edges = (0..3000).map(|row| (row % 7, 90_000 + row));
-        store.create_edge_type("likes", EdgeTypeOptions::default()).expect_err("it has properties");
         store.add_edges("likes", vec![number_batch(edges)]).expect_err("a full disk");
     });
     assert!(left.abs() < NOISE, "{left} bytes are left");

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use evergraph_disk::SimDisk;
-use evergraph_store::{CommitError, Durability, OpenError, Options, Store, Transaction, Version, WriteError};
+use evergraph_store::{
+    CommitError, Durability, OpenError, Options, Store, Transaction, Version, WriteError, check_on,
+};
 use evergraph_types::{
     Column, Direction, EdgeBatch, EdgeTypeOptions, Key, KeyKind, PropertyType, SchemaError, Value,
 };
 use proptest::prelude::*;
 
-use super::{Dump, Model, Props, batch, dump, options, try_open};
+use super::{Dump, Model, Props, batch, directory, dump, on, options, try_open};
 
 /// The edge types; the first one is inferred, the others are declared.
 const TYPES: [&str; 6] = ["plain", "multi", "mirror", "both", "bare", "bare mirror"];
@@ -215,14 +217,19 @@ impl Runner {
         } else {
             Store::in_memory(Self::options(case))
         };
-        Ok(Runner { case, disk, store, attempted: model.clone(), model, kept: Vec::new() })
+        Ok(Self::of(case, disk, store, model))
+    }
+
+    /// An open store, which the model is that of.
+    pub(crate) fn of(case: Case, disk: SimDisk, store: Store, model: Model) -> Self {
+        Runner { case, disk, store, attempted: model.clone(), model, kept: Vec::new() }
     }
 
     pub(crate) fn case(&self) -> Case {
         self.case
     }
 
-    fn options(case: Case) -> Options {
+    pub(crate) fn options(case: Case) -> Options {
         // The kind of number keys has to be asked for.
         let keys = (case.keys == KeyKind::Dense).then_some(case.keys);
         let Case { bulk_edges, durability, .. } = case;
@@ -328,9 +335,14 @@ impl Runner {
         if self.case.on_disk {
             let sequence = self.store.version().expect("open").sequence();
             // Half of the times it is only dropped.
+            let report = check_on(on(&self.disk), directory());
+            assert!(matches!(report, Err(OpenError::Locked(_))), "{report:?}");
             let closed = if sequence.is_multiple_of(2) { self.store.close() } else { Ok(()) };
             self.store = Store::in_memory(options());
             closed?;
+            let report = check_on(on(&self.disk), directory())?;
+            assert!(report.is_healthy(), "{report:?}");
+            assert_eq!(report.sequence, sequence);
             self.store = try_open(&self.disk, Self::options(self.case))?;
             assert_eq!(self.store.version().expect("open").sequence(), sequence);
         }

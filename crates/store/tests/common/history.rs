@@ -1,10 +1,10 @@
 //! A recorded run of a workload: what is promised and what may be found at every operation of its disk.
 
 use evergraph_disk::{CrashPlan, SimDisk};
-use evergraph_store::{Durability, Version};
+use evergraph_store::{Durability, Version, check_on};
 use evergraph_types::Sequence;
 
-use super::{Action, Case, Model, Runner, dump};
+use super::{Action, Case, Model, Runner, directory, dump, on};
 
 /// What was true when an action returned.
 #[derive(Debug)]
@@ -82,6 +82,13 @@ impl History {
                 for plan in plans(operations) {
                     let what = format!("operation {operations}, {plan:?}, {case:?}");
                     let crashed = replay.crash(plan);
+                    if states % 8 == 0 {
+                        let report = check_on(on(&crashed), directory());
+                        assert!(
+                            report.as_ref().is_ok_and(|report| report.is_healthy()),
+                            "{what}: {report:?}"
+                        );
+                    }
                     let mut runner = Runner::resume(case, crashed, Model::default())
                         .unwrap_or_else(|failure| panic!("{what}: {failure:?}"));
                     let version = runner.store.version().expect("open");

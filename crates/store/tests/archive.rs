@@ -1,0 +1,210 @@
+//! Archiving while commits go on: what changed meanwhile stays what it is, in memory, in the next segments and after
+//! opening again; and many archives leave few segments.
+
+mod common;
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use common::{Action, Case, Model, Runner, Write, actions, case, directory};
+use evergraph_disk::{AppendFile, Disk, DiskError, DiskLock, LockMode, Mapping, SimDisk};
+use evergraph_store::{Durability, Store};
+use evergraph_types::KeyKind;
+use parking_lot::Mutex;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+type Hook = Box<dyn FnOnce() + Send>;
+
+/// A disk that lets something happen while a segment is written.
+struct HookedDisk {
+    disk: SimDisk,
+    hook: Mutex<Option<Hook>>,
+}
+
+impl fmt::Debug for HookedDisk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HookedDisk")
+    }
+}
+
+impl Disk for HookedDisk {
+    fn create_dir_all(&self, path: &Path) -> Result<(), DiskError> {
+        self.disk.create_dir_all(path)
+    }
+    fn create(&self, path: &Path) -> Result<Box<dyn AppendFile>, DiskError> {
+        if path.extension().is_some_and(|extension| extension == "segment")
+            && let Some(hook) = self.hook.lock().take()
+        {
+            hook();
+        }
+        self.disk.create(path)
+    }
+    fn open_append(&self, path: &Path) -> Result<Box<dyn AppendFile>, DiskError> {
+        self.disk.open_append(path)
+    }
+    fn read(&self, path: &Path) -> Result<Vec<u8>, DiskError> {
+        self.disk.read(path)
+    }
+    fn map(&self, path: &Path) -> Result<Mapping, DiskError> {
+        self.disk.map(path)
+    }
+    fn len(&self, path: &Path) -> Result<Option<u64>, DiskError> {
+        self.disk.len(path)
+    }
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
+        self.disk.rename(from, to)
+    }
+    fn remove(&self, path: &Path) -> Result<(), DiskError> {
+        self.disk.remove(path)
+    }
+    fn truncate(&self, path: &Path, length: u64) -> Result<(), DiskError> {
+        self.disk.truncate(path, length)
+    }
+    fn rewrite(&self, path: &Path, offset: u64) -> Result<(), DiskError> {
+        self.disk.rewrite(path, offset)
+    }
+    fn list(&self, directory: &Path) -> Result<Vec<String>, DiskError> {
+        self.disk.list(directory)
+    }
+    fn sync_dir(&self, directory: &Path) -> Result<(), DiskError> {
+        self.disk.sync_dir(directory)
+    }
+    fn lock(&self, path: &Path, mode: LockMode) -> Result<DiskLock, DiskError> {
+        self.disk.lock(path, mode)
+    }
+}
+
+/// What archives and what would wait for one cannot happen within one.
+fn can_happen_meanwhile(action: &Action) -> bool {
+    !matches!(action, Action::Checkpoint | Action::Compact | Action::Reopen)
+}
+
+/// Each round: actions, then an archive in the middle of which other actions take place.
+fn archive_amid(case: Case, rounds: &[(Vec<Action>, Vec<Action>, bool)]) {
+    let case = Case { bulk_edges: usize::MAX, on_disk: true, ..case };
+    let hooked = Arc::new(HookedDisk { disk: SimDisk::new(0), hook: Mutex::new(None) });
+    let store = Store::open_on(hooked.clone(), directory(), Runner::options(case)).expect("a good disk");
+    let runner = Runner::of(case, hooked.disk.clone(), store.clone(), Model::default());
+    let runner = Arc::new(Mutex::new(runner));
+    runner.lock().run(&Action::Declare);
+    for (before, meanwhile, compact) in rounds {
+        let run = move |runner: &Mutex<Runner>, actions: &[Action]| {
+            let mut runner = runner.lock();
+            actions.iter().filter(|action| can_happen_meanwhile(action)).for_each(|action| {
+                runner.run(action);
+                runner.run(&Action::Keep);
+            });
+        };
+        run(&runner, before);
+        let (shared, meanwhile) = (runner.clone(), meanwhile.clone());
+        *hooked.hook.lock() = Some(Box::new(move || run(&shared, &meanwhile)));
+        let archived = if *compact { store.compact() } else { store.checkpoint() };
+        archived.expect("a good disk");
+        hooked.hook.lock().take();
+        runner.lock().compare(&"an archive amid commits");
+    }
+    drop(store);
+    let mut runner = Arc::into_inner(runner).expect("the hooks are gone").into_inner();
+    runner.run(&Action::Checkpoint);
+    runner.run(&Action::Compact);
+    runner.run(&Action::Reopen);
+    runner.finish();
+}
+
+fn holds(cases: u32, longest: usize) {
+    let config = Config { cases, failure_persistence: None, ..Config::default() };
+    let round = (actions(longest), actions(longest), any::<bool>());
+    let strategy = (case(), prop::collection::vec(round, 1..5));
+    let outcome = TestRunner::new(config).run(&strategy, |(case, rounds)| {
+        archive_amid(case, &rounds);
+        Ok(())
+    });
+    outcome.unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+#[test]
+fn what_commits_change_during_an_archive_stays() {
+    holds(32, 8);
+}
+
+#[test]
+#[ignore = "long"]
+fn soak_what_commits_change_during_an_archive_stays() {
+    holds(2000, 12);
+}
+
+const CASE: Case =
+    Case { keys: KeyKind::Text, bulk_edges: usize::MAX, on_disk: true, durability: Durability::Sync };
+
+fn edges(edge_type: usize, range: std::ops::Range<u16>) -> Action {
+    Action::Hub { edge_type, hub: 0, spokes: range, columns: 3, reverse: false }
+}
+
+/// The parts of a hub's list that a commit leaves alone lie in segments that an archive merges away meanwhile.
+#[test]
+fn a_hub_that_changes_during_an_archive_keeps_all_its_parts() {
+    for edge_type in [0, 1] {
+        let one = |key| {
+            Action::Commit(vec![Write::PutEdge { src: 0, dst: key, edge_type, given: vec![(1, Some(3))] }])
+        };
+        let rounds = [
+            (vec![edges(edge_type, 100..1900)], vec![one(3)], false),
+            (vec![one(4)], vec![one(5), one(150)], true),
+            (vec![one(6)], vec![one(7), Action::Release], true),
+            (vec![one(8)], Vec::new(), false),
+            (vec![one(9)], vec![one(10), Action::One(Write::DeleteVertex { key: 0 })], true),
+            (vec![edges(edge_type, 1200..1300)], Vec::new(), true),
+        ];
+        archive_amid(CASE, &rounds);
+    }
+}
+
+#[test]
+fn many_small_archives_leave_few_segments() {
+    let mut runner = Runner::new(CASE);
+    runner.run(&edges(0, 100..900));
+    for round in 0..40u16 {
+        let key = round % 10;
+        runner.run(&Action::Commit(vec![
+            Write::PutVertex { key, label: Some(0), given: vec![(1, Some(round as i8)), (0, Some(1))] },
+            Write::PutEdge { src: key, dst: 100 + round, edge_type: 1, given: vec![(1, Some(round as i8))] },
+            Write::DeleteVertex { key: (round * 7) % 10 },
+        ]));
+        runner.run(&Action::Checkpoint);
+        assert!(runner.store.stats().segments <= 8);
+        if round % 9 == 0 {
+            runner.run(&Action::Reopen);
+        }
+    }
+    let before = runner.store.stats();
+    runner.run(&Action::Compact);
+    let after = runner.store.stats();
+    assert_eq!(after.segments, 1);
+    assert!(after.segment_bytes <= before.segment_bytes && after.log_bytes < 200, "{after:?}");
+    runner.run(&Action::Reopen);
+    runner.finish();
+}
+
+/// What is gone takes no room in a compacted store.
+#[test]
+fn a_compacted_store_does_not_remember_what_was_deleted() {
+    let mut runner = Runner::new(CASE);
+    runner.run(&Action::One(Write::PutVertex { key: 1, label: None, given: Vec::new() }));
+    runner.run(&Action::Compact);
+    let empty = runner.store.stats().segment_bytes;
+    runner.run(&edges(0, 100..700));
+    runner.run(&edges(1, 100..700));
+    runner.run(&Action::Checkpoint);
+    let full = runner.store.stats().segment_bytes;
+    let delete = (100..700).chain([0]).map(|key| Write::DeleteVertex { key }).collect();
+    runner.run(&Action::Commit(delete));
+    runner.run(&Action::Checkpoint);
+    runner.run(&Action::Compact);
+    let left = runner.store.stats().segment_bytes;
+    // The keys stay, since ids are not used again.
+    assert!(left < empty + 601 * 20 && left < full / 4, "{empty}, {full}, {left}");
+    runner.run(&Action::Reopen);
+    runner.finish();
+}
