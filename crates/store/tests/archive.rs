@@ -7,10 +7,12 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use common::{Action, Case, Model, Runner, Write, actions, case, directory};
-use evergraph_disk::{AppendFile, Disk, DiskError, DiskLock, LockMode, Mapping, SimDisk};
+use common::{
+    Action, Case, Model, Runner, Write, actions, case, directory, number_batch, on, options, with_columns,
+};
+use evergraph_disk::{AppendFile, Disk, DiskError, DiskLock, LockMode, Mapping, OsDisk, SimDisk};
 use evergraph_store::{Durability, Store};
-use evergraph_types::KeyKind;
+use evergraph_types::{Direction, KeyKind, PropertyType, Value};
 use parking_lot::Mutex;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -19,8 +21,14 @@ type Hook = Box<dyn FnOnce() + Send>;
 
 /// A disk that lets something happen while a segment is written.
 struct HookedDisk {
-    disk: SimDisk,
+    disk: Arc<dyn Disk>,
     hook: Mutex<Option<Hook>>,
+}
+
+impl HookedDisk {
+    fn over(disk: Arc<dyn Disk>) -> Arc<Self> {
+        Arc::new(HookedDisk { disk, hook: Mutex::new(None) })
+    }
 }
 
 impl fmt::Debug for HookedDisk {
@@ -84,18 +92,19 @@ fn can_happen_meanwhile(action: &Action) -> bool {
 /// Each round: actions, then an archive in the middle of which other actions take place.
 fn archive_amid(case: Case, rounds: &[(Vec<Action>, Vec<Action>, bool)]) {
     let case = Case { bulk_edges: usize::MAX, on_disk: true, ..case };
-    let hooked = Arc::new(HookedDisk { disk: SimDisk::new(0), hook: Mutex::new(None) });
+    let disk = SimDisk::new(0);
+    let hooked = HookedDisk::over(on(&disk));
     let store = Store::open_on(hooked.clone(), directory(), Runner::options(case)).expect("a good disk");
-    let runner = Runner::of(case, hooked.disk.clone(), store.clone(), Model::default());
+    let runner = Runner::of(case, disk, store.clone(), Model::default());
     let runner = Arc::new(Mutex::new(runner));
     runner.lock().run(&Action::Declare);
     for (before, meanwhile, compact) in rounds {
         let run = move |runner: &Mutex<Runner>, actions: &[Action]| {
             let mut runner = runner.lock();
-            actions.iter().filter(|action| can_happen_meanwhile(action)).for_each(|action| {
-                runner.run(action);
-                runner.run(&Action::Keep);
-            });
+            actions
+                .iter()
+                .filter(|action| can_happen_meanwhile(action))
+                .for_each(|action| runner.run(action));
         };
         run(&runner, before);
         let (shared, meanwhile) = (runner.clone(), meanwhile.clone());
@@ -159,6 +168,38 @@ fn a_hub_that_changes_during_an_archive_keeps_all_its_parts() {
         ];
         archive_amid(CASE, &rounds);
     }
+}
+
+/// As above where memory that is no longer mapped cannot be read.
+#[test]
+fn a_merged_segment_stays_mapped_as_long_as_a_list_reaches_into_it() {
+    let place = tempfile::tempdir().expect("a directory");
+    let hooked = HookedDisk::over(Arc::new(OsDisk));
+    let store = Store::open_on(hooked.clone(), &place.path().join("net.eg"), options()).expect("new");
+    let columns = [("weight", PropertyType::Int64)];
+    let edges =
+        with_columns(number_batch((1..2000).map(|row| (0, row))), &columns, |_, row| Value::Int(row as i64));
+    store.add_edges("knows", vec![edges]).expect("it fits");
+    store.checkpoint().expect("a good disk");
+    for round in 0..3 {
+        store.put_edge(0, 3000 + round, "knows", &[]).expect("it fits");
+        let handle = store.clone();
+        *hooked.hook.lock() = Some(Box::new(move || {
+            handle.put_edge(0, 4000 + round, "knows", &[]).expect("it fits");
+        }));
+        store.compact().expect("a good disk");
+        let version = store.version().expect("open");
+        let mut sum = 0;
+        version.for_each_edge(0, Direction::Out, 0, &[0], &mut |_, values| match values {
+            [Value::Int(weight)] => sum += weight,
+            _ => sum += 1,
+        });
+        assert_eq!(sum, (0..1999).sum::<i64>() + 2 * (round + 1));
+    }
+    // Nothing but the newest segment is needed any more.
+    store.put_edge(0, 1, "knows", &[]).expect("it fits");
+    store.compact().expect("a good disk");
+    assert_eq!(store.stats().segments, 1);
 }
 
 #[test]
