@@ -1,4 +1,4 @@
-//! Columns in pieces to Arrow arrays, in parallel.
+//! Columns in pieces to Arrow arrays, in parallel where they are long.
 //!
 //! Strings become `Utf8` while the bytes of a column fit its 32-bit offsets (2 GiB), and `LargeUtf8` beyond.
 
@@ -11,9 +11,8 @@ use arrow_array::{
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{Field, Schema};
 use evergraph_types::{Column, ColumnValues, KeyColumn, PropertyType, TextValues};
-use rayon::prelude::*;
 
-use crate::gather::split;
+use crate::gather::fill_pieces;
 
 /// A column of a table: its name, its values and whether they may be null.
 pub(crate) type NamedArray = (String, ArrayRef, bool);
@@ -88,12 +87,16 @@ fn string_array<O: OffsetSizeTrait>(
 ) -> GenericStringArray<O> {
     let mut offsets = vec![O::usize_as(0); 1 + parts.iter().map(|part| part.len()).sum::<usize>()];
     let starts = parts.iter().scan(0, |end, part| Some(std::mem::replace(end, *end + part.bytes.len())));
-    let starts: Vec<usize> = starts.collect();
-    let pieces = split(&mut offsets[1..], parts.iter().map(|part| part.len()));
-    pieces.into_par_iter().zip(parts).zip(starts).for_each(|((piece, part), start)| {
-        let ends = part.offsets[1..].iter();
-        piece.iter_mut().zip(ends).for_each(|(to, &end)| *to = O::usize_as(start + end as usize));
-    });
+    let placed: Vec<(&TextValues, usize)> = parts.iter().copied().zip(starts).collect();
+    fill_pieces(
+        &mut offsets[1..],
+        &placed,
+        |(part, _)| part.len(),
+        |piece, (part, start)| {
+            let ends = part.offsets[1..].iter();
+            piece.iter_mut().zip(ends).for_each(|(to, &end)| *to = O::usize_as(start + end as usize));
+        },
+    );
     let bytes = concat(&parts.iter().map(|part| part.bytes.as_slice()).collect::<Vec<_>>());
     let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
     GenericStringArray::try_new(offsets, Buffer::from_vec(bytes), nulls)
@@ -120,11 +123,10 @@ fn values<'a, T: ?Sized>(
     parts.iter().filter_map(|part| values_of(&part.values)).collect()
 }
 
-/// Slices end to end, copied in parallel.
+/// Slices end to end, copied in parallel if they are long.
 pub(crate) fn concat<T: Copy + Default + Send + Sync>(parts: &[&[T]]) -> Vec<T> {
     let mut whole = vec![T::default(); parts.iter().map(|part| part.len()).sum()];
-    let pieces = split(&mut whole, parts.iter().map(|part| part.len()));
-    pieces.into_par_iter().zip(parts).for_each(|(piece, part)| piece.copy_from_slice(part));
+    fill_pieces(&mut whole, parts, |part| part.len(), |piece, part| piece.copy_from_slice(part));
     whole
 }
 

@@ -4,6 +4,9 @@
 
 use rayon::prelude::*;
 
+/// Fewer values than these are laid end to end sooner by this thread than by handing them to the pool.
+pub(crate) const VALUES_FOR_POOL: usize = 1 << 13;
+
 /// Lists that one task copies.
 const LISTS_PER_TASK: usize = 1 << 12;
 
@@ -42,6 +45,22 @@ pub(crate) fn gather(
         }
     });
     Gathered { offsets, values }
+}
+
+/// Fills a whole piece by piece, each from its part: in parallel if there is enough of it.
+pub(crate) fn fill_pieces<T: Send, P: Sync>(
+    whole: &mut [T],
+    parts: &[P],
+    len: impl Fn(&P) -> usize,
+    fill: impl Fn(&mut [T], &P) + Sync,
+) {
+    let is_small = whole.len() < VALUES_FOR_POOL;
+    let pieces = split(whole, parts.iter().map(len));
+    if is_small {
+        pieces.into_iter().zip(parts).for_each(|(piece, part)| fill(piece, part));
+    } else {
+        pieces.into_par_iter().zip(parts).for_each(|(piece, part)| fill(piece, part));
+    }
 }
 
 /// Cuts a slice into parts of these lengths.

@@ -8,7 +8,7 @@ use evergraph_types::{KeyColumn, KeyKind, TextValues, VertexId};
 use rayon::prelude::*;
 
 use crate::arrays::text_array;
-use crate::gather::split;
+use crate::gather::fill_pieces;
 
 /// The keys of all ids of a version.
 #[derive(Debug)]
@@ -56,10 +56,14 @@ impl KeyTable {
 
 fn numbers(parts: &[&[VertexId]], key: impl Fn(VertexId) -> i64 + Sync) -> Vec<i64> {
     let mut keys = vec![0; parts.iter().map(|part| part.len()).sum()];
-    let pieces = split(&mut keys, parts.iter().map(|part| part.len()));
-    pieces.into_par_iter().zip(parts).for_each(|(piece, part)| {
-        piece.iter_mut().zip(*part).for_each(|(to, &id)| *to = key(id));
-    });
+    fill_pieces(
+        &mut keys,
+        parts,
+        |part| part.len(),
+        |piece, part| {
+            piece.iter_mut().zip(*part).for_each(|(to, &id)| *to = key(id));
+        },
+    );
     keys
 }
 

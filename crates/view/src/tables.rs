@@ -19,6 +19,7 @@ use rayon::prelude::*;
 use crate::arrays::{NamedArray, column_array, key_array, record_batch, text_array};
 use crate::edge_layout::{DST, EdgeLayout, SRC, TYPE};
 use crate::edge_rows::{EdgeRows, all_edge_rows};
+use crate::gather::VALUES_FOR_POOL;
 use crate::key_table::KeyTable;
 use crate::selection::Selection;
 
@@ -110,7 +111,12 @@ pub(crate) fn edges_of(
 fn other_columns(selection: &Selection, layout: &EdgeLayout, parts: &[EdgeRows]) -> Vec<NamedArray> {
     let mut columns = Vec::new();
     if layout.has_type {
-        let names: Vec<TextValues> = parts.par_iter().map(|part| type_column(selection, part)).collect();
+        let column = |part| type_column(selection, part);
+        let names: Vec<TextValues> = if parts.iter().map(EdgeRows::len).sum::<usize>() < VALUES_FOR_POOL {
+            parts.iter().map(column).collect()
+        } else {
+            parts.par_iter().map(column).collect()
+        };
         columns.push((TYPE.to_owned(), text_array(&names.iter().collect::<Vec<_>>(), None), false));
     }
     for (position, column) in layout.properties.iter().enumerate() {
