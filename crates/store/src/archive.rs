@@ -124,6 +124,9 @@ pub(crate) fn commit_bulk(
     let sequence = base.sequence + 1;
     let time_micros = now_micros().max(base.time_micros);
     committer.recent.note_bulk(batch.edge_type, sequence);
+    if batch.writes.schema.is_some() {
+        committer.recent.newest_schema = sequence;
+    }
     let mut draft = Draft::new(&base, committer.resolver.dictionary.clone(), sequence, time_micros);
     let mut summary = BatchSummary { sequence, ..BatchSummary::default() };
     let bulk = if draft.takes_bulk(&batch) {

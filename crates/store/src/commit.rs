@@ -203,7 +203,7 @@ impl Committer {
                 valid.map_err(|late| self.conflict(&late))?;
                 let schema = self.resolver.reconcile(&writes).ok_or_else(|| CommitError::Conflict {
                     what: "the schema".to_owned(),
-                    sequence: writes.begin.unwrap_or(0) + 1,
+                    sequence: self.recent.newest_schema,
                 })?;
                 Ok(self.resolver.resolve_writes(writes, schema)?)
             }

@@ -66,6 +66,8 @@ pub(crate) struct RecentChanges {
     changes: HashMap<Change, Sequence>,
     newest_bulk: Sequence,
     newest_vertex_delete: Sequence,
+    /// The newest commit that changed the schema.
+    pub(crate) newest_schema: Sequence,
     forget_at: usize,
 }
 
@@ -147,7 +149,7 @@ impl RecentChanges {
         }
         let found = |name: &String| resolver.schema.edge_type(name).is_some();
         if reads.absent_types.iter().any(found) {
-            return Err(Late { what: Thing::EdgeType, sequence: begin + 1 });
+            return Err(Late { what: Thing::EdgeType, sequence: self.newest_schema });
         }
         Ok(())
     }
@@ -180,6 +182,9 @@ impl RecentChanges {
         symmetric: impl Fn(EdgeTypeId) -> bool,
         sequence: Sequence,
     ) {
+        if writes.schema.is_some() {
+            self.newest_schema = sequence;
+        }
         for &vertex in &writes.vertex_deletes {
             self.changes.insert(Change::Vertex(vertex), sequence);
             self.changes.insert(Change::VertexDeleted(vertex), sequence);

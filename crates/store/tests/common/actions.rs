@@ -167,7 +167,7 @@ fn value(kind: PropertyType, seed: Option<i8>) -> Value {
 /// The value of a batch's cell; some are null.
 fn cell(property: usize, row: usize) -> Value {
     let seed = (row * 31 + property * 7) % 101;
-    value(PROPERTIES[property].1, (seed % 5 > 0).then_some(seed as i8))
+    value(PROPERTIES[property].1, (!seed.is_multiple_of(5)).then_some(seed as i8))
 }
 
 /// An action that a disk did not let happen.
