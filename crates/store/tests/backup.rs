@@ -1,5 +1,7 @@
 //! A backup is a store of its own with the graph as it was, taken while commits go on.
 
+#![allow(clippy::unwrap_used)] // A failure to set up is a failed test.
+
 use evergraph_store::{BackupError, Options, Store, check};
 use evergraph_types::{Direction, EdgeBatch, KeyColumn, Value};
 

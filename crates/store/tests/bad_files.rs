@@ -23,7 +23,7 @@ fn sample() -> (SimDisk, Vec<Dump>) {
         let columns = [("amount", PropertyType::Float64), ("why", PropertyType::String)];
         let value = |column, row: usize| match column {
             0 => Value::Float(row as f64),
-            _ if row % 4 == 0 => Value::Null,
+            _ if row.is_multiple_of(4) => Value::Null,
             _ => Value::Text("x".repeat(row)),
         };
         store.add_edges("pays", vec![with_columns(edges, &columns, value)]).expect("it fits");

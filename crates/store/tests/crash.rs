@@ -162,6 +162,7 @@ fn random_workloads_survive() {
 
 #[test]
 #[ignore = "long"]
+#[allow(clippy::print_stdout, reason = "the summary of a long run")]
 fn soak_random_workloads_survive() {
     let states = random_workloads(300, 30, 4, 40);
     println!("{states} crash states of the store");

@@ -1,5 +1,7 @@
 //! Callers that are workers of the thread pool the store itself works in.
 
+#![allow(clippy::unwrap_used)] // A failure to set up is a failed test.
+
 use evergraph_store::{Options, Store};
 use evergraph_types::{EdgeBatch, KeyColumn};
 use rayon::prelude::*;

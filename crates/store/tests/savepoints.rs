@@ -1,5 +1,7 @@
 //! Savepoints and deadlines within one transaction.
 
+#![allow(clippy::unwrap_used)] // A failure to set up is a failed test.
+
 use std::time::Duration;
 
 use evergraph_store::{CommitError, Options, Store, TransactionOptions, WriteError};

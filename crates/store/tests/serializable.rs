@@ -2,6 +2,8 @@
 //! one transaction and a write of another that commits in between; the read version of snapshot isolation lets all
 //! of them through (write skew).
 
+#![allow(clippy::unwrap_used)] // A failure to set up is a failed test.
+
 use evergraph_store::{CommitError, Isolation, Options, Store, Transaction, TransactionOptions};
 use evergraph_types::{Direction, EdgeTypeOptions};
 
