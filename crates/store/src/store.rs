@@ -41,6 +41,13 @@ const OWN_RETRIES: u32 = 1_000;
 /// An open store. Clones are handles to the same one; when the last is dropped, it closes.
 #[derive(Clone, Debug)]
 pub struct Store {
+    handle: Arc<Handle>,
+}
+
+/// What all handles share. The store's own thread shares `inner` only, so that whatever it does, the store is closed
+/// when the last handle is gone.
+#[derive(Debug)]
+struct Handle {
     inner: Arc<Inner>,
 }
 
@@ -94,19 +101,23 @@ impl Store {
     }
 
     fn start(inner: Inner) -> Store {
-        let store = Store { inner: Arc::new(inner) };
-        crate::maintenance::start(&store.inner);
-        store
+        let inner = Arc::new(inner);
+        crate::maintenance::start(&inner);
+        Store { handle: Arc::new(Handle { inner }) }
+    }
+
+    fn inner(&self) -> &Inner {
+        &self.handle.inner
     }
 
     /// The directory; `None` for a store in memory.
     pub fn path(&self) -> Option<&Path> {
-        self.inner.home.as_ref().map(|home| home.directory.as_path())
+        self.inner().home.as_ref().map(|home| home.directory.as_path())
     }
 
     /// Whether every write is refused.
     pub fn is_read_only(&self) -> bool {
-        self.inner.options.read_only
+        self.inner().options.read_only
     }
 
     /// The newest version. Takes well under a microsecond, whatever the size; the version never changes.
@@ -114,10 +125,10 @@ impl Store {
     /// # Errors
     /// [`Closed`] after [`Store::close`].
     pub fn version(&self) -> Result<Arc<Version>, Closed> {
-        if self.inner.is_closed.load(Ordering::Acquire) {
+        if self.inner().is_closed.load(Ordering::Acquire) {
             Err(Closed)
         } else {
-            Ok(self.inner.current.load_full())
+            Ok(self.inner().current.load_full())
         }
     }
 
@@ -134,13 +145,13 @@ impl Store {
     /// # Errors
     /// Those of [`Store::begin`].
     pub fn begin_with(&self, options: TransactionOptions) -> Result<Transaction, CommitError> {
-        if self.inner.options.read_only {
+        if self.inner().options.read_only {
             return Err(CommitError::ReadOnly);
         }
-        if self.inner.is_closed.load(Ordering::Acquire) {
+        if self.inner().is_closed.load(Ordering::Acquire) {
             return Err(CommitError::Closed);
         }
-        let (version, pin) = self.inner.writers.begin(|| self.inner.current.load_full());
+        let (version, pin) = self.inner().writers.begin(|| self.inner().current.load_full());
         Ok(Transaction::new(self.clone(), version, pin, options))
     }
 
@@ -294,7 +305,7 @@ impl Store {
     /// # Errors
     /// [`CommitError::Durability`] if the disk refuses, [`CommitError::Closed`], [`CommitError::ReadOnly`].
     pub fn checkpoint(&self) -> Result<(), CommitError> {
-        in_pool(|| checkpoint(&self.inner, Merge::Tiered))
+        in_pool(|| checkpoint(self.inner(), Merge::Tiered))
     }
 
     /// Archives everything into one segment, each list in one piece.
@@ -302,7 +313,7 @@ impl Store {
     /// # Errors
     /// Those of [`Store::checkpoint`].
     pub fn compact(&self) -> Result<(), CommitError> {
-        in_pool(|| checkpoint(&self.inner, Merge::Everything))
+        in_pool(|| checkpoint(self.inner(), Merge::Everything))
     }
 
     /// Writes the newest version to a new store in a directory, durably, while commits go on here; gives the commit it
@@ -313,12 +324,12 @@ impl Store {
     /// Those of [`BackupError`]. What was written until then is no store and can be removed.
     pub fn backup(&self, directory: impl AsRef<Path>) -> Result<Sequence, BackupError> {
         let directory = directory.as_ref();
-        in_pool(|| crate::backup::backup(&self.inner, directory))
+        in_pool(|| crate::backup::backup(self.inner(), directory))
     }
 
     /// What the store holds and takes up.
     pub fn stats(&self) -> Stats {
-        Stats::of(&self.inner)
+        Stats::of(self.inner())
     }
 
     /// Waits for commits and archives under way, syncs and gives the lock back. Snapshots stay usable; everything
@@ -327,12 +338,12 @@ impl Store {
     /// # Errors
     /// [`CommitError::Durability`] if the last sync fails.
     pub fn close(&self) -> Result<(), CommitError> {
-        self.inner.close()
+        self.inner().close()
     }
 
     /// The kind of keys the store was opened for, if the caller said so.
     pub(crate) fn wanted_key_kind(&self) -> Option<KeyKind> {
-        self.inner.options.keys
+        self.inner().options.keys
     }
 
     pub(crate) fn commit_writes(
@@ -340,7 +351,7 @@ impl Store {
         writes: Writes,
         reads: Option<Reads>,
     ) -> Result<Sequence, CommitError> {
-        self.inner.submit(Request::Writes(writes, reads.map(Box::new))).map(|summary| summary.sequence)
+        self.inner().submit(Request::Writes(writes, reads.map(Box::new))).map(|summary| summary.sequence)
     }
 
     fn commit_blind(
@@ -360,11 +371,11 @@ impl Store {
     }
 
     fn commit_batch(&self, batch: BatchWrites) -> Result<BatchSummary, CommitError> {
-        match &self.inner.home {
-            Some(home) if batch.rows() >= self.inner.options.bulk_edges => {
-                in_pool(|| commit_bulk(&self.inner, home, batch))
+        match &self.inner().home {
+            Some(home) if batch.rows() >= self.inner().options.bulk_edges => {
+                in_pool(|| commit_bulk(self.inner(), home, batch))
             }
-            _ => self.inner.submit(Request::Batch(batch)),
+            _ => self.inner().submit(Request::Batch(batch)),
         }
     }
 }
@@ -438,11 +449,16 @@ impl Inner {
     }
 }
 
-impl Drop for Inner {
+impl Drop for Handle {
     fn drop(&mut self) {
-        if let Err(error) = self.close() {
+        if let Err(error) = self.inner.close() {
             tracing::error!(%error, "the last sync of a store failed");
         }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
         // From here on only snapshots keep the version alive.
         self.current.swap(Arc::new(Version::empty(Schema::default(), Dictionary::Dense))).release();
     }

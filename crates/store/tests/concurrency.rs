@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use common::{dump, number_batch};
+use common::{Dump, Model, dump, number_batch};
 use evergraph_store::{
     CommitError, Durability, Isolation, Options, Store, Transaction, TransactionOptions, Version,
 };
-use evergraph_types::{Direction, EdgeTypeOptions, Value};
+use evergraph_types::{Direction, EdgeTypeOptions, Key, Property, PropertyType, Value};
 use parking_lot::Mutex;
 
 /// A generator of numbers that looks random enough.
@@ -375,6 +375,7 @@ fn histories_are_those_of_their_isolation() {
 fn soak_histories_and_transfers() {
     for round in 0..40 {
         histories(2 + round % 7, 2000);
+        commits_in_order(&Store::in_memory(Options::default()), 2 + round % 5, 3000);
         let (store, _directory) = on_disk(Durability::Interval);
         transfers(&store, 2 + round % 5, 1000);
     }
@@ -440,6 +441,106 @@ fn closing_waits_for_commits_and_refuses_those_after() {
         let again = reopen(&directory, durability);
         assert_eq!(again.stats().num_edges, acknowledged.into_inner(), "{durability}");
     }
+}
+
+/// One commit of a thread, done to the store; gives its sequence and how it is done to the model.
+fn random_commit(store: &Store, random: &mut Random) -> Option<(u64, Box<dyn FnOnce(&mut Model) + Send>)> {
+    const TYPES: [&str; 4] = ["simple", "multi", "mirror", "both"];
+    let (src, dst, value) = (random.below(6), random.below(6), random.below(1000));
+    let edge_type = TYPES[random.below(4) as usize];
+    let (src_key, dst_key) = (Key::Int(src), Key::Int(dst));
+    let given = move || if value % 3 > 0 { vec![("value", Value::Int(value))] } else { Vec::new() };
+    let done: (u64, Box<dyn FnOnce(&mut Model) + Send>) = match random.below(12) {
+        0..5 => {
+            let sequence = store.put_edge(src, dst, edge_type, &given()).expect("it fits");
+            (sequence, Box::new(move |model| model.put_edge(&src_key, &dst_key, edge_type, &given())))
+        }
+        5 | 6 => {
+            let sequence = store.put_vertex(src, None, &given()).expect("it fits");
+            (sequence, Box::new(move |model| model.put_vertex(&src_key, None, &given())))
+        }
+        7 => {
+            let mut transaction = store.begin().expect("open");
+            transaction.delete_vertex(src).expect("it fits").then_some(())?;
+            let sequence = transaction.commit().ok()?;
+            (sequence, Box::new(move |model| assert!(model.delete_vertex(&src_key))))
+        }
+        8 | 9 => {
+            let mut transaction = store.begin().expect("open");
+            transaction.delete_edge(src, dst, edge_type).expect("it fits").then_some(())?;
+            transaction.put_edge(dst, src, "multi", &given()).expect("it fits");
+            let sequence = transaction.commit().ok()?;
+            let write = move |model: &mut Model| {
+                assert!(model.delete_edge(&src_key, &dst_key, edge_type));
+                model.put_edge(&dst_key, &src_key, "multi", &given());
+            };
+            (sequence, Box::new(write))
+        }
+        10 => {
+            let edges: Vec<(i64, i64)> = (0..4).map(|row| (src, (dst + row * row) % 6)).collect();
+            let summary = store.add_edges(edge_type, vec![number_batch(edges.clone())]).expect("it fits");
+            let write = move |model: &mut Model| {
+                edges
+                    .iter()
+                    .for_each(|(src, dst)| model.put_edge(&(*src).into(), &(*dst).into(), edge_type, &[]));
+            };
+            (summary.sequence, Box::new(write))
+        }
+        _ => {
+            let edges: Vec<(i64, i64)> = (0..3).map(|row| (src, (dst + row) % 6)).collect();
+            let summary = store.delete_edges(edge_type, vec![number_batch(edges.clone())]).expect("it fits");
+            let write = move |model: &mut Model| {
+                for (src, dst) in edges {
+                    model.delete_edge(&src.into(), &dst.into(), edge_type);
+                }
+            };
+            (summary.sequence, Box::new(write))
+        }
+    };
+    Some(done)
+}
+
+/// However commits are put into groups, the outcome is that of one after the other.
+fn commits_in_order(store: &Store, threads: u64, turns: u64) -> Dump {
+    let mut model = Model::default();
+    for (name, multi, symmetric) in
+        [("simple", false, false), ("multi", true, false), ("mirror", false, true), ("both", true, true)]
+    {
+        let value = Property { name: "value".to_owned(), kind: PropertyType::Int64 };
+        let options = EdgeTypeOptions { multi, symmetric, properties: vec![value], time: None };
+        store.create_edge_type(name, options.clone()).expect("new");
+        model.create_edge_type(name, &options);
+    }
+    store.put_vertex(0, None, &[("value", 0.into())]).expect("it fits");
+    model.put_vertex(&Key::Int(0), None, &[("value", 0.into())]);
+    let commits = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            let commits = &commits;
+            scope.spawn(move || {
+                let mut random = Random(thread ^ turns << 8);
+                let done: Vec<_> = (0..turns).filter_map(|_| random_commit(store, &mut random)).collect();
+                commits.lock().extend(done);
+            });
+        }
+    });
+    let mut commits = commits.into_inner();
+    commits.sort_by_key(|(sequence, _)| *sequence);
+    for (_, write) in commits {
+        write(&mut model);
+    }
+    let found = dump(&store.version().expect("open"));
+    assert_eq!(found, model.dump());
+    found
+}
+
+#[test]
+fn groups_of_commits_are_commits_in_their_order() {
+    commits_in_order(&Store::in_memory(Options::default()), 4, 400);
+    let (store, directory) = on_disk(Durability::Sync);
+    let found = commits_in_order(&store, 6, 100);
+    drop(store);
+    assert_eq!(dump(&reopen(&directory, Durability::Sync).version().expect("open")), found);
 }
 
 /// The request that fits nothing is answered with its error, and those that wait with it are committed.
