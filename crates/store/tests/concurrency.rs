@@ -443,14 +443,17 @@ fn closing_waits_for_commits_and_refuses_those_after() {
     }
 }
 
+/// How a commit is done to the model.
+type ModelWrite = Box<dyn FnOnce(&mut Model) + Send>;
+
 /// One commit of a thread, done to the store; gives its sequence and how it is done to the model.
-fn random_commit(store: &Store, random: &mut Random) -> Option<(u64, Box<dyn FnOnce(&mut Model) + Send>)> {
+fn random_commit(store: &Store, random: &mut Random) -> Option<(u64, ModelWrite)> {
     const TYPES: [&str; 4] = ["simple", "multi", "mirror", "both"];
     let (src, dst, value) = (random.below(6), random.below(6), random.below(1000));
     let edge_type = TYPES[random.below(4) as usize];
     let (src_key, dst_key) = (Key::Int(src), Key::Int(dst));
     let given = move || if value % 3 > 0 { vec![("value", Value::Int(value))] } else { Vec::new() };
-    let done: (u64, Box<dyn FnOnce(&mut Model) + Send>) = match random.below(12) {
+    let done: (u64, ModelWrite) = match random.below(12) {
         0..5 => {
             let sequence = store.put_edge(src, dst, edge_type, &given()).expect("it fits");
             (sequence, Box::new(move |model| model.put_edge(&src_key, &dst_key, edge_type, &given())))
