@@ -12,6 +12,7 @@
 #![allow(unsafe_code)]
 
 use std::any::Any;
+use std::ops::Range;
 use std::sync::Arc;
 
 use evergraph_types::VertexId;
@@ -124,9 +125,61 @@ impl FlatTable {
         unsafe { self.entry(vertex).neighbors() }
     }
 
+    /// The neighbors of each vertex of a range, in order: the way to pass over many.
+    ///
+    /// # Panics
+    /// As [`FlatTable::degree`].
+    #[inline]
+    pub fn lists(&self, range: Range<VertexId>) -> impl Iterator<Item = Neighbors<'_>> {
+        // SAFETY: the owner keeps the lists alive as long as `self` is borrowed.
+        self.entries(range).map(|entry| unsafe { entry.neighbors() })
+    }
+
+    /// The number of neighbors of each vertex of a range, in order.
+    ///
+    /// # Panics
+    /// As [`FlatTable::degree`].
+    #[inline]
+    pub fn degrees(&self, range: Range<VertexId>) -> impl Iterator<Item = usize> {
+        self.entries(range).map(|entry| entry.degree as usize)
+    }
+
+    fn entries(&self, range: Range<VertexId>) -> Entries<'_> {
+        Entries { leaves: &self.leaves, cells: [].iter(), next: range.start, end: range.end }
+    }
+
     #[inline]
     fn entry(&self, vertex: VertexId) -> Entry {
         self.leaves[(vertex / LEAF_CELLS) as usize].cells[(vertex % LEAF_CELLS) as usize]
+    }
+}
+
+/// Entries of a range of vertices, a leaf page at a time.
+struct Entries<'a> {
+    leaves: &'a [&'static Leaf<Entry>],
+    /// What is left of the page before `next`.
+    cells: std::slice::Iter<'a, Entry>,
+    next: VertexId,
+    end: VertexId,
+}
+
+impl Iterator for Entries<'_> {
+    type Item = Entry;
+
+    #[inline]
+    fn next(&mut self) -> Option<Entry> {
+        if let Some(entry) = self.cells.next() {
+            return Some(*entry);
+        }
+        if self.next >= self.end {
+            return None;
+        }
+        let leaf = self.leaves[(self.next / LEAF_CELLS) as usize];
+        let first = self.next % LEAF_CELLS;
+        let last = LEAF_CELLS.min(first + (self.end - self.next));
+        self.next += last - first;
+        self.cells = leaf.cells[first as usize..last as usize].iter();
+        self.cells.next().copied()
     }
 }
 
