@@ -9,7 +9,8 @@
 use std::ops::Range;
 
 use evergraph_types::{
-    EdgeBatch, EdgeType, EdgeTypeId, KeyColumn, KeyRef, Schema, SchemaError, TextValues, VertexId,
+    ColumnValues, EdgeBatch, EdgeType, EdgeTypeId, KeyColumn, KeyRef, Schema, SchemaError, TextValues,
+    VertexId,
 };
 use hashbrown::HashSet;
 use rayon::prelude::*;
@@ -18,7 +19,7 @@ use crate::dictionary::Dictionary;
 use crate::key_range::{DirectMap, distinct_ids, distinct_numbers};
 use crate::ops::{EdgeOps, OpColumn, WriteSet};
 use crate::resolve::{Resolver, check_keys};
-use crate::schema_change::{check_property, ensure_edge_type, infer_key_kind};
+use crate::schema_change::{check_property, check_text_lengths, ensure_edge_type, infer_key_kind};
 
 /// Edges to put or delete at once, in parts of one shape.
 #[derive(Debug)]
@@ -161,7 +162,7 @@ impl Resolver {
     fn schema_for(&self, edge_type: &str, parts: &[EdgeBatch], delete: bool) -> Result<Schema, SchemaError> {
         let mut schema = (*self.schema).clone();
         for part in parts {
-            check_lengths(part)?;
+            check_shape(part)?;
             // What deletes brings nothing new, not even the kind of keys.
             if !delete {
                 if let Some(key) = (!part.is_empty()).then(|| part.src.get(0)) {
@@ -244,7 +245,7 @@ impl Resolver {
     }
 }
 
-fn check_lengths(part: &EdgeBatch) -> Result<(), SchemaError> {
+fn check_shape(part: &EdgeBatch) -> Result<(), SchemaError> {
     let expected = part.len();
     let check = |name: &str, found: usize| {
         let error = || SchemaError::ColumnLength { name: name.to_owned(), expected, found };
@@ -254,6 +255,9 @@ fn check_lengths(part: &EdgeBatch) -> Result<(), SchemaError> {
     for (position, (name, column)) in part.columns.iter().enumerate() {
         check(name, column.len())?;
         check(name, column.validity.as_ref().map_or(expected, Vec::len))?;
+        if let ColumnValues::String(texts) = &column.values {
+            check_text_lengths(texts, |row| format!("property {name:?} in row {row}"))?;
+        }
         if part.columns[..position].iter().any(|(earlier, _)| earlier == name) {
             return Err(SchemaError::Twice { name: name.clone() });
         }

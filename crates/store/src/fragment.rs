@@ -191,6 +191,11 @@ impl ColumnDraft {
         }
     }
 
+    /// About how many bytes the column takes.
+    pub(crate) fn bytes(&self) -> usize {
+        8 * self.bits.len() + 4 * self.ends.len() + self.text.len()
+    }
+
     fn has_nulls(&self) -> bool {
         self.valid.contains(&false)
     }

@@ -13,6 +13,10 @@ use crate::fragment::{ColumnArea, ColumnDraft, encode_run};
 use crate::heap::{Block, Changes};
 use crate::ops::EdgeOps;
 
+/// Runs whose properties take more bytes than this are cut in two, down to single rows: what an upsert copies stays
+/// small, and offsets fit 32 bits.
+const RUN_BYTES_MAX: usize = 1 << 20;
+
 /// One change to one list: the edge operation `row`, seen from `vertex`.
 pub(crate) trait Delta: Copy + Send + Sync + Ord {
     /// Whether changes of this kind are plain additions without properties.
@@ -339,39 +343,43 @@ impl<D: Delta> ListMerge<'_, D> {
         let pieces = rows.div_ceil(CHUNK_MAX);
         for piece in 0..pieces {
             let range = rows * piece / pieces..rows * (piece + 1) / pieces;
-            let run = if area.is_none() && self.policy.ops.columns.is_empty() {
-                write_run(&self.scratch.neighbors[range], self.changes)
+            if area.is_none() && self.policy.ops.columns.is_empty() {
+                let run = write_run(&self.scratch.neighbors[range], self.changes);
+                self.out.push(run);
             } else {
-                self.write_run_with_columns(area, range)
-            };
-            self.out.push(run);
+                self.write_runs_with_columns(area, range);
+            }
         }
     }
 
-    fn write_run_with_columns(
-        &mut self,
-        area: Option<ColumnArea<'_>>,
-        range: std::ops::Range<usize>,
-    ) -> ChunkRef {
-        let picks = &self.scratch.picks[range.clone()];
-        let drafts: Vec<ColumnDraft> = self
-            .policy
-            .properties
-            .iter()
-            .enumerate()
-            .map(|(property, kind)| self.gather(area, property as u16, kind, picks))
-            .collect();
-        let neighbors = &self.scratch.neighbors[range];
-        let columns = encode_run(neighbors, &drafts, &mut self.scratch.bytes);
-        let block = self.changes.allocate(self.scratch.bytes.len());
-        // SAFETY: the new block has room for the bytes.
-        unsafe {
-            block.pointer().copy_from_nonoverlapping(self.scratch.bytes.as_ptr(), self.scratch.bytes.len());
-        }
-        ChunkRef {
-            address: tag(block.pointer(), false, columns),
-            len: neighbors.len() as u32,
-            first: neighbors[0],
+    /// Writes these rows as one run, or as several if their properties take much room.
+    fn write_runs_with_columns(&mut self, area: Option<ColumnArea<'_>>, range: std::ops::Range<usize>) {
+        let mut left = vec![range];
+        while let Some(range) = left.pop() {
+            let picks = &self.scratch.picks[range.clone()];
+            let drafts: Vec<ColumnDraft> = self
+                .policy
+                .properties
+                .iter()
+                .enumerate()
+                .map(|(property, kind)| self.gather(area, property as u16, kind, picks))
+                .collect();
+            if range.len() > 1 && drafts.iter().map(ColumnDraft::bytes).sum::<usize>() > RUN_BYTES_MAX {
+                let middle = range.start + range.len() / 2;
+                left.extend([middle..range.end, range.start..middle]);
+                continue;
+            }
+            let neighbors = &self.scratch.neighbors[range];
+            let columns = encode_run(neighbors, &drafts, &mut self.scratch.bytes);
+            let bytes = &self.scratch.bytes;
+            let block = self.changes.allocate(bytes.len());
+            // SAFETY: the new block has room for the bytes.
+            unsafe { block.pointer().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+            self.out.push(ChunkRef {
+                address: tag(block.pointer(), false, columns),
+                len: neighbors.len() as u32,
+                first: neighbors[0],
+            });
         }
     }
 

@@ -12,7 +12,7 @@ use evergraph_types::{
 
 use crate::dictionary::Dictionary;
 use crate::ops::{EdgeOps, VertexPut, WriteSet};
-use crate::schema_change::check_key;
+use crate::schema_change::{check_key, check_text_lengths};
 use crate::version::Version;
 use crate::writes::{Handle, Writes, base_id, id_of, new_position};
 
@@ -195,7 +195,10 @@ fn extends(newer: &Schema, older: &Schema) -> bool {
 /// Whether a column of keys fits the store's kind of keys.
 pub(crate) fn check_keys(schema: &Schema, kind: KeyKind, keys: &KeyColumn) -> Result<(), SchemaError> {
     match (kind, keys) {
-        (KeyKind::Int64, KeyColumn::Int(_)) | (KeyKind::Text, KeyColumn::Text(_)) => Ok(()),
+        (KeyKind::Int64, KeyColumn::Int(_)) => Ok(()),
+        (KeyKind::Text, KeyColumn::Text(texts)) => {
+            check_text_lengths(texts, |row| format!("the vertex key in row {row}"))
+        }
         (KeyKind::Dense, KeyColumn::Int(numbers)) => {
             let range = 0..MAX_VERTICES as i64;
             match numbers.iter().find(|number| !range.contains(number)) {

@@ -1,16 +1,22 @@
 //! Changes to a schema: declared types, and what the first use of a name infers.
 
 use evergraph_types::{
-    EdgeType, EdgeTypeOptions, KeyKind, KeyRef, MAX_VERTICES, Property, PropertyId, PropertyType, Schema,
-    SchemaError, Value, VertexTypeId,
+    EdgeType, EdgeTypeOptions, KeyKind, KeyRef, MAX_TEXT_BYTES, MAX_VERTICES, Property, PropertyId,
+    PropertyType, Schema, SchemaError, TextValues, Value, VertexTypeId,
 };
 
-/// The most types, and properties of one owner: their ids have 16 bits, one of them kept back.
+/// The most types, and properties of vertices: their ids have 16 bits, one of them kept back.
 const MAX_NAMES: usize = 1 << 15;
+/// The most properties of an edge type: the row of one edge, with as many of the longest strings, has less than 4 GiB.
+const MAX_EDGE_PROPERTIES: usize = 4_000;
+const EDGE_PROPERTIES: &str = "properties of an edge type";
 const MAX_NAME_CHARS: usize = 255;
 
 /// Whether a key fits the store's kind of keys.
 pub(crate) fn check_key(schema: &Schema, key: KeyRef<'_>) -> Result<(), SchemaError> {
+    if let KeyRef::Text(text) = key {
+        check_text_length(text.len(), || "the vertex key".to_owned())?;
+    }
     match (schema.key_kind, key) {
         (None, _) | (Some(KeyKind::Int64), KeyRef::Int(_)) | (Some(KeyKind::Text), KeyRef::Text(_)) => Ok(()),
         (Some(KeyKind::Dense), KeyRef::Int(number)) if (0..MAX_VERTICES as i64).contains(&number) => Ok(()),
@@ -41,8 +47,26 @@ fn check_name(name: &str) -> Result<(), SchemaError> {
     if usable { Ok(()) } else { Err(SchemaError::BadName { name: name.to_owned() }) }
 }
 
-fn check_room(count: usize, what: &'static str) -> Result<(), SchemaError> {
-    if count < MAX_NAMES { Ok(()) } else { Err(SchemaError::Limit { what, max: MAX_NAMES as u64 }) }
+/// Whether a string of so many bytes may be kept.
+pub(crate) fn check_text_length(found: usize, name: impl FnOnce() -> String) -> Result<(), SchemaError> {
+    let max = MAX_TEXT_BYTES;
+    if found <= max { Ok(()) } else { Err(SchemaError::TextLength { name: name(), found, max }) }
+}
+
+/// Whether every string of a column may be kept; `name` names one by its row.
+pub(crate) fn check_text_lengths(
+    texts: &TextValues,
+    name: impl Fn(usize) -> String,
+) -> Result<(), SchemaError> {
+    if texts.bytes.len() <= MAX_TEXT_BYTES {
+        return Ok(());
+    }
+    let lengths = texts.offsets.windows(2).map(|bounds| (bounds[1] - bounds[0]) as usize);
+    lengths.enumerate().try_for_each(|(row, length)| check_text_length(length, || name(row)))
+}
+
+fn check_room(count: usize, max: usize, what: &'static str) -> Result<(), SchemaError> {
+    if count < max { Ok(()) } else { Err(SchemaError::Limit { what, max: max as u64 }) }
 }
 
 /// Declares an edge type; it may exist with the same options, and properties beyond those listed. A `time` property
@@ -71,8 +95,8 @@ pub(crate) fn create_edge_type(
             return Err(SchemaError::Twice { name: property.name.clone() });
         }
     }
-    check_room(schema.edge_types.len(), "edge types")?;
-    check_room(options.properties.len(), "properties")?;
+    check_room(schema.edge_types.len(), MAX_NAMES, "edge types")?;
+    check_room(options.properties.len(), MAX_EDGE_PROPERTIES + 1, EDGE_PROPERTIES)?;
     schema.edge_types.push(EdgeType { name: name.to_owned(), options });
     Ok(())
 }
@@ -100,7 +124,7 @@ pub(crate) fn ensure_vertex_type(schema: &mut Schema, name: &str) -> Result<Vert
         return Ok(id);
     }
     check_name(name)?;
-    check_room(schema.vertex_types.len(), "vertex types")?;
+    check_room(schema.vertex_types.len(), MAX_NAMES, "vertex types")?;
     schema.vertex_types.push(name.to_owned());
     Ok(schema.vertex_types.len() as VertexTypeId)
 }
@@ -111,7 +135,7 @@ fn add_vertex_property(
     kind: PropertyType,
 ) -> Result<PropertyId, SchemaError> {
     check_name(name)?;
-    check_room(schema.vertex_properties.len(), "properties")?;
+    check_room(schema.vertex_properties.len(), MAX_NAMES, "properties of vertices")?;
     schema.vertex_properties.push(Property { name: name.to_owned(), kind });
     Ok(schema.vertex_properties.len() as PropertyId - 1)
 }
@@ -152,7 +176,7 @@ pub(crate) fn ensure_edge_type<'a>(
         let Some(owner) = schema.edge_types.iter_mut().find(|kind| kind.name == name) else { continue };
         if owner.property(property).is_none() {
             check_name(property)?;
-            check_room(owner.options.properties.len(), "properties")?;
+            check_room(owner.options.properties.len(), MAX_EDGE_PROPERTIES, EDGE_PROPERTIES)?;
             owner.options.properties.push(Property { name: property.to_owned(), kind });
         }
     }
@@ -181,6 +205,9 @@ pub(crate) fn coerce(
     expected: PropertyType,
     value: Value,
 ) -> Result<Value, SchemaError> {
+    if let Value::Text(text) = &value {
+        check_text_length(text.len(), || format!("property {name:?} of {owner}"))?;
+    }
     value.coerce(expected).map_err(|value| SchemaError::PropertyType {
         owner: owner.to_owned(),
         name: name.to_owned(),

@@ -8,8 +8,8 @@ use common::{batch, dump, number_batch, open, options, with_columns};
 use evergraph_disk::SimDisk;
 use evergraph_store::{CommitError, Options, Store, Version, WriteError};
 use evergraph_types::{
-    Column, ColumnValues, EdgeBatch, EdgeTypeOptions, Key, KeyColumn, KeyKind, MAX_VERTICES, Property,
-    PropertyType, SchemaError, TextValues, Value,
+    Column, ColumnValues, EdgeBatch, EdgeTypeOptions, Key, KeyColumn, KeyKind, MAX_TEXT_BYTES, MAX_VERTICES,
+    Property, PropertyType, SchemaError, TextValues, Value,
 };
 
 /// A store on a disk with vertices 0 to 4, of this kind.
@@ -431,4 +431,98 @@ fn a_limit_of_types_is_kept() {
     let error = schema_error(store.put_vertex(1, None, &[("one more", true.into())]));
     assert!(matches!(error, SchemaError::Limit { max, .. } if max == most as u64), "{error}");
     store.put_vertex(1, None, &[("p32767", true.into())]).expect("the last one");
+}
+
+#[test]
+fn a_string_has_a_longest_length() {
+    let (longest, longer) = ("x".repeat(MAX_TEXT_BYTES), "x".repeat(MAX_TEXT_BYTES + 1));
+    let stored = store(KeyKind::Text, usize::MAX);
+    let before = stored.0.version().expect("open");
+    let store = &stored.0;
+    let text_batch = |text: &str| {
+        let edges = batch([("v0".into(), "v1".into()), ("v0".into(), "v2".into())]);
+        let value = |_, row| if row == 1 { Value::from(text) } else { Value::Null };
+        vec![with_columns(edges, &[("note", PropertyType::String)], value)]
+    };
+    let key_batch = |key: &str| vec![batch([("v0".into(), "v1".into()), ("v0".into(), key.into())])];
+    for (word, outcome) in [
+        ("the vertex key", store.put_vertex(longer.as_str(), None, &[]).map(drop)),
+        ("\"name\" of vertex", store.put_vertex("v0", None, &[("name", longer.as_str().into())]).map(drop)),
+        (
+            "\"note\" of knows",
+            store.put_edge("v0", "v1", "knows", &[("note", longer.as_str().into())]).map(drop),
+        ),
+        ("\"note\" in row 1", store.add_edges("knows", text_batch(&longer)).map(drop)),
+        ("key in row 1", store.add_edges("knows", key_batch(&longer)).map(drop)),
+    ] {
+        let error = schema_error(outcome);
+        assert!(matches!(error, SchemaError::TextLength { max: MAX_TEXT_BYTES, .. }), "{error}");
+        assert!(error.to_string().contains(word), "{error}");
+    }
+    unchanged(stored, &before, "strings that are too long");
+
+    let (store, disk) = self::store(KeyKind::Text, usize::MAX);
+    store
+        .put_vertex(longest.as_str(), None, &[("name", longest.as_str().into())])
+        .expect("as long as it may be");
+    store.add_edges("knows", text_batch(&longest)).expect("as long as it may be");
+    store.put_edge("v0", longest.as_str(), "knows", &[("note", longest.as_str().into())]).expect("it fits");
+    let expected = dump(&store.version().expect("open"));
+    drop(store);
+    let store = open(&disk, options());
+    assert_eq!(dump(&store.version().expect("open")), expected);
+    store.compact().expect("a good disk");
+    assert_eq!(dump(&store.version().expect("open")), expected);
+    drop(store);
+    assert_eq!(dump(&open(&disk, options()).version().expect("open")), expected);
+}
+
+/// Edges whose properties take much room lie in runs of their own.
+#[test]
+fn a_hub_of_fat_edges_is_read_as_it_was_written() {
+    for multi in [false, true] {
+        let disk = SimDisk::new(0);
+        let store = open(&disk, options());
+        store.create_edge_type("knows", EdgeTypeOptions { multi, ..Default::default() }).expect("new");
+        let fat = |_: usize, row: usize| Value::Text(row.to_string().repeat(3000));
+        let edges = number_batch((0..1100).map(|row| (0, row)));
+        let batch = with_columns(edges, &[("note", PropertyType::String)], fat);
+        store.add_edges("knows", vec![batch]).expect("it fits");
+        for dst in [5, 700, 2000] {
+            store
+                .put_edge(0, dst, "knows", &[("note", "slim".into()), ("weight", 0.5.into())])
+                .expect("it fits");
+        }
+        store.delete_edge(0, 6, "knows").expect("it fits");
+        let check = |store: &Store| {
+            let found = dump(&store.version().expect("open"));
+            let list = &found.out["knows"][&Key::Int(0)];
+            assert_eq!(list.len(), if multi { 1102 } else { 1100 });
+            for (key, properties) in list {
+                let slim = properties.get("note") == Some(&"slim".into());
+                let Key::Int(number) = key else { panic!("{key}") };
+                assert!(slim || properties.get("note") == Some(&fat(0, *number as usize)));
+                assert_eq!(slim, properties.contains_key("weight"));
+            }
+        };
+        check(&store);
+        store.checkpoint().expect("a good disk");
+        check(&store);
+        drop(store);
+        check(&open(&disk, options()));
+    }
+}
+
+#[test]
+fn an_edge_type_has_so_many_properties() {
+    let store = Store::in_memory(options());
+    let properties =
+        (0..4_000).map(|number| Property { name: format!("p{number}"), kind: PropertyType::Bool });
+    let options = EdgeTypeOptions { properties: properties.collect(), ..EdgeTypeOptions::default() };
+    store.create_edge_type("wide", options).expect("as many as there may be");
+    let error = schema_error(store.put_edge(0, 1, "wide", &[("one more", true.into())]));
+    assert!(matches!(error, SchemaError::Limit { max: 4_000, .. }), "{error}");
+    store.put_edge(0, 1, "wide", &[("p3999", true.into()), ("p0", false.into())]).expect("it fits");
+    let found = dump(&store.version().expect("open"));
+    assert_eq!(found.out["wide"][&Key::Int(0)][0].1.len(), 2);
 }

@@ -19,4 +19,4 @@ pub use record::{EdgeData, VertexData};
 pub use schema::{
     EdgeType, EdgeTypeId, EdgeTypeOptions, Property, PropertyId, Schema, SchemaError, VertexTypeId,
 };
-pub use value::{PropertyType, Value};
+pub use value::{MAX_TEXT_BYTES, PropertyType, Value};

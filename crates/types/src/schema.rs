@@ -145,6 +145,18 @@ pub enum SchemaError {
         /// The property.
         name: String,
     },
+    /// A string that is too long.
+    #[error(
+        "{name} is a string of {found} bytes, {max} are allowed; keep long texts in files and their names here"
+    )]
+    TextLength {
+        /// The property or key, and its row in a batch.
+        name: String,
+        /// How long it is.
+        found: usize,
+        /// How long it may be.
+        max: usize,
+    },
     /// A limit of the format would be passed.
     #[error("too many {what}: at most {max}")]
     Limit {

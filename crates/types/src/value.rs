@@ -62,6 +62,10 @@ impl fmt::Display for PropertyType {
     }
 }
 
+/// The most bytes one string may have, as a value or as a key: the parts of a neighbor list then fit the 32-bit offsets
+/// of the format.
+pub const MAX_TEXT_BYTES: usize = 1 << 20;
+
 /// One property value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
