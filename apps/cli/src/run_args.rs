@@ -79,10 +79,15 @@ impl FromArgMatches for RunArgs {
 
 /// What was given for an argument; none if it was left out.
 fn texts(argument: &Argument, matches: &ArgMatches) -> Option<Vec<String>> {
-    if argument.kind == Kind::Flag {
+    if is_switch(argument) {
         return matches.get_flag(argument.name).then(|| vec!["true".to_owned()]);
     }
     Some(matches.get_many::<String>(argument.name)?.cloned().collect())
+}
+
+/// Whether naming the argument is enough: it is off unless it is named.
+fn is_switch(argument: &Argument) -> bool {
+    argument.kind == Kind::Flag && argument.default == Some("false")
 }
 
 fn subcommand(algorithm: &'static Algorithm) -> Command {
@@ -93,19 +98,20 @@ fn subcommand(algorithm: &'static Algorithm) -> Command {
 }
 
 fn option(argument: &'static Argument) -> Arg {
-    let default = match (argument.kind, argument.default) {
-        (Kind::Flag, _) | (_, None) => String::new(),
-        (_, Some(default)) => format!(" [default: {default}]"),
+    let default = match argument.default {
+        Some(default) if !is_switch(argument) => format!(" [default: {default}]"),
+        _ => String::new(),
     };
     let option = Arg::new(argument.name)
         .long(hyphens(argument.name))
         .help(format!("{}{default}", capitalized(argument.summary)));
     let option = if argument.name.contains('_') { option.alias(argument.name) } else { option };
     let option = option.required(argument.default.is_none());
-    if argument.kind == Kind::Flag {
+    if is_switch(argument) {
         return option.action(ArgAction::SetTrue);
     }
     let (value, action) = match argument.kind {
+        Kind::Flag => ("true|false", ArgAction::Set),
         Kind::Count => ("N", ArgAction::Set),
         Kind::Float => ("X", ArgAction::Set),
         Kind::Vertices => ("KEY", ArgAction::Append),

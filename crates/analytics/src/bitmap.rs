@@ -66,6 +66,16 @@ impl Bitmap {
         self.words[id as usize / WORD_BITS] >> (id as usize % WORD_BITS) & 1 != 0
     }
 
+    /// Puts an id into the set.
+    ///
+    /// # Panics
+    /// If it is not below the bound rounded up to a whole word; it must be below the bound.
+    #[inline]
+    pub(crate) fn insert(&mut self, id: VertexId) {
+        debug_assert!(id < self.bound, "vertex {id} is not below {}", self.bound);
+        self.words[id as usize / WORD_BITS] |= 1 << (id as usize % WORD_BITS);
+    }
+
     /// How many ids are in the set.
     pub fn count(&self) -> usize {
         self.words.par_iter().with_min_len(WORDS_PER_TASK).map(|word| word.count_ones() as usize).sum()

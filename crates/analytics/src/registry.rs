@@ -339,20 +339,34 @@ pub enum Scalar {
 
 /// All algorithms, in the order of a table of contents.
 pub fn algorithms() -> &'static [&'static Algorithm] {
-    static ALGORITHMS: [&Algorithm; 13] = [
+    static ALGORITHMS: [&Algorithm; 27] = [
         &crate::bfs::ALGORITHM,
+        &crate::k_hop::ALGORITHM,
         &crate::sssp::ALGORITHM,
         &crate::shortest_path::ALGORITHM,
+        &crate::diameter::ALGORITHM,
         &crate::connected_components::ALGORITHM,
         &crate::strongly_connected_components::ALGORITHM,
+        &crate::topological_sort::ALGORITHM,
+        &crate::topological_sort::FIND_CYCLE,
         &crate::pagerank::ALGORITHM,
+        &crate::betweenness_centrality::ALGORITHM,
+        &crate::closeness_centrality::ALGORITHM,
+        &crate::degree_statistics::ALGORITHM,
         &crate::triangle_count::ALGORITHM,
         &crate::clustering::ALGORITHM,
         &crate::clustering::LOCAL,
         &crate::core_number::ALGORITHM,
         &crate::core_number::K_CORE,
         &crate::label_propagation::ALGORITHM,
+        &crate::local_cluster::ALGORITHM,
         &crate::maximal_independent_set::ALGORITHM,
+        &crate::link_prediction::COMMON_NEIGHBORS,
+        &crate::link_prediction::JACCARD,
+        &crate::link_prediction::ADAMIC_ADAR,
+        &crate::link_prediction::RESOURCE_ALLOCATION,
+        &crate::link_prediction::PREFERENTIAL_ATTACHMENT,
+        &crate::random_walk::ALGORITHM,
     ];
     &ALGORITHMS
 }

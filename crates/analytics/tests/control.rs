@@ -12,6 +12,12 @@ fn ring() -> FlatView {
     FlatView::from_edges(1000, &edges, false)
 }
 
+/// A graph that the algorithm has a result for.
+fn graph_for(name: &str) -> FlatView {
+    let path: Vec<_> = (0..999).map(|vertex| (vertex, vertex + 1)).collect();
+    if name == "topological_sort" { FlatView::from_edges(1000, &path, false) } else { ring() }
+}
+
 /// What each algorithm needs at least.
 fn required(name: &str) -> Arguments {
     let algorithm = algorithm(name).expect("a name");
@@ -24,9 +30,8 @@ fn required(name: &str) -> Arguments {
 
 #[test]
 fn every_algorithm_runs_verified_reports_progress_and_names_its_results() {
-    let view = ring();
     for algorithm in algorithms() {
-        let control = Control::new();
+        let (view, control) = (graph_for(algorithm.name), Control::new());
         let outcome =
             algorithm.run(&view, &required(algorithm.name), Check::Verify, &control).expect(algorithm.name);
         assert!(control.status().total > 0, "{} reports no progress", algorithm.name);

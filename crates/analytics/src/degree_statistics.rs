@@ -1,0 +1,158 @@
+//! Degrees of all vertices, and what they are like as a whole.
+//!
+//! Method: one pass over the lengths of lists, in parallel; self-loops are counted in a second. Complexity: O(V + E).
+//!
+//! Degrees are those of `networkx` for edges other than loops: in and out edges of a directed view together, parallel
+//! edges each. A self-loop counts as one out and one in of a directed view, and as one entry of a symmetric one.
+//!
+//! Invariant: means are quotients of whole numbers, so the result does not depend on threads.
+
+use std::ops::ControlFlow;
+
+use evergraph_types::{Direction, VertexId};
+use evergraph_view::GraphView;
+use rayon::prelude::*;
+
+use crate::control::{ensure, in_pool};
+use crate::registry::{Algorithm, Arguments, Check, Field, Outcome, Scalar, VertexColumn};
+use crate::{AlgorithmError, Control, Ranges, VerifyError};
+
+/// What [`degree_statistics`] found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DegreeStatistics {
+    /// The degree of each vertex id; 0 where there is no vertex.
+    pub degrees: Vec<u32>,
+    /// The mean over all vertices.
+    pub mean: f64,
+    /// The smallest.
+    pub smallest: u32,
+    /// The degree that half of the vertices do not exceed.
+    pub median: u32,
+    /// The largest.
+    pub largest: u32,
+    /// Vertices of degree 0.
+    pub isolated: u64,
+    /// Edges from a vertex to itself.
+    pub self_loops: u64,
+}
+
+/// The degrees and their statistics.
+///
+/// ```
+/// use evergraph_analytics::{Control, degree_statistics};
+/// use evergraph_view::FlatView;
+///
+/// let star = FlatView::from_edges(5, &[(0, 1), (0, 2), (0, 3)], false);
+/// let found = degree_statistics(&star, &Control::new())?;
+/// assert_eq!(found.degrees, [3, 1, 1, 1, 0]);
+/// assert_eq!((found.mean, found.median, found.isolated), (1.2, 1, 1));
+/// # Ok::<(), evergraph_analytics::AlgorithmError>(())
+/// ```
+pub fn degree_statistics(
+    view: &dyn GraphView,
+    control: &Control,
+) -> Result<DegreeStatistics, AlgorithmError> {
+    in_pool(|| {
+        let flat = view.flat();
+        let degree = |direction, vertex| flat.table(direction).degree(vertex) as u32;
+        let both = |vertex| match flat.is_symmetric() {
+            true => degree(Direction::Out, vertex),
+            false => degree(Direction::Out, vertex) + degree(Direction::In, vertex),
+        };
+        let degrees: Vec<u32> = (0..flat.id_bound()).into_par_iter().map(both).collect();
+        control.progress(1, 2);
+        let loops = Ranges::by_edges(&flat, Direction::Out).map(control, |range| {
+            range
+                .map(|vertex| flat.out_neighbors(vertex).iter().filter(|&other| other == vertex).count())
+                .sum::<usize>()
+        })?;
+        control.progress(2, 2);
+        let existing = (0..flat.id_bound()).into_par_iter().filter(|&vertex| flat.has_vertex(vertex));
+        let mut sorted: Vec<u32> = existing.map(|vertex| degrees[vertex as usize]).collect();
+        sorted.par_sort_unstable();
+        let total: u64 = sorted.iter().map(|&degree| u64::from(degree)).sum();
+        Ok(DegreeStatistics {
+            mean: total as f64 / sorted.len().max(1) as f64,
+            smallest: sorted.first().copied().unwrap_or(0),
+            median: sorted.get(sorted.len().saturating_sub(1) / 2).copied().unwrap_or(0),
+            largest: sorted.last().copied().unwrap_or(0),
+            isolated: sorted.partition_point(|&degree| degree == 0) as u64,
+            self_loops: loops.iter().sum::<usize>() as u64,
+            degrees,
+        })
+    })
+}
+
+/// Checks statistics entry by entry of every list: O(V + E).
+pub fn verify(view: &dyn GraphView, result: &DegreeStatistics) -> Result<(), VerifyError> {
+    let mut expected = DegreeStatistics::default();
+    let mut existing = Vec::new();
+    for vertex in 0..view.id_bound() {
+        let (mut degree, mut loops) = (0, 0);
+        for direction in [Direction::Out, Direction::In] {
+            view.for_each_slice(direction, vertex, &mut |slice| {
+                degree += slice.len() as u32;
+                loops += slice.iter().filter(|&&other: &&VertexId| other == vertex).count() as u64;
+                ControlFlow::Continue(())
+            });
+        }
+        // Every entry of a symmetric view, and every loop, was met in both directions.
+        expected.degrees.push(if view.is_symmetric() { degree / 2 } else { degree });
+        expected.self_loops += loops / 2;
+        existing.extend(view.has_vertex(vertex).then(|| expected.degrees[vertex as usize]));
+    }
+    existing.sort_unstable();
+    expected.mean =
+        existing.iter().map(|&degree| f64::from(degree)).sum::<f64>() / existing.len().max(1) as f64;
+    expected.isolated = existing.iter().filter(|&&degree| degree == 0).count() as u64;
+    if let (Some(&smallest), Some(&largest)) = (existing.first(), existing.last()) {
+        (expected.smallest, expected.largest) = (smallest, largest);
+        expected.median = existing[(existing.len() - 1) / 2];
+    }
+    ensure(result.degrees == expected.degrees, || "a degree is wrong".to_owned())?;
+    ensure(*result == expected, || {
+        let (found, wanted) = (DegreeStatistics { degrees: Vec::new(), ..result.clone() }, &expected);
+        format!("{found:?}, mean {} and {} loops expected", wanted.mean, wanted.self_loops)
+    })
+}
+
+pub(crate) static ALGORITHM: Algorithm = Algorithm {
+    name: "degree_statistics",
+    summary: "The degrees of all vertices, and what they are like as a whole",
+    complexity: "O(V + E)",
+    source: "one pass over the lists",
+    arguments: &[],
+    results: &[
+        Field { name: "degree", summary: "edges of the vertex, in both directions together" },
+        Field { name: "mean", summary: "the mean degree" },
+        Field { name: "smallest", summary: "the smallest degree" },
+        Field { name: "median", summary: "the degree that half of the vertices do not exceed" },
+        Field { name: "largest", summary: "the largest degree" },
+        Field { name: "isolated", summary: "vertices without edges" },
+        Field { name: "self_loops", summary: "edges from a vertex to itself" },
+    ],
+    run,
+};
+
+fn run(
+    view: &dyn GraphView,
+    _arguments: &Arguments,
+    check: Check,
+    control: &Control,
+) -> Result<Outcome, AlgorithmError> {
+    let result = degree_statistics(view, control)?;
+    if check == Check::Verify {
+        verify(view, &result)?;
+    }
+    Ok(Outcome::by_vertex(
+        vec![("degree", VertexColumn::Counts(result.degrees))],
+        vec![
+            ("mean", Scalar::Float(result.mean)),
+            ("smallest", Scalar::Count(result.smallest.into())),
+            ("median", Scalar::Count(result.median.into())),
+            ("largest", Scalar::Count(result.largest.into())),
+            ("isolated", Scalar::Count(result.isolated)),
+            ("self_loops", Scalar::Count(result.self_loops)),
+        ],
+    ))
+}

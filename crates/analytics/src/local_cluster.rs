@@ -1,0 +1,315 @@
+//! Local cluster: a set of vertices around a seed that few edges leave, without a look at the rest of the graph.
+//!
+//! Method: PageRank-Nibble (Andersen, Chung, Lang, "Local Graph Partitioning using PageRank Vectors", FOCS 2006, sections 3
+//! and 5): an approximate personalized PageRank by pushes, then the best prefix of the vertices by score per degree.
+//!
+//! ```text
+//!  push(v), while residual[v] >= epsilon * degree(v):
+//!      score[v] += alpha * residual[v];   half of the rest stays, half is spread over the neighbors
+//!  sweep: cut(S) / min(volume(S), volume of the others) is least       the conductance
+//! ```
+//!
+//! Complexity: O(1 / (epsilon * alpha)), whatever the size of the graph; one thread. Edges count in both directions,
+//! parallel ones each; a self-loop has both ends at its vertex.
+//!
+//! Invariant: the exact PageRank of a vertex exceeds its score by at most epsilon times its degree.
+
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+
+use evergraph_types::{Direction, VertexId};
+use evergraph_view::GraphView;
+use hashbrown::{HashMap, HashSet};
+
+use crate::control::{ensure, require_sources};
+use crate::registry::{
+    Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, Scalar, VertexColumn, invalid,
+};
+use crate::{AlgorithmError, Control, VerifyError};
+
+/// Pushes between two looks at [`Control`].
+const PUSHES_PER_CHECK: u64 = 1 << 8;
+
+/// The arguments of [`local_cluster`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LocalClusterOptions {
+    /// The chance to return to the seed at each step; above 0, below 1. Larger stays nearer.
+    pub alpha: f64,
+    /// What may be left unspread per edge of a vertex; above 0. Smaller looks farther.
+    pub epsilon: f64,
+}
+
+impl Default for LocalClusterOptions {
+    fn default() -> Self {
+        LocalClusterOptions { alpha: 0.15, epsilon: 1e-6 }
+    }
+}
+
+/// What [`local_cluster`] found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LocalCluster {
+    /// The vertices that have a score, the largest score per degree first.
+    pub vertices: Vec<VertexId>,
+    /// The approximate personalized PageRank of each.
+    pub scores: Vec<f64>,
+    /// How many of them, from the first on, are the cluster.
+    pub size: usize,
+    /// The edges that leave the cluster, of the edge ends in it or outside, whichever are fewer; infinite if one has none.
+    pub conductance: f64,
+}
+
+impl LocalCluster {
+    /// The cluster.
+    pub fn members(&self) -> &[VertexId] {
+        &self.vertices[..self.size]
+    }
+}
+
+/// A cluster around `seed`.
+///
+/// ```
+/// use evergraph_analytics::{Control, LocalClusterOptions, local_cluster};
+/// use evergraph_view::FlatView;
+///
+/// let edges = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 5), (5, 3)];
+/// let view = FlatView::from_edges(6, &edges, true);
+/// let cluster = local_cluster(&view, 0, &LocalClusterOptions::default(), &Control::new())?;
+/// let mut members = cluster.members().to_vec();
+/// members.sort();
+/// assert_eq!((members, cluster.conductance), (vec![0, 1, 2], 1.0 / 7.0));
+/// # Ok::<(), evergraph_analytics::AlgorithmError>(())
+/// ```
+pub fn local_cluster(
+    view: &dyn GraphView,
+    seed: VertexId,
+    options: &LocalClusterOptions,
+    control: &Control,
+) -> Result<LocalCluster, AlgorithmError> {
+    require_sources(view, &[seed])?;
+    if !(options.alpha > 0.0 && options.alpha < 1.0) {
+        return Err(invalid("alpha", format!("{} is not above 0 and below 1", options.alpha)));
+    }
+    if !(options.epsilon > 0.0 && options.epsilon.is_finite()) {
+        return Err(invalid("epsilon", format!("{} is not a number above 0", options.epsilon)));
+    }
+    control.check()?;
+    control.progress(0, 2);
+    let scores = approximate(view, seed, options, control)?;
+    control.progress(1, 2);
+    let degree = |vertex| neighbors(view, vertex).len() as f64;
+    let ranked = scores.into_iter().map(|(vertex, score)| (score / degree(vertex).max(1.0), vertex, score));
+    let mut ranked: Vec<(f64, VertexId, f64)> = ranked.collect();
+    ranked.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
+    let vertices: Vec<VertexId> = ranked.iter().map(|&(_, vertex, _)| vertex).collect();
+    let (size, conductance) = sweep(view, &vertices);
+    control.progress(2, 2);
+    Ok(LocalCluster {
+        vertices,
+        scores: ranked.iter().map(|&(.., score)| score).collect(),
+        size,
+        conductance,
+    })
+}
+
+/// The other ends of the edges of a vertex in either direction.
+fn neighbors(view: &dyn GraphView, vertex: VertexId) -> Vec<VertexId> {
+    let mut list = Vec::new();
+    let directions = [Direction::Out, Direction::In];
+    for &direction in &directions[..if view.is_symmetric() { 1 } else { 2 }] {
+        view.for_each_slice(direction, vertex, &mut |slice| {
+            list.extend_from_slice(slice);
+            ControlFlow::Continue(())
+        });
+    }
+    if view.is_symmetric() {
+        // A loop is one entry of a symmetric list.
+        let loops = list.iter().filter(|&&neighbor| neighbor == vertex).count();
+        list.resize(list.len() + loops, vertex);
+    }
+    list
+}
+
+/// Scores by pushes, in the order in which vertices have come to hold too much.
+fn approximate(
+    view: &dyn GraphView,
+    seed: VertexId,
+    options: &LocalClusterOptions,
+    control: &Control,
+) -> Result<HashMap<VertexId, f64>, AlgorithmError> {
+    let mut scores: HashMap<VertexId, f64> = HashMap::from_iter([(seed, 0.0)]);
+    let mut residuals: HashMap<VertexId, f64> = HashMap::from_iter([(seed, 1.0)]);
+    let mut queued: HashSet<VertexId> = HashSet::from_iter([seed]);
+    let (mut queue, mut pushes) = (VecDeque::from([seed]), 0u64);
+    while let Some(vertex) = queue.pop_front() {
+        queued.remove(&vertex);
+        let list = neighbors(view, vertex);
+        if list.is_empty() {
+            // The walk cannot leave: all of it ends here.
+            scores.insert(vertex, residuals.remove(&vertex).unwrap_or_default());
+            continue;
+        }
+        while residuals[&vertex] >= options.epsilon * list.len() as f64 {
+            pushes += 1;
+            if pushes.is_multiple_of(PUSHES_PER_CHECK) {
+                control.check()?;
+            }
+            let residual = residuals[&vertex];
+            *scores.entry(vertex).or_default() += options.alpha * residual;
+            let rest = (1.0 - options.alpha) * residual / 2.0;
+            residuals.insert(vertex, rest);
+            let share = rest / list.len() as f64;
+            for &neighbor in &list {
+                let residual = residuals.entry(neighbor).or_default();
+                *residual += share;
+                let holds_much = *residual >= options.epsilon * least_degree(view, neighbor);
+                if holds_much && neighbor != vertex && queued.insert(neighbor) {
+                    queue.push_back(neighbor);
+                }
+            }
+        }
+    }
+    Ok(scores)
+}
+
+/// The degree of a vertex without a look at its list: without loops that a symmetric view lists once.
+fn least_degree(view: &dyn GraphView, vertex: VertexId) -> f64 {
+    let degree = |direction| view.degree(direction, vertex);
+    let reverse = if view.is_symmetric() { 0 } else { degree(Direction::In) };
+    (degree(Direction::Out) + reverse) as f64
+}
+
+/// The prefix of least conductance, and that.
+fn sweep(view: &dyn GraphView, order: &[VertexId]) -> (usize, f64) {
+    let total = view.num_edges() as f64 * 2.0;
+    let mut inside: HashSet<VertexId> = HashSet::new();
+    let (mut cut, mut volume) = (0.0, 0.0);
+    let mut best = (order.len().min(1), f64::INFINITY);
+    for (position, &vertex) in order.iter().enumerate() {
+        for neighbor in neighbors(view, vertex) {
+            volume += 1.0;
+            cut += match inside.contains(&neighbor) {
+                true => -1.0,
+                false if neighbor == vertex => 0.0,
+                false => 1.0,
+            };
+        }
+        inside.insert(vertex);
+        let smaller = f64::min(volume, total - volume);
+        if smaller > 0.0 && cut / smaller < best.1 {
+            best = (position + 1, cut / smaller);
+        }
+    }
+    best
+}
+
+/// Checks the scores against the exact personalized PageRank by power iteration, and the cluster against the conductance
+/// of every prefix, each counted anew: O((V + E) log(1 / epsilon) / alpha + vertices^2).
+pub fn verify(
+    view: &dyn GraphView,
+    seed: VertexId,
+    options: &LocalClusterOptions,
+    result: &LocalCluster,
+) -> Result<(), VerifyError> {
+    let lists: Vec<Vec<VertexId>> = (0..view.id_bound()).map(|vertex| neighbors(view, vertex)).collect();
+    let exact = exact_scores(&lists, seed, options.alpha);
+    let mut scores = vec![0.0; lists.len()];
+    for (&vertex, &score) in result.vertices.iter().zip(&result.scores) {
+        scores[vertex as usize] = score;
+    }
+    for (vertex, (&found, &wanted)) in scores.iter().zip(&exact).enumerate() {
+        let allowed = options.epsilon * lists[vertex].len() as f64 + 1e-9;
+        ensure((-1e-9..=allowed).contains(&(wanted - found)), || {
+            format!("vertex {vertex} has score {found}, {wanted} less at most {allowed:e} expected")
+        })?;
+    }
+    let conductance = |size: usize| {
+        let inside: HashSet<VertexId> = result.vertices[..size].iter().copied().collect();
+        let ends = || inside.iter().flat_map(|&vertex| &lists[vertex as usize]);
+        let cut = ends().filter(|neighbor| !inside.contains(*neighbor)).count() as f64;
+        let all: usize = lists.iter().map(Vec::len).sum();
+        let smaller = ends().count().min(all - ends().count()) as f64;
+        if smaller > 0.0 { cut / smaller } else { f64::INFINITY }
+    };
+    ensure((1..=result.vertices.len()).contains(&result.size), || format!("a cluster of {}", result.size))?;
+    let found = conductance(result.size);
+    ensure(found == result.conductance, || format!("conductance {}, {found} expected", result.conductance))?;
+    let better = (1..=result.vertices.len()).find(|&size| conductance(size) < found);
+    ensure(better.is_none(), || format!("the first {better:?} vertices are a better cluster"))
+}
+
+/// The lazy walk's personalized PageRank, until nothing changes that could matter.
+fn exact_scores(lists: &[Vec<VertexId>], seed: VertexId, alpha: f64) -> Vec<f64> {
+    let mut scores = vec![0.0; lists.len()];
+    let mut residuals = vec![0.0; lists.len()];
+    residuals[seed as usize] = 1.0;
+    while residuals.iter().sum::<f64>() > 1e-12 {
+        let mut next = vec![0.0; lists.len()];
+        for (vertex, &residual) in residuals.iter().enumerate().filter(|(_, residual)| **residual > 0.0) {
+            if lists[vertex].is_empty() {
+                scores[vertex] += residual;
+                continue;
+            }
+            scores[vertex] += alpha * residual;
+            let rest = (1.0 - alpha) * residual / 2.0;
+            next[vertex] += rest;
+            let share = rest / lists[vertex].len() as f64;
+            lists[vertex].iter().for_each(|&neighbor| next[neighbor as usize] += share);
+        }
+        residuals = next;
+    }
+    scores
+}
+
+pub(crate) static ALGORITHM: Algorithm = Algorithm {
+    name: "local_cluster",
+    summary: "Vertices around a seed that few edges leave",
+    complexity: "O(1 / (epsilon * alpha))",
+    source: "Andersen, Chung, Lang: Local Graph Partitioning using PageRank Vectors, FOCS 2006, sections 3 and 5",
+    arguments: &[
+        Argument::required("source", Kind::Vertices, "the seed"),
+        Argument::optional("alpha", Kind::Float, "0.15", "the chance to return to the seed at each step"),
+        Argument::optional(
+            "epsilon",
+            Kind::Float,
+            "1e-6",
+            "how much may be left unspread; smaller looks farther",
+        ),
+    ],
+    results: &[
+        Field { name: "vertex", summary: "the members, the nearest to the seed first" },
+        Field { name: "score", summary: "the approximate personalized PageRank" },
+        Field { name: "vertices", summary: "how many members there are" },
+        Field { name: "conductance", summary: "the share of their edge ends that lead out" },
+    ],
+    run,
+};
+
+fn run(
+    view: &dyn GraphView,
+    arguments: &Arguments,
+    check: Check,
+    control: &Control,
+) -> Result<Outcome, AlgorithmError> {
+    let seed = arguments.vertex("source")?;
+    let default = LocalClusterOptions::default();
+    let options = LocalClusterOptions {
+        alpha: arguments.float("alpha").unwrap_or(default.alpha),
+        epsilon: arguments.float("epsilon").unwrap_or(default.epsilon),
+    };
+    let mut result = local_cluster(view, seed, &options, control)?;
+    if check == Check::Verify {
+        verify(view, seed, &options, &result)?;
+    }
+    result.vertices.truncate(result.size);
+    result.scores.truncate(result.size);
+    Ok(Outcome::listed(
+        vec![
+            ("vertex", VertexColumn::Vertices(result.vertices)),
+            ("score", VertexColumn::Floats(result.scores)),
+        ],
+        vec![
+            ("vertices", Scalar::Count(result.size as u64)),
+            ("conductance", Scalar::Float(result.conductance)),
+        ],
+    ))
+}
