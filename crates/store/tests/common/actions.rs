@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use evergraph_disk::SimDisk;
 use evergraph_store::{
-    CommitError, Durability, OpenError, Options, Store, Transaction, Version, WriteError, check_on,
+    CommitError, Durability, OpenError, Options, Savepoint, Store, Transaction, Version, WriteError, check_on,
 };
 use evergraph_types::{
     Column, Direction, EdgeBatch, EdgeTypeOptions, Key, KeyKind, PropertyType, SchemaError, Value,
@@ -47,10 +47,31 @@ pub(crate) type Given = Vec<(usize, Option<i8>)>;
 /// One write of a transaction.
 #[derive(Clone, Debug)]
 pub(crate) enum Write {
-    PutVertex { key: u16, label: Option<usize>, given: Given },
-    DeleteVertex { key: u16 },
-    PutEdge { src: u16, dst: u16, edge_type: usize, given: Given },
-    DeleteEdge { src: u16, dst: u16, edge_type: usize },
+    PutVertex {
+        key: u16,
+        label: Option<usize>,
+        given: Given,
+    },
+    DeleteVertex {
+        key: u16,
+    },
+    PutEdge {
+        src: u16,
+        dst: u16,
+        edge_type: usize,
+        given: Given,
+    },
+    DeleteEdge {
+        src: u16,
+        dst: u16,
+        edge_type: usize,
+    },
+    /// Marks a savepoint.
+    Save,
+    /// Goes back to the newest savepoint.
+    Back,
+    /// Forgets the newest savepoint.
+    Release,
 }
 
 /// One thing done to a store.
@@ -125,6 +146,7 @@ fn write() -> impl Strategy<Value = Write> {
             .prop_map(|(src, dst, edge_type, given)| Write::PutEdge { src, dst, edge_type, given }),
         3 => (key.clone(), key, edge_type)
             .prop_map(|(src, dst, edge_type)| Write::DeleteEdge { src, dst, edge_type }),
+        1 => prop_oneof![Just(Write::Save), Just(Write::Back), Just(Write::Release)],
     ]
 }
 
@@ -353,11 +375,24 @@ impl Runner {
     fn transaction(&mut self, writes: &[Write]) -> Result<Transaction, CommitError> {
         let mut transaction = self.store.begin()?;
         let mut model = self.model.clone();
+        let mut saved: Vec<(Savepoint, Model)> = Vec::new();
         for write in writes {
-            self.write(&mut transaction, &mut model, write);
+            match (write, saved.last().cloned()) {
+                (Write::Save, _) => saved.push((transaction.savepoint(), model.clone())),
+                (Write::Back, Some((savepoint, before))) => {
+                    transaction.rollback_to(savepoint).expect("it is there");
+                    model = before;
+                }
+                (Write::Release, Some((savepoint, _))) => {
+                    transaction.release(savepoint).expect("it is there");
+                    saved.pop();
+                }
+                _ => self.write(&mut transaction, &mut model, write),
+            }
             let keys = match write {
                 Write::PutVertex { key, .. } | Write::DeleteVertex { key } => [*key, 0],
                 Write::PutEdge { src, dst, .. } | Write::DeleteEdge { src, dst, .. } => [*src, *dst],
+                Write::Save | Write::Back | Write::Release => [1, 2],
             };
             self.compare_reads(&transaction, &model, &self.key(keys[0]), &self.key(keys[1]));
         }
@@ -393,6 +428,7 @@ impl Runner {
                     Err(error) => panic!("{error}"),
                 }
             }
+            Write::Save | Write::Back | Write::Release => {}
         }
     }
 
@@ -426,6 +462,7 @@ impl Runner {
                     Err(error) => return Err(error),
                 }
             }
+            Write::Save | Write::Back | Write::Release => {}
         }
         Ok(())
     }

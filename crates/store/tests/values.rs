@@ -1,0 +1,165 @@
+//! Values of every type, the odd ones above all, come back bit by bit: from memory, from the log and from segments, of
+//! vertices and of edges, put one by one and in batches.
+
+mod common;
+
+use common::{number_batch, open, options};
+use evergraph_disk::SimDisk;
+use evergraph_store::{Options, Store};
+use evergraph_types::{Column, Direction, PropertyType, Value};
+
+fn odd_values() -> Vec<(&'static str, Vec<Value>)> {
+    let texts = ["", "\0", "\u{10ffff}", "line\nline", "  ", "ß\u{301}", "null", "0"];
+    let numbers = [0, 1, -1, i64::MAX, i64::MIN, 1 << 53, u32::MAX as i64];
+    let floats = [
+        0.0,
+        -0.0,
+        f64::NAN,
+        -f64::NAN,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::MIN_POSITIVE,
+        5e-324,
+        f64::MAX,
+    ];
+    vec![
+        ("bool", vec![Value::Bool(true), Value::Bool(false)]),
+        ("int64", numbers.map(Value::Int).to_vec()),
+        ("float64", floats.map(Value::Float).to_vec()),
+        ("string", texts.map(Value::from).to_vec()),
+        ("timestamp", numbers.map(Value::Timestamp).to_vec()),
+    ]
+}
+
+/// Told apart where `==` does not.
+fn bits(value: &Value) -> (Option<PropertyType>, String) {
+    let text = match value {
+        Value::Float(number) => format!("{:x}", number.to_bits()),
+        other => format!("{other:?}"),
+    };
+    (value.property_type(), text)
+}
+
+/// Vertex and edge number `row` have value `row` of each property, null where there are not so many.
+fn value(all: &[Value], row: usize) -> Value {
+    all.get(row).cloned().unwrap_or(Value::Null)
+}
+
+const ROWS: usize = 12;
+
+fn check(store: &Store, edge_type: &str, what: &str) {
+    let version = store.version().expect("open");
+    let schema = version.schema();
+    let (id, kind) = schema.edge_type(edge_type).expect("a type");
+    for (name, all) in odd_values() {
+        let vertex_property = schema.vertex_property(name).expect("a property").0;
+        let edge_property = kind.property(name).expect("a property").0;
+        for row in 0..ROWS {
+            let expected = bits(&value(&all, row));
+            let vertex = version.vertex_id((row as i64).into()).expect("a vertex");
+            assert_eq!(
+                bits(&version.vertex_property(vertex, vertex_property)),
+                expected,
+                "{what}: {name} of {row}"
+            );
+            for (direction, near) in
+                [(Direction::Out, vertex), (Direction::In, version.vertex_id(100.into()).expect("a hub"))]
+            {
+                let mut found = Vec::new();
+                version.for_each_edge(id, direction, near, &[edge_property], &mut |_, values| {
+                    found.push(bits(&values[0]));
+                });
+                let position = if direction == Direction::Out { 0 } else { row };
+                assert_eq!(found[position], expected, "{what}: {name} of edge {row}, {direction:?}");
+            }
+        }
+    }
+}
+
+fn put_one_by_one(store: &Store) {
+    for row in 0..ROWS {
+        let all = odd_values();
+        let given: Vec<(&str, Value)> =
+            all.iter().map(|(name, values)| (*name, value(values, row))).collect();
+        store.put_vertex(row as i64, None, &given).expect("it fits");
+        store.put_edge(row as i64, 100, "single", &given).expect("it fits");
+    }
+}
+
+fn put_batch(store: &Store) {
+    let mut batch = number_batch((0..ROWS as i64).map(|row| (row, 100)));
+    for (name, all) in odd_values() {
+        let mut column = Column::new(all[0].property_type().expect("not null"));
+        (0..ROWS).for_each(|row| column.push(value(&all, row)).expect("of the type"));
+        batch.columns.push((name.to_owned(), column));
+    }
+    store.add_edges("batch", vec![batch]).expect("it fits");
+}
+
+#[test]
+fn values_come_back_bit_by_bit() {
+    for bulk_edges in [1, usize::MAX] {
+        let disk = SimDisk::new(0);
+        let options = || Options { bulk_edges, ..options() };
+        let mut store = open(&disk, options());
+        put_one_by_one(&store);
+        put_batch(&store);
+        for what in
+            ["in memory", "from the log", "from a segment", "from a segment that was opened", "compacted"]
+        {
+            check(&store, "single", what);
+            check(&store, "batch", what);
+            match what {
+                "in memory" | "from a segment" => {
+                    drop(store);
+                    store = open(&disk, options());
+                }
+                "from the log" => store.checkpoint().expect("a good disk"),
+                _ => store.compact().expect("a good disk"),
+            }
+        }
+        // The same once more over what is in segments.
+        put_one_by_one(&store);
+        put_batch(&store);
+        check(&store, "single", "put again");
+        check(&store, "batch", "put again");
+    }
+}
+
+#[test]
+fn keys_come_back_as_they_are() {
+    let numbers = [0, -1, i64::MAX, i64::MIN, 1 << 32, -(1 << 32)];
+    let texts = ["", "\0", " ", "a\u{301}", "á", "\u{10ffff}", "0"];
+    for bulk in [false, true] {
+        for with_texts in [false, true] {
+            let disk = SimDisk::new(0);
+            let options = || Options { bulk_edges: if bulk { 1 } else { usize::MAX }, ..options() };
+            let store = open(&disk, options());
+            let keys: Vec<evergraph_types::Key> = if with_texts {
+                texts.iter().map(|text| (*text).into()).collect()
+            } else {
+                numbers.iter().map(|number| (*number).into()).collect()
+            };
+            if bulk {
+                let edges = keys.iter().map(|key| (key.clone(), keys[0].clone()));
+                store.add_edges("knows", vec![common::batch(edges)]).expect("it fits");
+            } else {
+                for key in &keys {
+                    store.put_vertex(key, None, &[]).expect("it fits");
+                }
+            }
+            store.checkpoint().expect("a good disk");
+            let check = |store: &Store| {
+                let version = store.version().expect("open");
+                assert_eq!(version.num_vertices(), keys.len() as u64);
+                for key in &keys {
+                    let id = version.vertex_id(key.as_ref()).expect("a vertex");
+                    assert_eq!(version.key(id), *key);
+                }
+            };
+            check(&store);
+            drop(store);
+            check(&open(&disk, options()));
+        }
+    }
+}
