@@ -13,7 +13,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Weak;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering, fence};
 
 use evergraph_types::Sequence;
 use parking_lot::Mutex;
@@ -100,6 +100,8 @@ impl Reclaimer {
                 queue.sweep(&mut freed);
                 queue.sweep_at = 2 * queue.blocks;
             }
+            // A version was seen to be dead without synchronizing with its last reader: this does.
+            fence(Ordering::Acquire);
             freed
         };
         self.free(freed);
@@ -162,6 +164,8 @@ impl Queue {
                 reachable
             });
         }
+        // Groups of dead versions that hold nothing any more would pile up behind a pinned one.
+        self.groups.retain(|group| !group.blocks.is_empty() || group.version.strong_count() > 0);
         self.blocks = self.groups.iter().map(|group| group.blocks.len()).sum();
     }
 }
@@ -233,6 +237,21 @@ mod tests {
         drop(kept);
         reclaimer.collect();
         assert_eq!(reclaimer.live_bytes(), 16 * 10);
+    }
+
+    #[test]
+    fn behind_a_kept_version_groups_do_not_pile_up() {
+        let reclaimer = Reclaimer::default();
+        let kept = version(1);
+        retire(&reclaimer, &kept, 1, 1);
+        for sequence in 2..20_000 {
+            retire(&reclaimer, &version(sequence), sequence, 8);
+        }
+        assert!(reclaimer.queue.lock().groups.len() < 10_000);
+        assert!(reclaimer.live_bytes() < 16 * 2 * SWEEP_BLOCKS);
+        drop(kept);
+        reclaimer.collect();
+        assert_eq!(reclaimer.live_bytes(), 0);
     }
 
     /// Whatever the low halves of births say after billions of commits, nothing that a kept version reaches is freed.

@@ -237,6 +237,9 @@ impl Transaction {
     }
 
     /// Deletes a vertex with all its edges and properties. Tells whether there was one.
+    ///
+    /// # Errors
+    /// [`WriteError::TimedOut`] after the deadline of the transaction.
     pub fn delete_vertex<'k>(&mut self, key: impl Into<KeyRef<'k>>) -> Result<bool, WriteError> {
         self.check_deadline()?;
         let Some(handle) = self.read_vertex(key.into()) else { return Ok(false) };
@@ -322,7 +325,10 @@ impl Transaction {
         Ok(true)
     }
 
-    /// Declares an edge type. It is no error if it exists with the same options.
+    /// Declares an edge type. It is no error if it exists with the same options; it may have more properties by now.
+    ///
+    /// # Errors
+    /// [`WriteError::Schema`] if it exists with others or a name is not usable.
     pub fn create_edge_type(&mut self, name: &str, options: EdgeTypeOptions) -> Result<(), WriteError> {
         let mut schema = (*self.writes.schema).clone();
         crate::schema_change::create_edge_type(&mut schema, name, options)?;
@@ -331,6 +337,9 @@ impl Transaction {
     }
 
     /// Declares a vertex type and properties of vertices.
+    ///
+    /// # Errors
+    /// [`WriteError::Schema`] if a property exists with another type or a name is not usable.
     pub fn create_vertex_type(
         &mut self,
         name: &str,
