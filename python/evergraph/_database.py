@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from time import sleep
 from typing import TYPE_CHECKING, TypeVar
 
 from evergraph import _native
+from evergraph._durations import seconds_of
 from evergraph._errors import ConflictError
 from evergraph._load import BatchResult, LoadResult
 from evergraph._progress import bar
@@ -21,7 +23,17 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from evergraph._types import ColumnLike, Durability, FileFormat, Key, KeyKind, PropertyType, Value
+    from evergraph._types import (
+        ColumnLike,
+        Durability,
+        Duration,
+        FileFormat,
+        Isolation,
+        Key,
+        KeyKind,
+        PropertyType,
+        Value,
+    )
 
     PropertySpecs = Iterable[str] | Mapping[str, PropertyType | tuple[str | int, PropertyType | None] | None]
 
@@ -338,18 +350,43 @@ class Database:
 
     # ---- transactions
 
-    def begin(self) -> Transaction:
+    def begin(self, *, isolation: Isolation = "snapshot", timeout: Duration | None = None) -> Transaction:
         """Begin a transaction, best in a ``with`` block: it commits at its end and rolls back if it raises.
+
+        Parameters
+        ----------
+        isolation : {"snapshot", "serializable"}
+            With ``snapshot`` it reads one version, and of two transactions that change the same thing the
+            first to commit wins; two that each read what the other changes may both commit. With
+            ``serializable`` it commits only if all it read is unchanged, as if transactions ran one by one.
+        timeout : float, datetime.timedelta or str, optional
+            How long it may take: seconds, or text such as ``"5s"`` or ``"500ms"``. Then every write and the
+            commit raise `TransactionTimeoutError`.
 
         Raises
         ------
         ReadOnlyError
             If the database was opened with ``read_only``.
-        """
-        return Transaction(self._native.begin())
 
-    def transact(self, run: Callable[[Transaction], T], retries: int = 8) -> T:
-        """Call ``run`` with a transaction and commit it; after a conflict do so again.
+        Examples
+        --------
+        >>> import evergraph as eg
+        >>> db = eg.open()
+        >>> with db.begin(isolation="serializable", timeout="5s") as tx:
+        ...     if not tx.has_vertex("alice"):
+        ...         tx.put_vertex("alice")
+        """
+        return Transaction(self._native.begin(isolation, _timeout_seconds(timeout)))
+
+    def transact(
+        self,
+        run: Callable[[Transaction], T],
+        retries: int = 8,
+        *,
+        isolation: Isolation = "snapshot",
+        timeout: Duration | None = None,
+    ) -> T:
+        """Call ``run`` with a transaction and commit it; after a conflict wait a moment and do so again.
 
         Parameters
         ----------
@@ -357,6 +394,10 @@ class Database:
             Called with a new `Transaction` each time; it should do nothing that cannot be done twice.
         retries : int
             How many times to try again.
+        isolation : {"snapshot", "serializable"}
+            As for `begin`.
+        timeout : float, datetime.timedelta or str, optional
+            How long each try may take, as for `begin`.
 
         Returns
         -------
@@ -367,6 +408,8 @@ class Database:
         ------
         ConflictError
             If the last try conflicts too.
+        TransactionTimeoutError
+            If a try takes too long; it is not tried again.
 
         Examples
         --------
@@ -383,14 +426,16 @@ class Database:
         if retries < 0:
             message = f"retries: {retries} is not 0 or above"
             raise ValueError(message)
+        tried = 0
         while True:
             try:
-                with self.begin() as transaction:
+                with self.begin(isolation=isolation, timeout=timeout) as transaction:
                     return run(transaction)
             except ConflictError:
-                if retries == 0:
+                if tried == retries:
                     raise
-                retries -= 1
+            sleep(_native.conflict_backoff(tried))
+            tried += 1
 
     def put_vertex(self, key: Key, type: str | None = None, **properties: Value) -> int:
         """Do `Transaction.put_vertex` in a transaction of its own. It never conflicts; gives the version."""
@@ -443,8 +488,8 @@ class Database:
 
         Raises
         ------
-        DurabilityError
-            If the disk refuses.
+        ArchiveError
+            If the disk refuses; nothing is lost.
         """
         self._native.checkpoint()
 
@@ -453,10 +498,47 @@ class Database:
 
         Raises
         ------
-        DurabilityError
-            If the disk refuses.
+        ArchiveError
+            If the disk refuses; nothing is lost.
         """
         self._native.compact()
+
+    def backup(self, path: str | os.PathLike[str]) -> int:
+        """Write the graph as it is now to a new database, compact and durable, while commits go on here.
+
+        A database in memory is saved to disk this way.
+
+        Parameters
+        ----------
+        path : path
+            A directory that is empty or absent.
+
+        Returns
+        -------
+        int
+            The version that was written.
+
+        Raises
+        ------
+        AlreadyExistsError
+            If there is a database already.
+        NotAStoreError, LockedError
+            If the path is something else, or another process writes there; it is left as it is.
+        BackupError
+            If it could not be written to its end; the directory can be removed then.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import evergraph as eg
+        >>> with eg.open() as db, tempfile.TemporaryDirectory() as directory:
+        ...     added = db.add_edges([1, 2], [2, 3])
+        ...     version = db.backup(f"{directory}/copy.eg")
+        ...     with eg.open(f"{directory}/copy.eg", read_only=True) as copy:
+        ...         version, copy.snapshot().num_edges
+        (1, 2)
+        """
+        return self._native.backup(os.fspath(path))
 
     def __repr__(self) -> str:
         """Say where it is and how it is open."""
@@ -465,3 +547,7 @@ class Database:
             note for note, holds in (("closed", self.is_closed), ("read-only", self.is_read_only)) if holds
         ]
         return f"Database({', '.join([where, *notes])})"
+
+
+def _timeout_seconds(timeout: Duration | None) -> float | None:
+    return None if timeout is None else seconds_of("timeout", timeout)

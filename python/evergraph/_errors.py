@@ -18,6 +18,20 @@ class ConflictError(EvergraphError):
     """
 
 
+class TransactionTimeoutError(EvergraphError, TimeoutError):
+    """A transaction was not over within its ``timeout``; nothing of it was applied. Begin another one.
+
+    It is a ``TimeoutError`` too.
+    """
+
+
+class SavepointError(EvergraphError, ValueError):
+    """A savepoint is gone, because one before it was rolled back to, or is of another transaction.
+
+    It is a ``ValueError`` too.
+    """
+
+
 class NotFoundError(EvergraphError, KeyError):
     """A vertex, an edge or a store that was asked for is not there.
 
@@ -26,6 +40,36 @@ class NotFoundError(EvergraphError, KeyError):
 
     # KeyError shows its argument as a key, in quotes; this one has a sentence.
     __str__ = EvergraphError.__str__
+
+
+class NoPathError(NotFoundError):
+    """There is no path from one vertex to the other. Both are there: a plain `NotFoundError` says if not."""
+
+
+class CycleError(EvergraphError, ValueError):
+    """There is a cycle where there must be none. It is a ``ValueError`` too.
+
+    Attributes
+    ----------
+    vertex : int or str
+        A vertex of the cycle.
+    """
+
+    vertex: int | str | None = None
+
+
+class AlreadyExistsError(EvergraphError, FileExistsError):
+    """There is a store where a new one was to be written; it was left as it is.
+
+    It is a ``FileExistsError`` too.
+
+    Attributes
+    ----------
+    path : pathlib.Path
+        The directory.
+    """
+
+    path: Path | None = None
 
 
 class SchemaError(EvergraphError):
@@ -129,6 +173,14 @@ class DurabilityError(EvergraphError):
 
     What was acknowledged before is safe; the commit that failed is there whole or not at all.
     """
+
+
+class ArchiveError(EvergraphError):
+    """Changes could not be archived. Nothing is lost: the log has them, and the store goes on."""
+
+
+class BackupError(EvergraphError):
+    """A backup could not be written to its end. Its directory is no store and can be removed."""
 
 
 class VerifyError(EvergraphError):

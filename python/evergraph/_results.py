@@ -1,10 +1,13 @@
-"""What algorithms give: values by vertex, as a dict and as a table at once."""
+"""What algorithms give: values by vertex, paths and sets of vertices, each with a table underneath."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import ItemsView, Iterator, Mapping, ValuesView
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence, ValuesView
+from collections.abc import Set as AbstractSet
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from evergraph import _native, _text
 from evergraph._errors import NotFoundError
@@ -20,30 +23,60 @@ if TYPE_CHECKING:
 V = TypeVar("V")
 
 
-class VertexResult(Mapping[Key, V]):
-    """Values by vertex: a mapping from key to value, with a table underneath.
-
-    The first column of the table is ``vertex``, the second holds the values of the mapping; there may be
-    more.
-    """
+class _Tabular:
+    """A result with a table underneath, and values of the whole graph."""
 
     __slots__ = ("_native", "_scalars")
 
     def __init__(self, native: _native.VertexTable | None, scalars: Mapping[str, bool | int | float]) -> None:
         """Wrap a native result; the algorithms do this for you."""
         if native is None:
-            message = "this algorithm has no values by vertex"
+            message = "this algorithm has no rows"
             raise TypeError(message)
         self._native = native
         self._scalars = scalars
 
     @property
     def table(self) -> Table:
-        """All columns, a row for each vertex."""
+        """All columns."""
         return Table(self._native.table)
 
     def _column(self, at: int) -> Any:
         return self._native.table.column(at)
+
+    def _keys(self) -> list[Key]:
+        keys: list[Key] = self._column(0).to_list()
+        return keys
+
+    def to_numpy(self) -> dict[str, numpy.ndarray[Any, Any]]:
+        """Give the columns by name as arrays."""
+        return self.table.to_numpy()
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Give the table to pyarrow."""
+        return self.table.to_arrow()
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Give the table to pandas."""
+        return self.table.to_pandas()
+
+    def to_polars(self) -> polars.DataFrame:
+        """Give the table to polars."""
+        return self.table.to_polars()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Offer the table to others, as Arrow's PyCapsule interface says."""
+        return self._native.table.__arrow_c_stream__(requested_schema)
+
+
+class VertexResult(_Tabular, Mapping[Key, V]):
+    """Values by vertex: a mapping from key to value, with a table underneath.
+
+    The first column of the table is ``vertex``, the second holds the values of the mapping; there may be
+    more. Vertices without a value, such as those that are not reached, are not in it.
+    """
+
+    __slots__ = ()
 
     def __getitem__(self, key: Key) -> V:
         """Give the value of a vertex.
@@ -70,7 +103,7 @@ class VertexResult(Mapping[Key, V]):
 
     def __iter__(self) -> Iterator[Key]:
         """Go through the vertices."""
-        return iter(self._column(0).to_list())
+        return iter(self._keys())
 
     def items(self) -> ItemsView[Key, V]:
         """Give the vertices with their values."""
@@ -83,26 +116,6 @@ class VertexResult(Mapping[Key, V]):
     def top(self, count: int = 10) -> Table:
         """Give the rows with the largest values as a table, the largest first."""
         return Table(self._native.top(count))
-
-    def to_numpy(self) -> dict[str, numpy.ndarray[Any, Any]]:
-        """Give the columns by name as arrays."""
-        return self.table.to_numpy()
-
-    def to_arrow(self) -> pyarrow.Table:
-        """Give the table to pyarrow."""
-        return self.table.to_arrow()
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """Give the table to pandas."""
-        return self.table.to_pandas()
-
-    def to_polars(self) -> polars.DataFrame:
-        """Give the table to polars."""
-        return self.table.to_polars()
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Offer the table to others, as Arrow's PyCapsule interface says."""
-        return self._native.table.__arrow_c_stream__(requested_schema)
 
     def _headline(self) -> str:
         return _text.count(len(self), "vertex")
@@ -148,6 +161,15 @@ class BfsResult(VertexResult[int]):
         return f"BFS: {_text.count(len(self), 'vertex')} reached, depth {self.depth}"
 
 
+class DistanceResult(VertexResult[float]):
+    """Distances by vertex; see `sssp`."""
+
+    __slots__ = ()
+
+    def _headline(self) -> str:
+        return f"Shortest paths: {_text.count(len(self), 'vertex')} reached"
+
+
 class PageRankResult(VertexResult[float]):
     """Scores by vertex; see `pagerank`."""
 
@@ -174,8 +196,25 @@ class PageRankResult(VertexResult[float]):
         return f"PageRank of {_text.count(len(self), 'vertex')}: {how} after {after}"
 
 
-class ComponentsResult(VertexResult[Key]):
-    """Components by vertex; see `connected_components`."""
+class GroupsResult(VertexResult[Key]):
+    """Groups of vertices, each named by one of its vertices: from vertex to group."""
+
+    __slots__ = ()
+
+    def sizes(self) -> dict[Key, int]:
+        """Give the number of vertices by group, the largest first."""
+        return dict(Counter(self.values()).most_common())
+
+    def groups(self) -> list[set[Key]]:
+        """Give the vertices of each group, the largest first."""
+        groups: dict[Key, set[Key]] = {group: set() for group in self.sizes()}
+        for vertex, group in self.items():
+            groups[group].add(vertex)
+        return list(groups.values())
+
+
+class ComponentsResult(GroupsResult):
+    """Components by vertex; see `connected_components` and `strongly_connected_components`."""
 
     __slots__ = ()
 
@@ -189,10 +228,318 @@ class ComponentsResult(VertexResult[Key]):
         """How many vertices the largest one has."""
         return int(self._scalars["largest"])
 
-    def sizes(self) -> dict[Key, int]:
-        """Give the number of vertices by component, the largest first."""
-        return dict(Counter(self.values()).most_common())
-
     def _headline(self) -> str:
         parts = _text.count(self.count, "component")
         return f"{parts} of {_text.count(len(self), 'vertex')}, the largest of {self.largest:,}"
+
+
+class CommunitiesResult(GroupsResult):
+    """Communities by vertex; see `label_propagation`."""
+
+    __slots__ = ()
+
+    @property
+    def count(self) -> int:
+        """How many communities there are."""
+        return int(self._scalars["communities"])
+
+    @property
+    def iterations(self) -> int:
+        """How many iterations were done."""
+        return int(self._scalars["iterations"])
+
+    @property
+    def converged(self) -> bool:
+        """Whether the last iteration changed nothing."""
+        return bool(self._scalars["converged"])
+
+    def _headline(self) -> str:
+        count = f"{self.count:,} {'community' if self.count == 1 else 'communities'}"
+        return f"{count} of {_text.count(len(self), 'vertex')}"
+
+
+class LocalClusterResult(VertexResult[float]):
+    """The members of a cluster with their scores, the nearest to the seed first; see `local_cluster`."""
+
+    __slots__ = ()
+
+    @property
+    def conductance(self) -> float:
+        """The share of the members' edge ends that lead out: small if few edges leave."""
+        return float(self._scalars["conductance"])
+
+    def _headline(self) -> str:
+        return f"Cluster of {_text.count(len(self), 'vertex')}, conductance {_text.cell(self.conductance)}"
+
+
+class KHopResult(VertexResult[int]):
+    """Hops by vertex, the nearest first; see `k_hop`."""
+
+    __slots__ = ()
+
+
+class BetweennessResult(VertexResult[float]):
+    """Betweenness by vertex; see `betweenness_centrality`."""
+
+    __slots__ = ()
+
+    @property
+    def sources(self) -> int:
+        """How many vertices the counted paths begin at."""
+        return int(self._scalars["sources"])
+
+    def _headline(self) -> str:
+        vertices = _text.count(len(self), "vertex")
+        return f"Betweenness of {vertices}, by the paths from {self.sources:,}"
+
+
+class DegreeResult(VertexResult[int]):
+    """Degrees by vertex; see `degree_statistics`."""
+
+    __slots__ = ()
+
+    @property
+    def mean(self) -> float:
+        """The mean degree."""
+        return float(self._scalars["mean"])
+
+    @property
+    def smallest(self) -> int:
+        """The smallest degree."""
+        return int(self._scalars["smallest"])
+
+    @property
+    def median(self) -> int:
+        """The degree that half of the vertices do not exceed."""
+        return int(self._scalars["median"])
+
+    @property
+    def largest(self) -> int:
+        """The largest degree."""
+        return int(self._scalars["largest"])
+
+    @property
+    def isolated(self) -> int:
+        """How many vertices have no edges."""
+        return int(self._scalars["isolated"])
+
+    @property
+    def self_loops(self) -> int:
+        """How many edges lead from a vertex to itself."""
+        return int(self._scalars["self_loops"])
+
+    def _headline(self) -> str:
+        vertices = _text.count(len(self), "vertex")
+        span = f"{self.smallest:,} to {self.largest:,}"
+        return f"Degrees of {vertices}: {span}, on average {_text.cell(self.mean)}"
+
+
+class CoreResult(VertexResult[int]):
+    """Core numbers by vertex; see `core_number`."""
+
+    __slots__ = ()
+
+    @property
+    def largest(self) -> int:
+        """The largest core number: the degeneracy of the graph."""
+        return int(self._scalars["largest"])
+
+    def _headline(self) -> str:
+        return f"Core numbers of {_text.count(len(self), 'vertex')}, the largest {self.largest:,}"
+
+
+class ClusteringResult(VertexResult[float]):
+    """Clustering coefficients by vertex; see `clustering` and `local_clustering_coefficient`."""
+
+    __slots__ = ()
+
+    @property
+    def average(self) -> float:
+        """The mean of all vertices."""
+        return float(self._scalars["average"])
+
+    def _headline(self) -> str:
+        vertices = _text.count(len(self), "vertex")
+        return f"Clustering coefficients of {vertices}, on average {_text.cell(self.average)}"
+
+
+class VertexList(_Tabular, Sequence[Key]):
+    """Vertices in an order that means something. It equals a list of the same vertices."""
+
+    __slots__ = ()
+
+    @overload
+    def __getitem__(self, at: int) -> Key: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Key]: ...
+    def __getitem__(self, at: int | slice) -> Key | list[Key]:
+        """Give the vertex at a position, or a list of those in a slice."""
+        return self._keys()[at]
+
+    def __len__(self) -> int:
+        """Count the vertices."""
+        return self._native.table.num_rows
+
+    def __iter__(self) -> Iterator[Key]:
+        """Go through the vertices in their order."""
+        return iter(self._keys())
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether it has the same vertices in the same order as another sequence."""
+        if isinstance(other, Sequence) and not isinstance(other, str):
+            return self._keys() == list(other)
+        return NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        """Show the first and last vertices."""
+        return f"{type(self).__name__}([{_shown(self)}])"
+
+
+class PathResult(VertexList):
+    """A path, as the list of its vertices; see `shortest_path`."""
+
+    __slots__ = ()
+
+    @property
+    def length(self) -> float:
+        """The total weight of its edges."""
+        return float(self._scalars["length"])
+
+    def __repr__(self) -> str:
+        """Show the first and last vertices, and the length."""
+        return f"PathResult([{_shown(self)}], length={_text.cell(self.length)})"
+
+
+class TopologicalOrder(VertexList):
+    """All vertices, in an order in which every edge leads forward; see `topological_sort`."""
+
+    __slots__ = ()
+
+    def generations(self) -> list[list[Key]]:
+        """Give the vertices by the length of the longest path to them: those without edges in first."""
+        generations: list[list[Key]] = []
+        for vertex, generation in zip(self._keys(), self._column(1).to_list(), strict=True):
+            if generation == len(generations):
+                generations.append([])
+            generations[-1].append(vertex)
+        return generations
+
+
+class DiameterResult(VertexList):
+    """The two ends of a long shortest path; see `diameter`."""
+
+    __slots__ = ()
+
+    @property
+    def lower_bound(self) -> int:
+        """The hops between the ends: no shortest path is known to be longer."""
+        return int(self._scalars["lower_bound"])
+
+    def __repr__(self) -> str:
+        """Show the ends and the hops between them."""
+        return f"DiameterResult([{_shown(self)}], lower_bound={self.lower_bound})"
+
+
+class WalksResult(_Tabular, Sequence[list[Key]]):
+    """Walks, each a list of vertices; see `random_walks`. The table has a row for each vertex of each."""
+
+    __slots__ = ()
+
+    @overload
+    def __getitem__(self, at: int) -> list[Key]: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[list[Key]]: ...
+    def __getitem__(self, at: int | slice) -> list[Key] | list[list[Key]]:
+        """Give a walk, or a list of those in a slice."""
+        return list(self)[at]
+
+    def __len__(self) -> int:
+        """Count the walks."""
+        return int(self._scalars["walks"])
+
+    def __iter__(self) -> Iterator[list[Key]]:
+        """Go through the walks."""
+        rows = zip(self._column(1).to_list(), self._keys(), strict=True)
+        for _, walk in groupby(rows, key=itemgetter(0)):
+            yield [vertex for _, vertex in walk]
+
+    def __repr__(self) -> str:
+        """Say how many there are, and show the first and last rows."""
+        return f"{_text.count(len(self), 'walk')}\n{_text.as_text(*self.table.shown())}"
+
+
+class PairsResult(_Tabular, Sequence[tuple[Key, Key, float]]):
+    """Pairs of vertices with a number each, in the order they were given; see `jaccard_coefficient`."""
+
+    __slots__ = ()
+
+    @overload
+    def __getitem__(self, at: int) -> tuple[Key, Key, float]: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[tuple[Key, Key, float]]: ...
+    def __getitem__(self, at: int | slice) -> tuple[Key, Key, float] | list[tuple[Key, Key, float]]:
+        """Give a pair and its number, or a list of those in a slice."""
+        return list(self)[at]
+
+    def __len__(self) -> int:
+        """Count the pairs."""
+        return self._native.table.num_rows
+
+    def __iter__(self) -> Iterator[tuple[Key, Key, float]]:
+        """Go through the pairs and their numbers."""
+        return zip(self._keys(), *(self._column(at).to_list() for at in (1, 2)), strict=True)
+
+    def __repr__(self) -> str:
+        """Show the first and last pairs."""
+        return f"{_text.count(len(self), 'pair')}\n{_text.as_text(*self.table.shown())}"
+
+
+class VertexSet(_Tabular, AbstractSet[Key]):
+    """Vertices as a set, in the order of `Snapshot.vertices`. Operators such as ``&`` give plain sets."""
+
+    __slots__ = ()
+
+    @classmethod
+    def _from_iterable(cls, it: Iterable[Any]) -> set[Any]:
+        return set(it)
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether another set has the same members."""
+        return super().__eq__(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __contains__(self, key: object) -> bool:
+        """Tell whether the vertex is a member."""
+        return self._native.row(key) is not None
+
+    def __len__(self) -> int:
+        """Count the members."""
+        return self._native.table.num_rows
+
+    def __iter__(self) -> Iterator[Key]:
+        """Go through the members."""
+        return iter(self._keys())
+
+    def __repr__(self) -> str:
+        """Show the first and last members."""
+        return f"{type(self).__name__}({{{_shown(self)}}})"
+
+
+class KCoreResult(VertexSet):
+    """The vertices of a core; see `k_core`."""
+
+    __slots__ = ()
+
+    @property
+    def k(self) -> int:
+        """The least degree asked for, or the largest there is."""
+        return int(self._scalars["k"])
+
+
+def _shown(vertices: VertexList | VertexSet) -> str:
+    column = vertices._column(0)
+    rows = _text.shown(len(vertices))
+    return ", ".join(_text.GAP if row is None else repr(column.value(row)) for row in rows)

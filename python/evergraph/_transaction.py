@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from evergraph._errors import NotFoundError
+from evergraph._errors import NotFoundError, SavepointError
 from evergraph._records import Edge, Vertex
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ class Transaction:
     Made by `Database.begin`. It reads the version of its beginning and its own writes; others see nothing of
     it before the commit. As a context manager it commits when the block ends and rolls back if the block
     raises.
+
+    With a ``timeout`` every write and the commit raise `TransactionTimeoutError` once it is over.
 
     After `commit` or `rollback` every call raises `ClosedError`. A transaction that is dropped is rolled
     back.
@@ -179,6 +182,49 @@ class Transaction:
             raise _no_vertex(key)
         return found
 
+    # ---- points to go back to
+
+    def savepoint(self) -> Savepoint:
+        """Mark a point to go back to. It costs as much as the writes so far.
+
+        Returns
+        -------
+        Savepoint
+            To roll back to by hand, or to use as a context manager: a block that raises is undone, and the
+            transaction goes on.
+
+        Examples
+        --------
+        >>> import evergraph as eg
+        >>> with eg.open() as db, db.begin() as tx:
+        ...     tx.put_edge("alice", "bob")
+        ...     savepoint = tx.savepoint()
+        ...     deleted = tx.delete_vertex("bob")
+        ...     savepoint.rollback()
+        ...     try:
+        ...         with tx.savepoint():
+        ...             tx.put_edge("alice", "carol")
+        ...             raise LookupError("carol left")
+        ...     except LookupError:
+        ...         pass
+        ...     tx.out_neighbors("alice")
+        ['bob']
+        """
+        return Savepoint(self, self._native.savepoint())
+
+    def rollback_to(self, savepoint: Savepoint) -> None:
+        """Undo every write since the savepoint, which can be gone back to again; later ones are gone.
+
+        Raises
+        ------
+        SavepointError
+            If it is gone, or of another transaction.
+        """
+        if not isinstance(savepoint, Savepoint):
+            message = f"a savepoint is wanted, not {type(savepoint).__name__}"
+            raise TypeError(message)
+        self._native.rollback_to(savepoint._native)
+
     # ---- the end
 
     def commit(self) -> int:
@@ -192,7 +238,10 @@ class Transaction:
         Raises
         ------
         ConflictError
-            If another transaction changed the same vertex or edge first. Nothing is applied; run it again.
+            If another transaction changed the same vertex or edge first, or with ``serializable`` isolation
+            anything this one read. Nothing is applied; run it again.
+        TransactionTimeoutError
+            If its ``timeout`` is over. Nothing is applied.
         DurabilityError
             If the commit could not be written.
         ClosedError
@@ -225,6 +274,55 @@ class Transaction:
     def __repr__(self) -> str:
         """Say what it reads and whether it is over."""
         return f"Transaction(version={self.version})" if self.is_open else "Transaction(over)"
+
+
+class Savepoint:
+    """A point of a transaction to go back to; made by `Transaction.savepoint`.
+
+    As a context manager it is rolled back to if the block raises, and the exception goes on; at the end of a
+    block that does not raise it is forgotten, and the writes stay.
+    """
+
+    __slots__ = ("_native", "_transaction")
+
+    def __init__(self, transaction: Transaction, native: _native.Savepoint) -> None:
+        """Wrap a native savepoint; `Transaction.savepoint` does this for you."""
+        self._transaction = transaction
+        self._native = native
+
+    def rollback(self) -> None:
+        """Undo every write since; this can be done again. Savepoints made later are gone.
+
+        Raises
+        ------
+        SavepointError
+            If it is gone.
+        """
+        self._transaction.rollback_to(self)
+
+    def __enter__(self) -> Self:
+        """Begin a block that is undone if it raises."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Roll back to it if the block raised; nothing if the transaction is over."""
+        if not self._transaction.is_open:
+            return
+        # It is gone if one before it was rolled back to, and the block's writes with it.
+        with suppress(SavepointError):
+            if kind is None:
+                self._transaction._native.release(self._native)
+            else:
+                self.rollback()
+
+    def __repr__(self) -> str:
+        """Say what it is of."""
+        return f"Savepoint(of {self._transaction!r})"
 
 
 def _no_vertex(key: Key) -> NotFoundError:

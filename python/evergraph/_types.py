@@ -1,7 +1,7 @@
 """The types that signatures speak in."""
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, Union
 
 if TYPE_CHECKING:
@@ -13,6 +13,10 @@ Key: TypeAlias = int | str
 Value: TypeAlias = bool | int | float | str | datetime | None
 """A property. Times without a time zone are taken as UTC; all times come back in UTC."""
 
+Duration: TypeAlias = float | timedelta | str
+"""A span of time: seconds, a ``timedelta``, or text such as ``"5s"`` (us, ms, s, m, min, h, d)."""
+
+Isolation: TypeAlias = Literal["snapshot", "serializable"]
 Durability: TypeAlias = Literal["sync", "interval", "none"]
 KeyKind: TypeAlias = Literal["int64", "string", "dense"]
 PropertyType: TypeAlias = Literal["bool", "int64", "float64", "string", "timestamp"]

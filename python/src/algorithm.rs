@@ -9,17 +9,17 @@
 //!
 //! A list (a path, the members of a set) is a table of its columns alone, in its own order.
 //!
-//! Invariant: row `i` of the table is the vertex `ids[i]`; ids ascend, so that a key is found by search. A list has no ids.
+//! Invariant: row `i` of the table is the vertex `ids[i]`, if rows stand for vertices; but for lists, ids ascend.
 
 use std::cmp::Ordering;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 use evergraph::algorithms::{
-    Algorithm, AlgorithmError, Arguments, Check, Control, Kind, NO_VERTEX, Outcome, Rows, Scalar, Value,
+    Algorithm, Argument, Arguments, Check, Control, Kind, NO_VERTEX, Outcome, Rows, Scalar, Value,
     VertexColumn, algorithm,
 };
 use evergraph::{GraphView, Snapshot as View, VertexId};
@@ -28,10 +28,45 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping, PyString};
 
+use crate::error::InView;
 use crate::gate::enter_interruptibly;
 use crate::key::{key_of, type_name, whole_number};
 use crate::snapshot::Snapshot;
 use crate::table::{Table, take, take_values};
+
+/// What the registry says of an algorithm; `_native.pyi` names the parts.
+type Described = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    Vec<(&'static str, &'static str, Option<&'static str>, &'static str)>,
+    Vec<(&'static str, &'static str)>,
+);
+
+/// All algorithms: name, summary, complexity, source, arguments, results.
+#[pyfunction]
+pub(crate) fn algorithms() -> Vec<Described> {
+    let argument = |it: &'static Argument| (it.name, kind_name(it.kind), it.default, it.summary);
+    let described = |it: &&'static Algorithm| {
+        let results = it.results.iter().map(|field| (field.name, field.summary));
+        let arguments = it.arguments.iter().map(argument).collect();
+        (it.name, it.summary, it.complexity, it.source, arguments, results.collect())
+    };
+    evergraph::algorithms::algorithms().iter().map(described).collect()
+}
+
+/// What an argument takes, as documentation of Python has it.
+fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Flag => "bool",
+        Kind::Count => "int",
+        Kind::Float => "float",
+        Kind::Text => "str",
+        Kind::Vertices => "key, or several",
+        Kind::Weights => "dict",
+    }
+}
 
 /// Runs an algorithm by name: the table of its vertex values, if it has any, and its other values by name.
 #[pyfunction]
@@ -48,10 +83,11 @@ pub(crate) fn run_algorithm<'py>(
     let arguments = arguments_of(algorithm, snapshot, arguments)?;
     let check = if verify { Check::Verify } else { Check::Skip };
     let view = &snapshot.inner;
-    let work = |control: &Control| -> Result<_, AlgorithmError> {
-        let Outcome { rows, columns, values } = algorithm.run(view, &arguments, check, control)?;
+    let work = |control: &Control| {
+        let outcome = algorithm.run(view, &arguments, check, control);
+        let Outcome { rows, columns, values } = outcome.map_err(|error| InView { error, view })?;
         let table = if columns.is_empty() { None } else { Some(VertexTable::new(view, rows, columns)) };
-        Ok((table, values))
+        Ok::<_, InView<'_>>((table, values))
     };
     let (table, values) = enter_interruptibly(py, progress, work)?;
     let named = PyDict::new(py);
@@ -133,7 +169,10 @@ fn weights_of(snapshot: &Snapshot, value: &Bound<'_, PyAny>) -> PyResult<Option<
 pub(crate) struct VertexTable {
     view: View,
     rows: Rows,
+    /// The vertex of each row, where rows stand for vertices.
     ids: Vec<VertexId>,
+    /// Rows of a list in the order of their vertices, made when a vertex is first asked for.
+    index: OnceLock<Vec<usize>>,
     batch: RecordBatch,
 }
 
@@ -144,10 +183,19 @@ impl VertexTable {
         Table::new(self.batch.clone())
     }
 
-    /// The row of a vertex; `None` if it has none.
+    /// The row of a vertex, the first of a list; `None` if it has none.
     fn row(&self, key: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
-        let id = self.view.vertex_id(key_of(key)?);
-        Ok(id.and_then(|id| self.ids.binary_search(&id).ok()))
+        let Some(id) = self.view.vertex_id(key_of(key)?) else { return Ok(None) };
+        if self.rows == Rows::ByVertex {
+            return Ok(self.ids.binary_search(&id).ok());
+        }
+        let index = self.index.get_or_init(|| {
+            let mut rows: Vec<usize> = (0..self.ids.len()).collect();
+            rows.sort_by_key(|&row| self.ids[row]);
+            rows
+        });
+        let at = index.partition_point(|&row| self.ids[row] < id);
+        Ok(index.get(at).copied().filter(|&row| self.ids[row] == id))
     }
 
     /// The rows with the largest values in the second column, which has no nulls: the largest first, ties in order, NaN
@@ -161,13 +209,20 @@ impl VertexTable {
 }
 
 impl VertexTable {
-    /// A row for every vertex of the view that has a value in the first column, or for every item of a list.
+    /// A row for every vertex of the view that has a value in the first column, neither null nor infinite nor NaN, or for
+    /// every item of a list.
     fn new(view: &View, rows: Rows, columns: Vec<(&'static str, VertexColumn)>) -> Self {
+        let (view, index) = (view.clone(), OnceLock::new());
         if rows == Rows::Listed {
             let items: Vec<u32> = (0..columns.first().map_or(0, |(_, column)| column.len() as u32)).collect();
-            let fields = columns.into_iter().map(|(name, column)| (name, column_array(view, &items, column)));
+            let ids = match columns.first() {
+                Some((_, VertexColumn::Vertices(vertices))) => vertices.clone(),
+                _ => Vec::new(),
+            };
+            let fields =
+                columns.into_iter().map(|(name, column)| (name, column_array(&view, &items, column)));
             let batch = named_batch(fields.collect());
-            return VertexTable { view: view.clone(), rows, ids: Vec::new(), batch };
+            return VertexTable { view, rows, ids, index, batch };
         }
         let mut ids = view.vertex_ids();
         match columns.first() {
@@ -175,13 +230,14 @@ impl VertexTable {
             Some((_, VertexColumn::Vertices(vertices))) => {
                 ids.retain(|&id| vertices[id as usize] != NO_VERTEX)
             }
-            _ => {}
+            Some((_, VertexColumn::Floats(numbers))) => ids.retain(|&id| numbers[id as usize].is_finite()),
+            None => {}
         }
         let mut fields = vec![("vertex", view.key_array(&ids))];
         for (name, column) in columns {
-            fields.push((name, column_array(view, &ids, column)));
+            fields.push((name, column_array(&view, &ids, column)));
         }
-        VertexTable { view: view.clone(), rows, ids, batch: named_batch(fields) }
+        VertexTable { view, rows, ids, index, batch: named_batch(fields) }
     }
 }
 

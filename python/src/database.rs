@@ -15,7 +15,7 @@ use crate::progress::LoadProgress;
 use crate::schema::{edge_type_options, key_kind, vertex_properties};
 use crate::snapshot::Snapshot;
 use crate::stats::{report_to_python, stats_to_python};
-use crate::transaction::Transaction;
+use crate::transaction::{Transaction, transaction_options};
 use crate::value::{borrowed, properties_of};
 
 /// An open store.
@@ -77,8 +77,9 @@ impl Database {
         enter(py, || self.inner.close())
     }
 
-    fn begin(&self, py: Python<'_>) -> PyResult<Transaction> {
-        enter(py, || self.inner.begin()).map(Transaction::new)
+    fn begin(&self, py: Python<'_>, isolation: &str, timeout_seconds: Option<f64>) -> PyResult<Transaction> {
+        let options = transaction_options(isolation, timeout_seconds)?;
+        enter(py, || self.inner.begin_with(options)).map(Transaction::new)
     }
 
     fn snapshot(&self, py: Python<'_>) -> PyResult<Snapshot> {
@@ -181,6 +182,11 @@ impl Database {
 
     fn compact(&self, py: Python<'_>) -> PyResult<()> {
         enter(py, || self.inner.compact())
+    }
+
+    /// Gives the version that was written.
+    fn backup(&self, py: Python<'_>, path: PathBuf) -> PyResult<u64> {
+        enter_interruptibly(py, None, |_| self.inner.backup(path))
     }
 
     /// What the store holds, as keyword arguments of `Stats`.

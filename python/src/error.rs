@@ -1,6 +1,6 @@
 //! Rust errors as Python exceptions: one class per variant, in one place. The classes are in `evergraph/_errors.py`.
 //!
-//! Invariant: the message is the one of the Rust error, word for word; what it names (a file, a line, an offset) is
+//! Invariant: the message is the one of the Rust error, with keys for ids of vertices; what it names (a file, a line, an offset) is
 //! also an attribute of the exception.
 
 use std::fmt::Display;
@@ -9,12 +9,14 @@ use std::path::Path;
 
 use evergraph::algorithms::AlgorithmError;
 use evergraph::{
-    Closed, CommitError, Corruption, DatabaseLoadError, DiskError, LoadError, OpenError, SchemaError,
-    WriteError,
+    BackupError, Closed, CommitError, Corruption, DatabaseLoadError, DiskError, LoadError, OpenError,
+    SchemaError, Snapshot, WriteError,
 };
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
+
+use crate::key::key_to_python;
 
 /// An error that has a place among the Python exceptions.
 pub(crate) trait Raise {
@@ -97,10 +99,13 @@ impl Raise for SchemaError {
 
 impl Raise for WriteError {
     fn raise(self, py: Python<'_>) -> PyErr {
-        match self {
-            WriteError::Schema(error) => error.raise(py),
-            other => Raised::new(py, "EvergraphError", other).error,
-        }
+        let class = match &self {
+            WriteError::Schema(_) => "SchemaError",
+            WriteError::TimedOut => "TransactionTimeoutError",
+            WriteError::NoSavepoint => "SavepointError",
+            _ => "EvergraphError",
+        };
+        Raised::new(py, class, self).error
     }
 }
 
@@ -109,12 +114,27 @@ impl Raise for CommitError {
         let class = match &self {
             CommitError::Conflict { .. } => "ConflictError",
             CommitError::Schema(_) => "SchemaError",
+            CommitError::TimedOut => "TransactionTimeoutError",
+            CommitError::NoSavepoint => "SavepointError",
+            CommitError::Archive { .. } => "ArchiveError",
             CommitError::Durability { .. } => "DurabilityError",
             CommitError::ReadOnly => "ReadOnlyError",
             CommitError::Closed => "ClosedError",
             _ => "EvergraphError",
         };
         Raised::new(py, class, self).error
+    }
+}
+
+impl Raise for BackupError {
+    fn raise(self, py: Python<'_>) -> PyErr {
+        match self {
+            BackupError::Exists { ref path } => Raised::new(py, "AlreadyExistsError", &self).path(path).error,
+            BackupError::Target(error) => error.raise(py),
+            BackupError::Failed { .. } => Raised::new(py, "BackupError", self).error,
+            BackupError::Closed => closed(py, self),
+            other => Raised::new(py, "EvergraphError", other).error,
+        }
     }
 }
 
@@ -184,12 +204,34 @@ impl Raise for DatabaseLoadError {
     }
 }
 
-impl Raise for AlgorithmError {
+/// An error of an algorithm, and the view it ran on: it knows ids, users know keys.
+pub(crate) struct InView<'a> {
+    pub(crate) error: AlgorithmError,
+    pub(crate) view: &'a Snapshot,
+}
+
+impl Raise for InView<'_> {
     fn raise(self, py: Python<'_>) -> PyErr {
-        match self {
-            AlgorithmError::SourceNotFound { .. } => not_found(py, self),
-            AlgorithmError::InvalidArgument { .. } => PyValueError::new_err(self.to_string()),
-            AlgorithmError::WrongResult(_) => Raised::new(py, "VerifyError", self).error,
+        let key = |vertex| self.view.key(vertex);
+        match self.error {
+            AlgorithmError::SourceNotFound { .. } => not_found(py, self.error),
+            AlgorithmError::InvalidArgument { .. } => PyValueError::new_err(self.error.to_string()),
+            AlgorithmError::NegativeWeight { src, dst } => PyValueError::new_err(format!(
+                "the edge from vertex {} to {} has a negative weight; this algorithm needs weights from 0",
+                key(src),
+                key(dst)
+            )),
+            AlgorithmError::NotFinite { src, dst } => PyValueError::new_err(format!(
+                "the weight of the edge from vertex {} to {} is not a finite number",
+                key(src),
+                key(dst)
+            )),
+            AlgorithmError::Cyclic { vertex } => {
+                let what = "is on a cycle, and only a graph without cycles has an order";
+                let raised = Raised::new(py, "CycleError", format!("vertex {} {what}", key(vertex)));
+                raised.with("vertex", key_to_python(py, key(vertex))).error
+            }
+            AlgorithmError::WrongResult(_) => Raised::new(py, "VerifyError", self.error).error,
             other => Raised::new(py, "EvergraphError", other).error,
         }
     }

@@ -4,7 +4,7 @@
 #[pyo3::pymodule]
 mod _native {
     #[pymodule_export]
-    use crate::algorithm::{VertexTable, run_algorithm};
+    use crate::algorithm::{VertexTable, algorithms, run_algorithm};
     #[pymodule_export]
     use crate::command::run_cli;
     #[pymodule_export]
@@ -16,7 +16,7 @@ mod _native {
     #[pymodule_export]
     use crate::table::{Column, Table};
     #[pymodule_export]
-    use crate::transaction::Transaction;
+    use crate::transaction::{Savepoint, Transaction, conflict_backoff};
 
     /// The version of the package, the same in Rust and Python.
     #[pymodule_export]

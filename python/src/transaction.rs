@@ -4,8 +4,12 @@
 //! a transaction wait for each other and for nothing else.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use evergraph::{Direction, Transaction as Inner, WriteError};
+use evergraph::{
+    Direction, Isolation, Savepoint as InnerSavepoint, Transaction as Inner, TransactionOptions, WriteError,
+};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
@@ -14,6 +18,33 @@ use crate::gate::enter;
 use crate::key::{key_of, key_to_python};
 use crate::schema::{edge_type_options, vertex_properties};
 use crate::value::{borrowed, properties_of, properties_to_python};
+
+/// How to begin a transaction.
+pub(crate) fn transaction_options(
+    isolation: &str,
+    timeout_seconds: Option<f64>,
+) -> PyResult<TransactionOptions> {
+    let isolation = Isolation::from_name(isolation).ok_or_else(|| {
+        PyValueError::new_err(format!("isolation: {isolation:?} is none of \"snapshot\", \"serializable\""))
+    })?;
+    let duration = |seconds: f64| {
+        Duration::try_from_secs_f64(seconds)
+            .map_err(|_| PyValueError::new_err(format!("timeout: {seconds} is no number of seconds from 0")))
+    };
+    Ok(TransactionOptions { isolation, timeout: timeout_seconds.map(duration).transpose()? })
+}
+
+/// How many seconds to wait after a conflict, given the number of tries before.
+#[pyfunction]
+pub(crate) fn conflict_backoff(tried: u32) -> f64 {
+    evergraph::conflict_backoff(tried).as_secs_f64()
+}
+
+/// A point of a transaction to go back to.
+#[pyclass(frozen, module = "evergraph._native")]
+pub(crate) struct Savepoint {
+    inner: InnerSavepoint,
+}
 
 /// An open read-write transaction.
 #[pyclass(frozen, module = "evergraph._native")]
@@ -76,6 +107,19 @@ impl Transaction {
         let inner = self.take(py)?;
         py.detach(|| inner.rollback());
         Ok(())
+    }
+
+    fn savepoint(&self, py: Python<'_>) -> PyResult<Savepoint> {
+        let inner = self.lock().as_mut().map(Inner::savepoint).ok_or_else(|| over(py))?;
+        Ok(Savepoint { inner })
+    }
+
+    fn rollback_to(&self, py: Python<'_>, savepoint: &Savepoint) -> PyResult<()> {
+        self.write(py, |inner| inner.rollback_to(savepoint.inner))
+    }
+
+    fn release(&self, py: Python<'_>, savepoint: &Savepoint) -> PyResult<()> {
+        self.write(py, |inner| inner.release(savepoint.inner))
     }
 
     fn put_vertex(

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterable
+from typing import Any
 
 import networkx as nx
 
@@ -39,3 +40,36 @@ def oracle(
     graph = getattr(nx, name)()
     graph.add_edges_from(pairs)
     return graph
+
+
+Edges = list[tuple[eg.Key, eg.Key, float]]
+
+
+def random_edges(seed: int, vertices: int, edges: int) -> Edges:
+    """Edges with weights: halves from 0 to 10, so that sums are exact."""
+    source = random.Random(seed)
+    return [
+        (f"v{src}", f"v{dst}", source.randrange(21) / 2) for src, dst in random_pairs(seed, vertices, edges)
+    ]
+
+
+def weighted(
+    edges: Edges, *, symmetric: bool = False, weight: str = "weight"
+) -> tuple[eg.Snapshot, nx.Graph]:
+    """A snapshot with these weights, and the same in NetworkX."""
+    ends = [src for src, _, _ in edges], [dst for _, dst, _ in edges]
+    columns: dict[str, Any] = {weight: [value for _, _, value in edges]}
+    with eg.open() as db:
+        db.create_edge_type("edge", symmetric=symmetric)
+        db.add_edges(*ends, **columns)
+        view = db.snapshot()
+    graph = nx.Graph() if symmetric else nx.DiGraph()
+    graph.add_weighted_edges_from(edges, weight=weight)
+    return view, graph
+
+
+def simple(graph: nx.Graph) -> nx.Graph:
+    """The graph without directions, parallel edges and loops."""
+    plain = nx.Graph(graph.to_undirected())
+    plain.remove_edges_from(list(nx.selfloop_edges(plain)))
+    return plain

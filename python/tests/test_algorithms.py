@@ -1,5 +1,6 @@
-"""Algorithms: the answers of NetworkX, on random graphs and on wiki-Vote."""
+"""Algorithms: the answers of NetworkX, on random graphs and on wiki-Vote; what all of them share."""
 
+import inspect
 import math
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from graphs import oracle, random_pairs, stored
 
 import evergraph as eg
+from evergraph import _native
 
 GRAPHS = [(seed, symmetric) for seed in range(4) for symmetric in (False, True)]
 
@@ -222,3 +224,37 @@ def test_results_outlive_the_database() -> None:
         hops = eg.bfs(db.snapshot(), "a")
     del db
     assert hops == {"a": 0, "b": 1}
+
+
+# ---- the registry
+
+
+@pytest.mark.parametrize("described", _native.algorithms(), ids=lambda described: described[0])
+def test_every_algorithm_of_the_registry_has_a_function_with_its_arguments(described: Any) -> None:
+    name, _, _, source, arguments, _ = described
+    function = getattr(eg, name)
+    assert name in eg.__all__
+    parameters = dict(inspect.signature(function).parameters)
+    assert next(iter(parameters)) == "view"
+    for own in ("view", "verify", "progress"):
+        del parameters[own]
+    document = function.__doc__
+    for part in ("Parameters", "Returns", "Notes", "Examples"):
+        assert f"{part}\n{'-' * len(part)}\n" in document
+    assert source.split()[0] in document
+    if "ebunch" in parameters:
+        assert [argument for argument, _, _, _ in arguments] == ["u", "v"]
+        return
+    assert set(parameters) == {argument for argument, _, _, _ in arguments}
+    for argument, _, default, _ in arguments:
+        is_required = parameters[argument].default is inspect.Parameter.empty
+        assert is_required == (default is None), argument
+        if default not in (None, "none") and parameters[argument].default is not None:
+            assert str(parameters[argument].default).lower() in (default, str(_number(default))), argument
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

@@ -17,18 +17,25 @@ import xxhash
 import evergraph as eg
 
 CLASSES = [
+    eg.AlreadyExistsError,
+    eg.ArchiveError,
+    eg.BackupError,
     eg.ClosedError,
     eg.ConflictError,
     eg.CorruptionError,
+    eg.CycleError,
     eg.DiskError,
     eg.DurabilityError,
     eg.LoadError,
     eg.LockedError,
     eg.NewerFormatError,
+    eg.NoPathError,
     eg.NotAStoreError,
     eg.NotFoundError,
     eg.ReadOnlyError,
+    eg.SavepointError,
     eg.SchemaError,
+    eg.TransactionTimeoutError,
     eg.VerifyError,
 ]
 
@@ -171,6 +178,7 @@ def test_closed_is_closed(path: Path) -> None:
         tx.commit,
         db.checkpoint,
         db.compact,
+        lambda: db.backup(path.parent / "copy.eg"),
     ]
     for use in uses:
         with pytest.raises(eg.ClosedError, match="closed"):

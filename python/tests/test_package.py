@@ -1,5 +1,6 @@
 """The package as installed: version, command, time to import, size."""
 
+import inspect
 import subprocess
 import sys
 import time
@@ -41,6 +42,14 @@ def test_the_command_and_the_module_are_the_same_program() -> None:
 
 def test_importing_is_quick() -> None:
     assert seconds_to_run("import evergraph") - seconds_to_run("pass") <= IMPORT_SECONDS
+
+
+def test_every_name_that_is_offered_is_there_and_documented() -> None:
+    assert sorted(eg.__all__) == sorted(set(eg.__all__))
+    for name in eg.__all__:
+        thing = getattr(eg, name)
+        if isinstance(thing, type) or inspect.isfunction(thing):
+            assert thing.__doc__, name
 
 
 def test_importing_loads_none_of_the_partners() -> None:

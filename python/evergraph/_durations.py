@@ -1,0 +1,40 @@
+"""Spans of time as users write them: a number of seconds, a ``timedelta``, or text such as ``"5s"``."""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import timedelta
+
+from evergraph._types import Duration
+
+_UNIT_SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
+_TEXT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*")
+
+
+def seconds_of(name: str, duration: Duration) -> float:
+    """Give the seconds of an argument of this name.
+
+    >>> seconds_of("timeout", 2), seconds_of("timeout", "1.5 s"), seconds_of("timeout", timedelta(minutes=1))
+    (2.0, 1.5, 60.0)
+    """
+    if isinstance(duration, timedelta):
+        seconds = duration.total_seconds()
+    elif isinstance(duration, str):
+        found = _TEXT.fullmatch(duration)
+        if found is None or found[2] not in _UNIT_SECONDS:
+            message = (
+                f"{name}: {duration!r} is no span of time: "
+                f"write a number and one of {', '.join(_UNIT_SECONDS)}, as in '5s'"
+            )
+            raise ValueError(message)
+        seconds = float(found[1]) * _UNIT_SECONDS[found[2]]
+    elif isinstance(duration, bool) or not hasattr(duration, "__float__"):
+        message = f"{name} is a number of seconds, a timedelta or text, not {type(duration).__name__}"
+        raise TypeError(message)
+    else:
+        seconds = float(duration)
+    if not (seconds >= 0 and math.isfinite(seconds)):
+        message = f"{name}: {duration!r} is not 0 or above"
+        raise ValueError(message)
+    return seconds

@@ -1,0 +1,252 @@
+"""Algorithms about ways through the graph: who is how far from whom."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evergraph._errors import NoPathError
+from evergraph._registry import registered, run, weight_of
+from evergraph._results import (
+    BfsResult,
+    DiameterResult,
+    DistanceResult,
+    KHopResult,
+    PathResult,
+    WalksResult,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from evergraph._snapshot import Snapshot
+    from evergraph._types import Key
+
+
+@registered
+def bfs(
+    view: Snapshot,
+    source: Key | Iterable[Key],
+    *,
+    reverse: bool = False,
+    depth_limit: int | None = None,
+    verify: bool = False,
+    progress: bool = False,
+) -> BfsResult:
+    """Find the hops from the nearest source to each vertex that it reaches, and a tree of shortest paths.
+
+    Returns
+    -------
+    BfsResult
+        From vertex to ``distance``, for vertices that are reached, as
+        ``networkx.single_source_shortest_path_length`` has it; the table has ``parent`` too, a neighbor one
+        hop nearer (a source's is itself).
+
+    Raises
+    ------
+    NotFoundError
+        If a source is not in the view.
+
+    Examples
+    --------
+    >>> import evergraph as eg
+    >>> db = eg.open()
+    >>> added = db.add_edges(["a", "b", "d"], ["b", "c", "a"])
+    >>> hops = eg.bfs(db.snapshot(), "a")
+    >>> hops
+    BFS: 3 vertices reached, depth 2
+    vertex  distance  parent
+    ------  --------  ------
+    a              0  a
+    b              1  a
+    c              2  b
+    >>> hops["c"], "d" in hops
+    (2, False)
+    """
+    arguments = {"source": source, "reverse": reverse, "depth_limit": depth_limit}
+    return BfsResult(*run("bfs", view, arguments, verify=verify, progress=progress))
+
+
+@registered
+def sssp(
+    view: Snapshot,
+    source: Key | Iterable[Key],
+    *,
+    cutoff: float | None = None,
+    weight: str | None = "weight",
+    reverse: bool = False,
+    delta: float | None = None,
+    verify: bool = False,
+    progress: bool = False,
+) -> DistanceResult:
+    """Find the length of a shortest path from the nearest source to each vertex that it reaches.
+
+    Returns
+    -------
+    DistanceResult
+        From vertex to ``distance``, for vertices that are reached, as
+        ``networkx.multi_source_dijkstra_path_length`` has it.
+
+    Raises
+    ------
+    NotFoundError
+        If a source is not in the view.
+    ValueError
+        If no edge has the property, or a weight is negative or no number.
+
+    Examples
+    --------
+    >>> import evergraph as eg
+    >>> db = eg.open()
+    >>> added = db.add_edges(["a", "b", "a"], ["b", "c", "c"], weight=[1.0, 1.5, 5.0])
+    >>> eg.sssp(db.snapshot(), "a")["c"], eg.sssp(db.snapshot(), "a", weight=None)["c"]
+    (2.5, 1.0)
+    """
+    arguments = {
+        "source": source,
+        "cutoff": cutoff,
+        "weight": weight_of(weight, usual="weight"),
+        "reverse": reverse,
+        "delta": delta,
+    }
+    return DistanceResult(*run("sssp", view, arguments, verify=verify, progress=progress))
+
+
+@registered
+def shortest_path(
+    view: Snapshot,
+    source: Key,
+    target: Key,
+    weight: str | None = None,
+    *,
+    verify: bool = False,
+    progress: bool = False,
+) -> PathResult:
+    """Find a shortest path from one vertex to another, without a look at the rest of the graph.
+
+    Returns
+    -------
+    PathResult
+        The vertices from source to target, as ``networkx.shortest_path`` has them, with their ``length``.
+
+    Raises
+    ------
+    NoPathError
+        If there is no path.
+    NotFoundError
+        If the source or the target is not in the view.
+    ValueError
+        If no edge has the property, or a weight is negative or no number.
+
+    Examples
+    --------
+    >>> import evergraph as eg
+    >>> db = eg.open()
+    >>> added = db.add_edges(["a", "b", "a"], ["b", "c", "c"], weight=[1.0, 1.5, 5.0])
+    >>> eg.shortest_path(db.snapshot(), "a", "c")
+    PathResult(['a', 'c'], length=1)
+    >>> path = eg.shortest_path(db.snapshot(), "a", "c", weight="weight")
+    >>> list(path), path.length
+    (['a', 'b', 'c'], 2.5)
+    """
+    arguments = {"source": source, "target": target, "weight": weight_of(weight, usual=None)}
+    path = PathResult(*run("shortest_path", view, arguments, verify=verify, progress=progress))
+    if not path:
+        message = f"there is no path from {source!r} to {target!r} in version {view.version}"
+        raise NoPathError(message)
+    return path
+
+
+@registered
+def k_hop(
+    view: Snapshot,
+    source: Key,
+    k: int = 1,
+    *,
+    reverse: bool = False,
+    verify: bool = False,
+    progress: bool = False,
+) -> KHopResult:
+    """Find the vertices at most k hops away, without a look at the rest of the graph.
+
+    Returns
+    -------
+    KHopResult
+        From vertex to hops, the nearest first; the vertices are those of
+        ``networkx.ego_graph(graph, source, radius=k)``.
+
+    Raises
+    ------
+    NotFoundError
+        If the source is not in the view.
+
+    Examples
+    --------
+    >>> import evergraph as eg
+    >>> db = eg.open()
+    >>> added = db.add_edges(["a", "b", "c"], ["b", "c", "d"])
+    >>> dict(eg.k_hop(db.snapshot(), "a", 2))
+    {'a': 0, 'b': 1, 'c': 2}
+    """
+    arguments = {"source": source, "k": k, "reverse": reverse}
+    return KHopResult(*run("k_hop", view, arguments, verify=verify, progress=progress))
+
+
+@registered
+def diameter(
+    view: Snapshot, sweeps: int = 4, *, verify: bool = False, progress: bool = False
+) -> DiameterResult:
+    """Find two vertices as far from each other as a few searches can find.
+
+    Returns
+    -------
+    DiameterResult
+        The two ends, and the hops between them as ``lower_bound`` of the diameter, as
+        ``networkx.approximation.diameter`` has it. Pairs without a path do not count.
+
+    Examples
+    --------
+    >>> import evergraph as eg
+    >>> db = eg.open()
+    >>> db.create_edge_type("edge", symmetric=True)
+    >>> added = db.add_edges(["a", "b", "c"], ["b", "c", "d"])
+    >>> eg.diameter(db.snapshot()).lower_bound
+    3
+    """
+    arguments = {"sweeps": sweeps}
+    return DiameterResult(*run("diameter", view, arguments, verify=verify, progress=progress))
+
+
+@registered
+def random_walks(
+    view: Snapshot,
+    source: Key | Iterable[Key],
+    length: int = 10,
+    walks: int = 1,
+    *,
+    seed: int = 0,
+    verify: bool = False,
+    progress: bool = False,
+) -> WalksResult:
+    """Walk from given vertices along random edges.
+
+    Returns
+    -------
+    WalksResult
+        The walks, each a list of vertices that begins with its source; it is shorter than asked for only if
+        it comes to a vertex without edges out.
+
+    Raises
+    ------
+    NotFoundError
+        If a source is not in the view.
+
+    Examples
+    --------
+    >>> import evergraph as eg
+    >>> db = eg.open()
+    >>> added = db.add_edges(["a", "b", "c"], ["b", "c", "a"])
+    >>> list(eg.random_walks(db.snapshot(), ["a", "b"], 3))
+    [['a', 'b', 'c', 'a'], ['b', 'c', 'a', 'b']]
+    """
+    arguments = {"source": source, "length": length, "walks": walks, "seed": seed}
+    return WalksResult(*run("random_walks", view, arguments, verify=verify, progress=progress))

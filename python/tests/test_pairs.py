@@ -1,0 +1,72 @@
+"""Measures of pairs: the answers of NetworkX on random graphs."""
+
+import itertools
+import math
+import random
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from graphs import oracle, random_pairs, stored
+
+import evergraph as eg
+
+MEASURES = [
+    "jaccard_coefficient",
+    "adamic_adar_index",
+    "resource_allocation_index",
+    "preferential_attachment",
+    "common_neighbors",
+]
+
+
+def common_neighbors(graph: nx.Graph, pairs: list[tuple[int, int]]) -> Any:
+    return ((u, v, len(set(nx.common_neighbors(graph, u, v)))) for u, v in pairs)
+
+
+@pytest.mark.parametrize("name", MEASURES)
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_pairs(name: str, symmetric: bool, seed: int) -> None:
+    edges = random_pairs(seed, 60, 300)
+    graph = nx.Graph(oracle(edges, symmetric=symmetric).to_undirected())
+    view = stored(edges, symmetric=symmetric)
+    pairs = random.Random(seed).choices(list(itertools.permutations(graph, 2)), k=200)
+    measure = common_neighbors if name == "common_neighbors" else getattr(nx, name)
+    found = getattr(eg, name)(view, iter(pairs), verify=True)
+    expected = list(measure(graph, pairs))
+    assert [(u, v) for u, v, _ in found] == pairs
+    for (_, _, score), (_, _, wanted) in zip(found, expected, strict=True):
+        assert math.isclose(score, wanted, rel_tol=1e-12)
+
+
+def test_scores_of_pairs_are_a_list_and_a_table(db: eg.Database) -> None:
+    db.add_edges(["a", "a", "b", "b"], ["c", "d", "c", "d"])
+    view = db.snapshot()
+    found = eg.jaccard_coefficient(view, [("a", "b"), ("c", "a")])
+    assert list(found) == [("a", "b", 1.0), ("c", "a", 0.0)]
+    assert (found[0], found[-1:], len(found)) == (("a", "b", 1.0), [("c", "a", 0.0)], 2)
+    assert found.table.column_names == ["u", "v", "score"]
+    assert found.to_pandas()["score"].tolist() == [1.0, 0.0]
+    assert repr(found).startswith("2 pairs\n")
+    arrays: Any = np.array([["a", "b"], ["a", "c"]])
+    assert len(eg.common_neighbors(view, arrays)) == 2
+    assert list(eg.common_neighbors(view, [])) == []
+
+
+@pytest.mark.parametrize(
+    ("pairs", "error"),
+    [
+        ([("a", "zoe")], eg.NotFoundError),
+        ([("a",)], ValueError),
+        ([("a", "b", "c")], ValueError),
+        ([5], TypeError),
+        (None, TypeError),
+        ([(1.5, "a")], TypeError),
+    ],
+)
+def test_what_are_no_pairs_is_refused(db: eg.Database, pairs: Any, error: type[Exception]) -> None:
+    db.put_edge("a", "b")
+    with pytest.raises(error):
+        eg.jaccard_coefficient(db.snapshot(), pairs)

@@ -1,0 +1,188 @@
+"""Shortest paths: the answers of NetworkX on random graphs with weights."""
+
+import itertools
+import math
+from typing import Any
+
+import networkx as nx
+import pytest
+from graphs import random_edges, weighted
+
+import evergraph as eg
+
+GRAPHS = [(seed, symmetric) for seed in range(4) for symmetric in (False, True)]
+Both = tuple[eg.Snapshot, nx.Graph]
+
+
+@pytest.fixture(params=GRAPHS, ids=lambda kind: f"{kind[0]}-{'symmetric' if kind[1] else 'directed'}")
+def graphs(request: pytest.FixtureRequest) -> Both:
+    seed, symmetric = request.param
+    return weighted(random_edges(seed, 100, 160), symmetric=symmetric)
+
+
+def test_sssp(graphs: Both) -> None:
+    view, graph = graphs
+    for source in list(graph)[:10]:
+        distances = eg.sssp(view, source, verify=True)
+        assert dict(distances) == nx.single_source_dijkstra_path_length(graph, source)
+        hops = eg.sssp(view, source, weight=None, verify=True)
+        assert dict(hops) == nx.single_source_shortest_path_length(graph, source)
+        near = eg.sssp(view, source, cutoff=6.5, verify=True)
+        assert dict(near) == nx.single_source_dijkstra_path_length(graph, source, cutoff=6.5)
+
+
+def test_sssp_backwards_and_from_several(graphs: Both) -> None:
+    view, graph = graphs
+    sources = list(graph)[:3]
+    backwards = graph.reverse() if graph.is_directed() else graph
+    found = eg.sssp(view, sources, reverse=True, delta=0.75, verify=True)
+    assert dict(found) == nx.multi_source_dijkstra_path_length(backwards, set(sources))
+
+
+def test_shortest_path(graphs: Both) -> None:
+    view, graph = graphs
+    vertices = list(graph)
+    for source, target in zip(vertices[:30], vertices[20:], strict=False):
+        for weight in (None, "weight"):
+            if not nx.has_path(graph, source, target):
+                with pytest.raises(eg.NoPathError, match=f"no path from '{source}' to '{target}'"):
+                    eg.shortest_path(view, source, target, weight)
+                continue
+            path = eg.shortest_path(view, source, target, weight, verify=True)
+            assert (path[0], path[-1]) == (source, target)
+            assert nx.is_path(graph, list(path))
+            assert path.length == nx.shortest_path_length(graph, source, target, weight)
+            weights = [graph.edges[pair][weight] if weight else 1 for pair in itertools.pairwise(path)]
+            assert sum(weights) == path.length
+
+
+def test_a_weight_may_have_another_name() -> None:
+    view, graph = weighted(random_edges(7, 50, 90), weight="minutes")
+    source = next(iter(graph))
+    expected = nx.single_source_dijkstra_path_length(graph, source, weight="minutes")
+    assert dict(eg.sssp(view, source, weight="minutes")) == expected
+    # As in NetworkX, edges that have no `weight` weigh 1.
+    assert dict(eg.sssp(view, source)) == nx.single_source_shortest_path_length(graph, source)
+
+
+def test_edges_without_a_weight_weigh_1(db: eg.Database) -> None:
+    db.put_edge("a", "b", weight=0.25)
+    db.put_edge("b", "c")
+    db.put_edge("c", "d", "other")
+    view = db.snapshot()
+    assert dict(eg.sssp(view, "a")) == {"a": 0, "b": 0.25, "c": 1.25, "d": 2.25}
+    assert eg.shortest_path(view, "a", "d", weight="weight").length == 2.25
+
+
+def test_parallel_edges_the_lightest_counts(db: eg.Database) -> None:
+    db.create_edge_type("pays", multi=True)
+    for amount in (3.0, 1.0, 2.0):
+        db.put_edge("a", "b", "pays", amount=amount)
+    view = db.snapshot()
+    assert dict(eg.sssp(view, "a", weight="amount", verify=True)) == {"a": 0, "b": 1}
+    assert eg.shortest_path(view, "a", "b", "amount", verify=True).length == 1
+
+
+def test_a_path_is_a_list(db: eg.Database) -> None:
+    db.add_edges([1, 2, 3], [2, 3, 4])
+    path = eg.shortest_path(db.snapshot(), 1, 4)
+    assert path == [1, 2, 3, 4]
+    assert path != [1, 4]
+    assert path != "1234"
+    assert list(reversed(path)) == [4, 3, 2, 1]
+    assert (path[1:3], len(path), path.index(3), 9 in path) == ([2, 3], 4, 2, False)
+    assert repr(path) == "PathResult([1, 2, 3, 4], length=3)"
+    assert path.to_pandas()["vertex"].tolist() == path.to_polars()["vertex"].to_list() == [1, 2, 3, 4]
+    assert eg.shortest_path(db.snapshot(), 2, 2) == [2]
+    with pytest.raises(TypeError):
+        hash(path)
+
+
+def test_long_paths_are_shown_in_short(db: eg.Database) -> None:
+    db.add_edges(range(100), range(1, 101))
+    path = eg.shortest_path(db.snapshot(), 0, 100)
+    assert repr(path) == "PathResult([0, 1, 2, 3, 4, …, 96, 97, 98, 99, 100], length=100)"
+
+
+NEGATIVE = 'from vertex "a" to "b" has a negative weight'
+
+# To a type checker most of these are wrong as well.
+untyped: Any = eg
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda view: eg.sssp(view, "zoe"), eg.NotFoundError, "no vertex 'zoe'"),
+        (lambda view: eg.sssp(view, "a", weight="speed"), ValueError, "no edge type .* 'speed'|\"speed\""),
+        (lambda view: eg.sssp(view, "a", weight="name"), ValueError, "name"),
+        (lambda view: eg.sssp(view, "a", weight="debt"), ValueError, 'from vertex "a" to "b" has a negative'),
+        (lambda view: eg.sssp(view, "a", cutoff=-1), ValueError, "cutoff"),
+        (lambda view: eg.sssp(view, "a", cutoff=math.nan), ValueError, "cutoff"),
+        (lambda view: untyped.sssp(view, "a", weight=5), TypeError, "argument weight is a string, not int"),
+        (lambda view: eg.shortest_path(view, "a", "zoe"), eg.NotFoundError, "no vertex 'zoe'"),
+        (lambda view: untyped.shortest_path(view, ["a", "b"], "b"), ValueError, "one vertex is wanted"),
+        (lambda view: eg.shortest_path(view, "b", "a"), eg.NoPathError, "no path from 'b' to 'a'"),
+        (
+            lambda view: eg.shortest_path(view, "a", "b", "debt"),
+            ValueError,
+            'from vertex "a" to "b" has a negative',
+        ),
+    ],
+)
+def test_wrong_arguments_are_refused(
+    db: eg.Database, call: Any, error: type[Exception], message: str
+) -> None:
+    db.put_edge("a", "b", length=2, debt=-1, name="x")
+    with pytest.raises(error, match=message):
+        call(db.snapshot())
+
+
+def test_k_hop(graphs: Both) -> None:
+    view, graph = graphs
+    for source in list(graph)[:8]:
+        for k in (0, 1, 2, 5):
+            around = eg.k_hop(view, source, k, verify=True)
+            expected = nx.single_source_shortest_path_length(graph, source, cutoff=k)
+            assert dict(around) == expected
+            assert set(around) == set(nx.ego_graph(graph, source, radius=k))
+            assert list(around.values()) == sorted(around.values())
+            assert all(around[vertex] == hops for vertex, hops in expected.items())
+        backwards = graph.reverse() if graph.is_directed() else graph
+        assert set(eg.k_hop(view, source, 2, reverse=True, verify=True)) == set(
+            nx.ego_graph(backwards, source, radius=2)
+        )
+    assert "zoe" not in around
+    assert len(around.to_arrow()) == len(around)
+
+
+def test_diameter(graphs: Both) -> None:
+    view, graph = graphs
+    found = eg.diameter(view, sweeps=6, verify=True)
+    source, target = found
+    assert nx.shortest_path_length(graph, source, target) == found.lower_bound
+    longest = max(max(far.values()) for _, far in nx.all_pairs_shortest_path_length(graph))
+    assert longest / 2 <= found.lower_bound <= longest
+    assert repr(found) == f"DiameterResult([{source!r}, {target!r}], lower_bound={found.lower_bound})"
+
+
+def test_the_diameter_of_a_path_is_exact(db: eg.Database) -> None:
+    db.create_edge_type("edge", symmetric=True)
+    db.add_edges(range(50), range(1, 51))
+    assert eg.diameter(db.snapshot()).lower_bound == 50
+
+
+def test_random_walks(graphs: Both) -> None:
+    view, graph = graphs
+    sources = list(graph)[:10]
+    walks = eg.random_walks(view, sources, 6, 3, seed=1, verify=True)
+    assert len(walks) == 30 == len(list(walks))
+    assert sorted(walk[0] for walk in walks) == sorted(3 * sources, key=str)
+    for walk in walks:
+        assert all(graph.has_edge(*step) for step in itertools.pairwise(walk))
+        assert len(walk) == 7 or not graph.out_degree(walk[-1])
+    assert list(walks) == list(eg.random_walks(view, sources, 6, 3, seed=1))
+    assert list(walks) != list(eg.random_walks(view, sources, 6, 3, seed=2))
+    assert walks.table.column_names == ["vertex", "walk", "step"]
+    assert walks[0] == next(iter(walks)) == walks[:1][0]
+    assert repr(walks).startswith("30 walks\n")

@@ -1,0 +1,120 @@
+"""Components, cores, clusters, communities and independent sets: the answers of NetworkX on random graphs."""
+
+import math
+
+import networkx as nx
+import pytest
+from graphs import oracle, random_pairs, simple, stored
+
+import evergraph as eg
+
+GRAPHS = [(seed, symmetric) for seed in range(4) for symmetric in (False, True)]
+Both = tuple[eg.Snapshot, nx.Graph]
+
+
+@pytest.fixture(params=GRAPHS, ids=lambda kind: f"{kind[0]}-{'symmetric' if kind[1] else 'directed'}")
+def sparse(request: pytest.FixtureRequest) -> Both:
+    """Graphs that fall apart."""
+    seed, symmetric = request.param
+    pairs = random_pairs(seed, 120, 150)
+    return stored(pairs, symmetric=symmetric), oracle(pairs, symmetric=symmetric)
+
+
+@pytest.fixture(params=GRAPHS, ids=lambda kind: f"{kind[0]}-{'symmetric' if kind[1] else 'directed'}")
+def dense(request: pytest.FixtureRequest) -> Both:
+    """Graphs with many triangles."""
+    seed, symmetric = request.param
+    pairs = random_pairs(seed, 60, 500)
+    return stored(pairs, symmetric=symmetric), oracle(pairs, symmetric=symmetric)
+
+
+def test_strongly_connected_components(sparse: Both) -> None:
+    view, graph = sparse
+    parts = eg.strongly_connected_components(view, verify=True)
+    directed = graph if graph.is_directed() else graph.to_directed()
+    expected = list(nx.strongly_connected_components(directed))
+    assert sorted(map(sorted, parts.groups())) == sorted(map(sorted, expected))
+    assert [len(group) for group in parts.groups()] == sorted(map(len, expected), reverse=True)
+    assert (parts.count, parts.largest) == (len(expected), max(map(len, expected)))
+    assert all(vertex in group for vertex, group in zip(parts.sizes(), parts.groups(), strict=True))
+
+
+def test_core_number(dense: Both) -> None:
+    view, graph = dense
+    graph.remove_edges_from(list(nx.selfloop_edges(graph)))
+    cores = eg.core_number(view, verify=True)
+    assert dict(cores) == nx.core_number(graph)
+    assert cores.largest == max(cores.values())
+    assert f"the largest {cores.largest}" in repr(cores)
+
+
+def test_k_core(dense: Both) -> None:
+    view, graph = dense
+    graph.remove_edges_from(list(nx.selfloop_edges(graph)))
+    for k in (None, 0, 3, 7, 1000):
+        core = eg.k_core(view, k, verify=True)
+        assert core == set(nx.k_core(graph, k)), k
+        assert k is None or core.k == k
+    assert eg.k_core(view).k == eg.core_number(view).largest
+
+
+def test_clustering(dense: Both) -> None:
+    view, graph = dense
+    graph.remove_edges_from(list(nx.selfloop_edges(graph)))
+    found = eg.clustering(view, verify=True)
+    expected = nx.clustering(graph)
+    assert found.keys() == expected.keys()
+    assert all(math.isclose(found[key], value, abs_tol=1e-12) for key, value in expected.items())
+    assert math.isclose(found.average, nx.average_clustering(graph))
+
+
+def test_local_clustering_coefficient(dense: Both) -> None:
+    view, graph = dense
+    graph.remove_edges_from(list(nx.selfloop_edges(graph)))
+    directed = graph if graph.is_directed() else graph.to_directed()
+    found = eg.local_clustering_coefficient(view, verify=True)
+    for vertex in graph:
+        around = set(directed.successors(vertex)) | set(directed.predecessors(vertex))
+        possible = len(around) * (len(around) - 1)
+        expected = directed.subgraph(around).number_of_edges() / possible if possible else 0.0
+        assert math.isclose(found[vertex], expected, abs_tol=1e-12)
+    if not graph.is_directed():
+        assert math.isclose(found.average, nx.average_clustering(graph))
+
+
+def test_maximal_independent_set(sparse: Both, dense: Both) -> None:
+    for view, graph in (sparse, dense):
+        plain = simple(graph)
+        for seed in range(3):
+            chosen = eg.maximal_independent_set(view, seed=seed, verify=True)
+            assert not plain.subgraph(chosen).edges
+            assert all(vertex in chosen or not chosen.isdisjoint(plain.adj[vertex]) for vertex in plain)
+            assert list(chosen) == list(eg.maximal_independent_set(view, seed=seed))
+
+
+def test_a_set_of_vertices_is_a_set(db: eg.Database) -> None:
+    db.add_edges(["a", "b", "c", "c"], ["b", "c", "a", "d"])
+    core = eg.k_core(db.snapshot(), 2)
+    assert core == {"a", "b", "c"}
+    assert list(core) == ["a", "b", "c"]
+    assert core & {"a", "z"} == {"a"}
+    assert type(core | {"z"}) is set
+    assert core <= {"a", "b", "c", "d"}
+    assert ("a" in core, "d" in core, "z" in core, len(core)) == (True, False, False, 3)
+    assert repr(core) == "KCoreResult({'a', 'b', 'c'})"
+    assert core.to_arrow().column_names == ["vertex"]
+    assert core.to_numpy()["vertex"].tolist() == ["a", "b", "c"]
+    assert db.snapshot().to_networkx().subgraph(core).number_of_edges() == 3
+
+
+def test_graphs_without_edges_or_vertices() -> None:
+    with eg.open() as db:
+        for vertices in (0, 2):
+            for vertex in range(vertices):
+                db.put_vertex(vertex)
+            view = db.snapshot()
+            assert dict(eg.core_number(view)) == dict.fromkeys(range(vertices), 0)
+            assert eg.strongly_connected_components(view).count == vertices
+            assert eg.maximal_independent_set(view) == set(range(vertices))
+            assert len(eg.clustering(view)) == len(eg.label_propagation(view)) == vertices
+            assert eg.clustering(view).average == 0
