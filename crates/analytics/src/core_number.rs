@@ -2,7 +2,7 @@
 //!
 //! Method: peeling in parallel by ordered buckets (Dhulipala, Blelloch, Shun, "Julienne", SPAA 2017, section 4.1): all
 //! vertices of least degree go at once, which lowers the degrees of their neighbors and moves them to other
-//! [`Buckets`](crate::Buckets). Complexity: O(V + E) work, as many rounds as there are layers.
+//! [`Buckets`]. Complexity: O(V + E) work, as many rounds as there are layers.
 //!
 //! Degrees count edges in both directions, parallel ones each, and no self-loops, as `networkx.core_number` does for
 //! graphs without parallel edges.

@@ -2,11 +2,12 @@
 //! from and a slow verifier.
 //!
 //! ```text
-//!  bfs   connected_components   pagerank   triangle_count        algorithms() lists them for other languages
-//!   │            │                  │            │
-//!  edge_map   Ranges: work cut evenly, the same on any machine   Oriented: lists as bitmaps
-//!   │            │                  │            │
-//!  VertexSubset  └───── FlatView (crate view) ───┘               Control: cancellation and progress
+//!  bfs   sssp   connected_components   pagerank   triangle_count ...   algorithms() lists them for other languages
+//!   │      │          │                  │            │
+//!  edge_map│   Ranges: work cut evenly, the same on any machine         Oriented: lists as bitmaps
+//!   │   Buckets       │                  │            │
+//!  VertexSubset,      └───── FlatView (crate view) ───┘                 Control: cancellation and progress
+//!  WeightedTable: lists with a property of edges as weight              PerThread: scratch memory
 //! ```
 //!
 //! Algorithms take any [`GraphView`](evergraph_view::GraphView), run on the current rayon pool, and never print. What
@@ -23,12 +24,14 @@ mod control;
 pub mod core_number;
 pub mod degree_statistics;
 pub mod diameter;
+mod documentation;
 mod edge_map;
 mod intersect;
 pub mod k_hop;
 pub mod label_propagation;
 pub mod link_prediction;
 pub mod local_cluster;
+pub mod louvain;
 pub mod maximal_independent_set;
 mod multi_bfs;
 mod oriented;
@@ -59,11 +62,13 @@ pub use control::{AlgorithmError, Control, NO_VERTEX, Progress, VerifyError};
 pub use core_number::{CoreNumbers, core_number};
 pub use degree_statistics::{DegreeStatistics, degree_statistics};
 pub use diameter::{Diameter, diameter};
+pub use documentation::documentation;
 pub use edge_map::{EdgeFunction, Way, edge_map};
 pub use k_hop::{KHop, k_hop};
 pub use label_propagation::{Labels, label_propagation};
 pub use link_prediction::{Measure, link_prediction};
 pub use local_cluster::{LocalCluster, LocalClusterOptions, local_cluster};
+pub use louvain::{Communities, LouvainOptions, louvain};
 pub use maximal_independent_set::maximal_independent_set;
 pub use pagerank::{PageRank, PageRankOptions, pagerank};
 pub use random_walk::{WalkOptions, random_walks};

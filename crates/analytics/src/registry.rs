@@ -339,7 +339,7 @@ pub enum Scalar {
 
 /// All algorithms, in the order of a table of contents.
 pub fn algorithms() -> &'static [&'static Algorithm] {
-    static ALGORITHMS: [&Algorithm; 27] = [
+    static ALGORITHMS: [&Algorithm; 28] = [
         &crate::bfs::ALGORITHM,
         &crate::k_hop::ALGORITHM,
         &crate::sssp::ALGORITHM,
@@ -359,6 +359,7 @@ pub fn algorithms() -> &'static [&'static Algorithm] {
         &crate::core_number::ALGORITHM,
         &crate::core_number::K_CORE,
         &crate::label_propagation::ALGORITHM,
+        &crate::louvain::ALGORITHM,
         &crate::local_cluster::ALGORITHM,
         &crate::maximal_independent_set::ALGORITHM,
         &crate::link_prediction::COMMON_NEIGHBORS,

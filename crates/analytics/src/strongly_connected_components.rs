@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Real graphs have one giant component and many single vertices, so that little is left for the last step. Complexity:
-//! O(V + E). A symmetric view is handed to [`connected_components`].
+//! O(V + E). A symmetric view is handed to [`connected_components()`].
 //!
 //! Invariant: the label of a vertex is the smallest id of its component.
 

@@ -81,7 +81,7 @@ impl WeightedTable {
         let offsets: Vec<usize> = std::iter::once(0).chain(ends).collect();
         let entries = offsets[table.len()];
         let mut laid_out =
-            WeightedTable { offsets, neighbors: vec![0; entries], weights: vec![1.0; entries] };
+            WeightedTable { offsets, neighbors: vec![0; entries], weights: vec![0.0; entries] };
         let ranges = Ranges::by_edges(flat, direction);
         let lists = weight.lists(view)?;
         let pieces = laid_out.split(&ranges);
@@ -171,6 +171,7 @@ impl Piece<'_> {
     }
 
     fn fill_unweighted(&mut self, flat: &FlatView, direction: Direction) {
+        self.weights.fill(1.0);
         let mut at = 0;
         for vertex in self.vertices.clone() {
             flat.neighbors(direction, vertex).for_each_slice(|slice| {
