@@ -6,7 +6,7 @@
 //!                                                  └─────────────────────────┘ (text that looked like numbers)
 //! ```
 //!
-//! Invariant: after an error no edge and no vertex is added. An edge type that was to be made may be there.
+//! Invariant: after an error nothing is added: no edge, no vertex and no edge type.
 
 use std::path::Path;
 use std::time::Instant;
@@ -114,10 +114,10 @@ pub(crate) fn load(
     let edge_type = edge_type_of(&schema, request)?;
     let parsed = read_as(schema.key_kind, edge_type.as_ref(), path, request, progress)?;
     let rows = parsed.edges();
-    if let (Some(options), None) = (&request.create, schema.edge_type(&request.edge_type)) {
-        store.create_edge_type(&request.edge_type, options.clone())?;
-    }
-    let summary = store.add_edges(&request.edge_type, parsed.parts)?;
+    let summary = match &request.create {
+        Some(options) => store.add_edges_as(&request.edge_type, options.clone(), parsed.parts)?,
+        None => store.add_edges(&request.edge_type, parsed.parts)?,
+    };
     Ok(LoadReport {
         edges: summary.edges,
         vertices: summary.vertices,
@@ -135,18 +135,13 @@ pub(crate) fn load(
 fn edge_type_of(schema: &Schema, request: &LoadRequest) -> Result<Option<EdgeType>, CommitError> {
     let name = &request.edge_type;
     match (schema.edge_type(name), &request.create) {
-        (Some((_, found)), Some(wanted)) if !is_alike(&found.options, wanted) => {
+        (Some((_, found)), Some(wanted)) if !found.options.behaves_like(wanted) => {
             Err(SchemaError::TypeExists { name: name.clone() }.into())
         }
         (Some((_, found)), _) => Ok(Some(found.clone())),
         (None, Some(wanted)) => Ok(Some(EdgeType { name: name.clone(), options: wanted.clone() })),
         (None, None) => Ok(None),
     }
-}
-
-fn is_alike(found: &EdgeTypeOptions, wanted: &EdgeTypeOptions) -> bool {
-    let same_time = wanted.time.is_none() || wanted.time == found.time;
-    (found.multi, found.symmetric) == (wanted.multi, wanted.symmetric) && same_time
 }
 
 /// Reads a file, with keys and properties of the types that the store gives them.

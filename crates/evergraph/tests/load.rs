@@ -155,6 +155,22 @@ fn an_edge_type_is_made_as_the_request_says() {
     assert!(matches!(error, DatabaseLoadError::Commit(CommitError::Schema(SchemaError::TypeExists { .. }))));
 }
 
+#[test]
+fn an_edge_type_is_not_made_for_a_load_that_fails() {
+    let files = Files::new();
+    let name = "x".repeat(300);
+    let path = files.write("edges.csv", &format!("src,dst,{name}\n1,2,3\n"));
+    let db = Database::in_memory(Options::default());
+    let multi = EdgeTypeOptions { multi: true, ..EdgeTypeOptions::default() };
+    for create in [None, Some(multi)] {
+        let request = LoadRequest { create, ..LoadRequest::default() };
+        let error = db.load(&path, &request, &NoProgress).unwrap_err();
+        assert!(matches!(error, DatabaseLoadError::Commit(CommitError::Schema(SchemaError::BadName { .. }))));
+        assert_eq!(db.snapshot().unwrap().version(), 0);
+        assert!(db.snapshot().unwrap().edge_types().is_empty());
+    }
+}
+
 struct StopAtOnce;
 
 impl Progress for StopAtOnce {

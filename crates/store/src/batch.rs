@@ -9,8 +9,8 @@
 use std::ops::Range;
 
 use evergraph_types::{
-    ColumnValues, EdgeBatch, EdgeType, EdgeTypeId, KeyColumn, KeyRef, Schema, SchemaError, TextValues,
-    VertexId,
+    ColumnValues, EdgeBatch, EdgeType, EdgeTypeId, EdgeTypeOptions, KeyColumn, KeyRef, Schema, SchemaError,
+    TextValues, VertexId,
 };
 use hashbrown::HashSet;
 use rayon::prelude::*;
@@ -19,12 +19,16 @@ use crate::dictionary::Dictionary;
 use crate::key_range::{DirectMap, distinct_ids, distinct_numbers};
 use crate::ops::{EdgeOps, OpColumn, WriteSet};
 use crate::resolve::{Resolver, check_keys};
-use crate::schema_change::{check_property, check_text_lengths, ensure_edge_type, infer_key_kind};
+use crate::schema_change::{
+    check_property, check_text_lengths, ensure_edge_type, ensure_edge_type_like, infer_key_kind,
+};
 
 /// Edges to put or delete at once, in parts of one shape.
 #[derive(Debug)]
 pub(crate) struct BatchWrites {
     pub(crate) edge_type: String,
+    /// What the edge type must behave like, and how it is made if there is none.
+    pub(crate) create: Option<EdgeTypeOptions>,
     pub(crate) parts: Vec<EdgeBatch>,
     pub(crate) delete: bool,
 }
@@ -132,8 +136,8 @@ impl Resolver {
     }
 
     fn try_resolve_batch(&mut self, batch: BatchWrites) -> Result<ResolvedBatch, SchemaError> {
-        let BatchWrites { edge_type, parts, delete } = batch;
-        let schema = self.schema_for(&edge_type, &parts, delete)?;
+        let schema = self.schema_for(&batch)?;
+        let BatchWrites { edge_type, parts, delete, .. } = batch;
         let (id, owner) = schema.require_edge_type(&edge_type)?;
         let columns = batch_columns(owner, &parts)?;
         if let Some(kind) = schema.key_kind {
@@ -159,17 +163,20 @@ impl Resolver {
     }
 
     /// The schema with what the batch brings that is new.
-    fn schema_for(&self, edge_type: &str, parts: &[EdgeBatch], delete: bool) -> Result<Schema, SchemaError> {
+    fn schema_for(&self, batch: &BatchWrites) -> Result<Schema, SchemaError> {
         let mut schema = (*self.schema).clone();
-        for part in parts {
+        if let Some(options) = &batch.create {
+            ensure_edge_type_like(&mut schema, &batch.edge_type, options)?;
+        }
+        for part in &batch.parts {
             check_shape(part)?;
             // What deletes brings nothing new, not even the kind of keys.
-            if !delete {
+            if !batch.delete {
                 if let Some(key) = (!part.is_empty()).then(|| part.src.get(0)) {
                     infer_key_kind(&mut schema, key, self.wanted_kind)?;
                 }
                 let typed = part.columns.iter().map(|(name, column)| (name.as_str(), column.property_type()));
-                ensure_edge_type(&mut schema, edge_type, typed)?;
+                ensure_edge_type(&mut schema, &batch.edge_type, typed)?;
             }
         }
         Ok(schema)

@@ -101,6 +101,19 @@ pub(crate) fn create_edge_type(
     Ok(())
 }
 
+/// Makes sure of an edge type that behaves like this: made if there is none, properties included.
+pub(crate) fn ensure_edge_type_like(
+    schema: &mut Schema,
+    name: &str,
+    wanted: &EdgeTypeOptions,
+) -> Result<(), SchemaError> {
+    match schema.edge_type(name) {
+        None => create_edge_type(schema, name, wanted.clone()),
+        Some((_, existing)) if existing.options.behaves_like(wanted) => Ok(()),
+        Some(_) => Err(SchemaError::TypeExists { name: name.to_owned() }),
+    }
+}
+
 /// Declares a vertex type and properties of vertices; both may exist, with the same types.
 pub(crate) fn create_vertex_type(
     schema: &mut Schema,

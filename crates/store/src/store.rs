@@ -283,7 +283,35 @@ impl Store {
     /// # Errors
     /// All of [`CommitError`] but the conflict; then nothing is added.
     pub fn add_edges(&self, edge_type: &str, parts: Vec<EdgeBatch>) -> Result<BatchSummary, CommitError> {
-        self.commit_batch(BatchWrites { edge_type: edge_type.to_owned(), parts, delete: false })
+        self.commit_batch(BatchWrites { edge_type: edge_type.to_owned(), create: None, parts, delete: false })
+    }
+
+    /// [`Store::add_edges`], with an edge type that is made by the same transaction if there is none. One that is there
+    /// must behave like it; its properties may be others.
+    ///
+    /// # Errors
+    /// Those of [`Store::add_edges`], and [`SchemaError::TypeExists`](evergraph_types::SchemaError::TypeExists); then
+    /// nothing is added, and no type is made.
+    ///
+    /// ```
+    /// # use evergraph_store::{Options, Store};
+    /// # use evergraph_types::{EdgeBatch, EdgeTypeOptions, KeyColumn};
+    /// let store = Store::in_memory(Options::default());
+    /// let multi = EdgeTypeOptions { multi: true, ..EdgeTypeOptions::default() };
+    /// let keys = |keys: &[i64]| KeyColumn::Int(keys.to_vec());
+    /// let twice = EdgeBatch { src: keys(&[1, 1]), dst: keys(&[2, 2]), columns: Vec::new() };
+    /// assert_eq!(store.add_edges_as("pays", multi, vec![twice.clone()])?.edges, 2);
+    /// assert!(store.add_edges_as("pays", EdgeTypeOptions::default(), vec![twice]).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn add_edges_as(
+        &self,
+        edge_type: &str,
+        options: EdgeTypeOptions,
+        parts: Vec<EdgeBatch>,
+    ) -> Result<BatchSummary, CommitError> {
+        let (edge_type, create) = (edge_type.to_owned(), Some(options));
+        self.commit_batch(BatchWrites { edge_type, create, parts, delete: false })
     }
 
     /// Deletes the edges of one type between these ends as one transaction, which conflicts with nothing. Edges
@@ -297,7 +325,7 @@ impl Store {
         mut parts: Vec<EdgeBatch>,
     ) -> Result<BatchSummary, CommitError> {
         parts.iter_mut().for_each(|part| part.columns.clear());
-        self.commit_batch(BatchWrites { edge_type: edge_type.to_owned(), parts, delete: true })
+        self.commit_batch(BatchWrites { edge_type: edge_type.to_owned(), create: None, parts, delete: true })
     }
 
     /// Archives what is in memory only, so that the log can be trimmed. Does nothing for a store in memory.

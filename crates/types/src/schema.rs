@@ -36,6 +36,14 @@ pub struct EdgeTypeOptions {
     pub properties: Vec<Property>,
 }
 
+impl EdgeTypeOptions {
+    /// Whether edges of a type like this behave as `wanted`, properties aside: a `time` that is not named may be any.
+    pub fn behaves_like(&self, wanted: &EdgeTypeOptions) -> bool {
+        let same_time = wanted.time.is_none() || wanted.time == self.time;
+        (self.multi, self.symmetric) == (wanted.multi, wanted.symmetric) && same_time
+    }
+}
+
 /// An edge type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EdgeType {
