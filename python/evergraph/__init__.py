@@ -18,7 +18,7 @@ Importing this package loads the native module and nothing else; numpy, pyarrow 
 imported where a call first needs them.
 """
 
-from evergraph._communities import label_propagation, local_cluster
+from evergraph._communities import label_propagation, local_cluster, louvain
 from evergraph._database import Database, check, open
 from evergraph._errors import (
     AlreadyExistsError,
@@ -69,6 +69,7 @@ from evergraph._results import (
     KCoreResult,
     KHopResult,
     LocalClusterResult,
+    LouvainResult,
     PageRankResult,
     PairsResult,
     PathResult,
@@ -135,6 +136,7 @@ __all__ = [
     "LoadResult",
     "LocalClusterResult",
     "LockedError",
+    "LouvainResult",
     "NewerFormatError",
     "NoPathError",
     "NotAStoreError",
@@ -182,6 +184,7 @@ __all__ = [
     "label_propagation",
     "local_cluster",
     "local_clustering_coefficient",
+    "louvain",
     "maximal_independent_set",
     "open",
     "pagerank",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evergraph._registry import registered, run
-from evergraph._results import CommunitiesResult, LocalClusterResult
+from evergraph._registry import registered, run, weight_of
+from evergraph._results import CommunitiesResult, LocalClusterResult, LouvainResult
 
 if TYPE_CHECKING:
     from evergraph._snapshot import Snapshot
@@ -38,6 +38,52 @@ def label_propagation(
     """
     arguments = {"max_iter": max_iter}
     return CommunitiesResult(*run("label_propagation", view, arguments, verify=verify, progress=progress))
+
+
+@registered
+def louvain(
+    view: Snapshot,
+    weight: str | None = "weight",
+    resolution: float = 1.0,
+    threshold: float = 1e-7,
+    max_level: int | None = None,
+    *,
+    seed: int = 0,
+    verify: bool = False,
+    progress: bool = False,
+) -> LouvainResult:
+    """Find communities with many more edges inside than chance would put there.
+
+    Edges count in both directions, and parallel ones each.
+
+    Returns
+    -------
+    LouvainResult
+        From vertex to its community, named by the first of its vertices; it has ``count``, ``sizes()``,
+        ``groups()``, such as ``networkx.community.louvain_communities`` gives, ``modularity`` and ``levels``.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, no edge has the property, or a weight is negative or no number.
+
+    Examples
+    --------
+    >>> import evergraph as eg
+    >>> db = eg.open()
+    >>> added = db.add_edges([1, 2, 3, 3, 4, 5, 6], [2, 3, 1, 4, 5, 6, 4])
+    >>> found = eg.louvain(db.snapshot())
+    >>> found.groups(), round(found.modularity, 3)
+    ([{1, 2, 3}, {4, 5, 6}], 0.357)
+    """
+    arguments = {
+        "weight": weight_of(weight, usual="weight"),
+        "resolution": resolution,
+        "threshold": threshold,
+        "max_level": max_level,
+        "seed": seed,
+    }
+    return LouvainResult(*run("louvain", view, arguments, verify=verify, progress=progress))
 
 
 @registered

@@ -254,8 +254,32 @@ class CommunitiesResult(GroupsResult):
         return bool(self._scalars["converged"])
 
     def _headline(self) -> str:
-        count = f"{self.count:,} {'community' if self.count == 1 else 'communities'}"
-        return f"{count} of {_text.count(len(self), 'vertex')}"
+        return f"{_communities(self.count)} of {_text.count(len(self), 'vertex')}"
+
+
+class LouvainResult(GroupsResult):
+    """Communities by vertex; see `louvain`."""
+
+    __slots__ = ()
+
+    @property
+    def count(self) -> int:
+        """How many communities there are."""
+        return int(self._scalars["communities"])
+
+    @property
+    def modularity(self) -> float:
+        """How much more of the edges is inside than chance would put there, at most 1."""
+        return float(self._scalars["modularity"])
+
+    @property
+    def levels(self) -> int:
+        """How many levels gained something."""
+        return int(self._scalars["levels"])
+
+    def _headline(self) -> str:
+        vertices = _text.count(len(self), "vertex")
+        return f"{_communities(self.count)} of {vertices}, modularity {_text.cell(self.modularity)}"
 
 
 class LocalClusterResult(VertexResult[float]):
@@ -543,3 +567,7 @@ def _shown(vertices: VertexList | VertexSet) -> str:
     column = vertices._column(0)
     rows = _text.shown(len(vertices))
     return ", ".join(_text.GAP if row is None else repr(column.value(row)) for row in rows)
+
+
+def _communities(count: int) -> str:
+    return f"{count:,} {'community' if count == 1 else 'communities'}"

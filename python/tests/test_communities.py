@@ -5,7 +5,7 @@ from typing import Any
 
 import networkx as nx
 import pytest
-from graphs import oracle, random_pairs, stored
+from graphs import oracle, random_edges, random_pairs, stored, weighted
 
 import evergraph as eg
 
@@ -46,6 +46,32 @@ def test_label_propagation(graphs: Both) -> None:
         assert found.count == len(set(found.values())) == len(found.groups())
     if found.converged:
         assert dict(eg.label_propagation(view, 1000)) == dict(found)
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("weight", [None, "weight"])
+@pytest.mark.parametrize("seed", range(3))
+def test_louvain(symmetric: bool, weight: str | None, seed: int) -> None:
+    view, graph = weighted(random_edges(seed, 80, 250), symmetric=symmetric)
+    plain = nx.MultiGraph()
+    plain.add_weighted_edges_from(graph.edges(data="weight"))
+    for resolution in (0.7, 1.0, 1.5):
+        found = eg.louvain(view, weight, resolution, seed=seed, verify=True)
+        groups = found.groups()
+        modularity = nx.community.modularity(plain, groups, weight, resolution)
+        assert found.modularity == pytest.approx(modularity)
+        theirs = nx.community.louvain_communities(plain, weight, resolution, seed=seed)
+        assert modularity > 0.9 * nx.community.modularity(plain, theirs, weight, resolution)
+        assert found.count == len(groups) == len(set(found.values()))
+        assert dict(found) == dict(eg.louvain(view, weight, resolution, seed=seed))
+    assert repr(found).startswith(f"{found.count} communities of {len(graph)} vertices, modularity 0.")
+
+
+def test_louvain_finds_cliques() -> None:
+    cliques = nx.connected_caveman_graph(20, 10)
+    found = eg.louvain(stored(cliques.edges, symmetric=True), verify=True)
+    assert sorted(map(sorted, found.groups())) == [list(range(at, at + 10)) for at in range(0, 200, 10)]
+    assert eg.louvain(stored(cliques.edges), max_level=1).levels == 1
 
 
 def test_local_cluster(graphs: Both) -> None:
