@@ -16,7 +16,7 @@ use evergraph_segment::{SectionId, SegmentError, SegmentWriter};
 use evergraph_types::VertexId;
 use rayon::prelude::*;
 
-use crate::additions::{Additions, SortBuffers};
+use crate::additions::{Additions, SortBuffers, SortKey};
 use crate::adjacency::{ChunkRef, Entry, as_bytes};
 use crate::merge::runs_of;
 use crate::paged_array::PagedArray;
@@ -81,12 +81,12 @@ pub(crate) fn write_in_background<T>(
 impl ListSink<'_> {
     /// Writes the selected lists of `table`, which ascend, with `additions` merged in; a list that these add to is
     /// written whole, selected or not.
-    pub(crate) fn write(
+    pub(crate) fn write<K: SortKey>(
         &self,
         sections: ListSections,
         table: &PagedArray<Entry>,
         selected: &[Selected],
-        additions: Option<&Additions>,
+        additions: Option<&Additions<K>>,
     ) -> Growth {
         let work = match additions {
             Some(additions) => ranges_of(additions, selected),
@@ -127,19 +127,19 @@ impl ListSink<'_> {
     }
 
     /// The lists of one range of vertices, old ones merged with additions.
-    fn merged_piece(
+    fn merged_piece<K: SortKey>(
         &self,
         table: &PagedArray<Entry>,
         selected: &[Selected],
-        additions: &Additions,
+        additions: &Additions<K>,
         range: usize,
-        buffers: &mut SortBuffers,
+        buffers: &mut SortBuffers<K>,
     ) -> Piece {
         let mut piece = Piece::default();
         let first = additions.vertices(range).start;
         let keys = additions.sorted(range, buffers);
         piece.words.reserve(keys.len());
-        let vertex_of = |key: u64| first + additions.ends_of(key).0;
+        let vertex_of = |key: K| first + additions.ends_of(key).0;
         let mut lists = selected.iter().copied().peekable();
         let (mut runs, mut old) = (Vec::new(), Vec::new());
         for keys in keys.chunk_by(|left, right| vertex_of(*left) == vertex_of(*right)) {
@@ -159,7 +159,10 @@ impl ListSink<'_> {
 }
 
 /// The ranges of the additions, each with the selected lists in it.
-fn ranges_of<'s>(additions: &Additions, selected: &'s [Selected]) -> Vec<(&'s [Selected], Option<usize>)> {
+fn ranges_of<'s, K: SortKey>(
+    additions: &Additions<K>,
+    selected: &'s [Selected],
+) -> Vec<(&'s [Selected], Option<usize>)> {
     let mut rest = selected;
     let ranges = (0..additions.num_ranges()).map(|range| {
         let end = additions.vertices(range).end;

@@ -11,19 +11,21 @@ use std::sync::Arc;
 use evergraph_segment::{SectionId, Segment, SegmentError, SegmentInfo, SegmentWriter};
 use evergraph_types::{Direction, EdgeTypeId, PropertyId, PropertyType, VertexId};
 
-use crate::additions::{Additions, Side};
+use crate::additions::{Additions, Side, SortKey, fit_32_bits};
 use crate::adjacency::Entry;
 use crate::batch::EndIds;
 use crate::codec::encode_keys;
 use crate::dictionary::Dictionary;
 use crate::home::Home;
-use crate::list_pieces::{Growth, Selected, write_in_background, write_rows};
+use crate::list_pieces::{Growth, ListSink, Selected, write_in_background, write_rows};
 use crate::paged_array::{Cell, LEAF_CELLS, PagedArray};
 use crate::rows::{
     ListSections, Row, VERTICES_SECTION, VertexRow, WideRow, column_section, decode_rows, keys_section,
     text_section,
 };
 use crate::version::{EdgeTables, Version};
+
+const DIRECTIONS: [Direction; 2] = [Direction::Out, Direction::In];
 
 /// Keys in one section: what is decoded at once when the store is opened.
 const KEYS_PER_PART: u32 = 1 << 18;
@@ -71,20 +73,15 @@ pub(crate) fn write_segment(
     }
     let growth = write_in_background(&mut writer, version, |sink| {
         let mut growth = BulkGrowth::default();
-        let mut spare = None;
         for edge_type in 0..version.edges.len() as EdgeTypeId {
-            let bulk = contents.bulk.filter(|bulk| bulk.edge_type == edge_type);
-            for direction in [Direction::Out, Direction::In] {
-                let sections = ListSections::of(edge_type, direction);
-                let table = contents.table(edge_type, direction);
-                let selected = contents.lists(table, sections);
-                let additions =
-                    bulk.and_then(|bulk| bulk.additions(direction, version.id_bound, spare.take()));
-                let grown = sink.write(sections, table, &selected, additions.as_ref());
-                if bulk.is_some() {
-                    *growth.of(direction) = grown;
-                    spare = additions;
+            match contents.bulk.filter(|bulk| bulk.edge_type == edge_type) {
+                Some(bulk) if bulk.fits_32_bits(version.id_bound) => {
+                    growth = contents.write_bulk::<u32>(sink, bulk)
                 }
+                Some(bulk) => growth = contents.write_bulk::<u64>(sink, bulk),
+                None => DIRECTIONS.into_iter().for_each(|direction| {
+                    contents.write_table::<u32>(sink, edge_type, direction, None);
+                }),
             }
         }
         growth
@@ -108,19 +105,19 @@ pub(crate) struct BulkGrowth {
 }
 
 impl Bulk {
-    fn additions(
-        &self,
-        direction: Direction,
-        id_bound: VertexId,
-        spare: Option<Additions>,
-    ) -> Option<Additions> {
-        let side = match (direction, self.symmetric) {
-            (Direction::Out, false) => Side::Source,
-            (Direction::Out, true) => Side::Both,
-            (Direction::In, false) => Side::Destination,
-            (Direction::In, true) => return None,
-        };
-        Some(Additions::split(&self.ends, side, id_bound, spare))
+    /// From which ends the lists of a direction grow; `None` if there are none of their own.
+    fn side(&self, direction: Direction) -> Option<Side> {
+        match (direction, self.symmetric) {
+            (Direction::Out, false) => Some(Side::Source),
+            (Direction::Out, true) => Some(Side::Both),
+            (Direction::In, false) => Some(Side::Destination),
+            (Direction::In, true) => None,
+        }
+    }
+
+    fn fits_32_bits(&self, id_bound: VertexId) -> bool {
+        let sides = DIRECTIONS.into_iter().filter_map(|direction| self.side(direction));
+        sides.into_iter().all(|side| fit_32_bits(&self.ends, side, id_bound))
     }
 }
 
@@ -142,6 +139,31 @@ impl BulkGrowth {
 }
 
 impl Contents<'_> {
+    /// Writes the lists of the bulk's edge type, its edges merged in.
+    fn write_bulk<K: SortKey>(&self, sink: &ListSink<'_>, bulk: &Bulk) -> BulkGrowth {
+        let mut growth = BulkGrowth::default();
+        let mut spare: Option<Additions<K>> = None;
+        for direction in DIRECTIONS {
+            let split = |side| Additions::split(&bulk.ends, side, self.version.id_bound, spare.take());
+            let additions = bulk.side(direction).map(split);
+            *growth.of(direction) = self.write_table(sink, bulk.edge_type, direction, additions.as_ref());
+            spare = additions;
+        }
+        growth
+    }
+
+    fn write_table<K: SortKey>(
+        &self,
+        sink: &ListSink<'_>,
+        edge_type: EdgeTypeId,
+        direction: Direction,
+        additions: Option<&Additions<K>>,
+    ) -> Growth {
+        let sections = ListSections::of(edge_type, direction);
+        let table = self.table(edge_type, direction);
+        sink.write(sections, table, &self.lists(table, sections), additions)
+    }
+
     /// One row for each selected cell of a table.
     fn rows<T: Cell, R: Row>(
         &self,
