@@ -195,6 +195,21 @@ pub(crate) fn archive(
     let number = archived.manifest.next_segment;
     // A number is used once, even if the attempt fails.
     archived.manifest.next_segment += 1;
+    let made = archive_as(number, home, archived, version, kept, bulk);
+    if made.is_err() {
+        remove_unnamed(home, number);
+    }
+    made
+}
+
+fn archive_as(
+    number: u64,
+    home: &Home,
+    archived: &mut Archived,
+    version: &Version,
+    kept: usize,
+    bulk: Option<&Bulk>,
+) -> Result<Made, ArchiveFault> {
     let (kept_entries, merged_entries) = archived.manifest.segments.split_at(kept);
     let first_key = match (merged_entries.first(), kept_entries.last()) {
         (Some(merged), _) => merged.first_key,
@@ -276,6 +291,18 @@ impl Committer {
             Log::open(home.disk.clone(), &directory, store_id, sequence, options, &mut |_| Ok(()))?;
         self.log = Some(log);
         Ok(())
+    }
+}
+
+/// Removes what an archive that failed has written, so that further attempts do not fill the disk. A manifest that was
+/// replaced, but perhaps not durably, may name it: then it stays.
+fn remove_unnamed(home: &Home, number: u64) {
+    let Ok(manifest) = Manifest::read(&*home.disk, &home.directory) else { return };
+    let path = segment_directory(&home.directory).join(segment_name(number));
+    if manifest.segments.iter().all(|entry| entry.number != number)
+        && let Err(error) = home.disk.remove(&path)
+    {
+        tracing::warn!(%error, "the segment of an archive that failed could not be removed");
     }
 }
 
