@@ -3,86 +3,18 @@
 
 mod common;
 
-use std::fmt;
-use std::path::Path;
 use std::sync::Arc;
 
 use common::{
-    Action, Case, Model, Runner, Write, actions, case, directory, number_batch, on, options, with_columns,
+    Action, Case, HookedDisk, Model, Runner, Write, actions, case, directory, number_batch, on, options,
+    with_columns,
 };
-use evergraph_disk::{AppendFile, Disk, DiskError, DiskLock, LockMode, Mapping, OsDisk, SimDisk};
+use evergraph_disk::{OsDisk, SimDisk};
 use evergraph_store::{Durability, Store};
 use evergraph_types::{Direction, KeyKind, PropertyType, Value};
 use parking_lot::Mutex;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-
-type Hook = Box<dyn FnOnce() + Send>;
-
-/// A disk that lets something happen while a segment is written.
-struct HookedDisk {
-    disk: Arc<dyn Disk>,
-    hook: Mutex<Option<Hook>>,
-}
-
-impl HookedDisk {
-    fn over(disk: Arc<dyn Disk>) -> Arc<Self> {
-        Arc::new(HookedDisk { disk, hook: Mutex::new(None) })
-    }
-}
-
-impl fmt::Debug for HookedDisk {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("HookedDisk")
-    }
-}
-
-impl Disk for HookedDisk {
-    fn create_dir_all(&self, path: &Path) -> Result<(), DiskError> {
-        self.disk.create_dir_all(path)
-    }
-    fn create(&self, path: &Path) -> Result<Box<dyn AppendFile>, DiskError> {
-        if path.extension().is_some_and(|extension| extension == "segment")
-            && let Some(hook) = self.hook.lock().take()
-        {
-            hook();
-        }
-        self.disk.create(path)
-    }
-    fn open_append(&self, path: &Path) -> Result<Box<dyn AppendFile>, DiskError> {
-        self.disk.open_append(path)
-    }
-    fn read(&self, path: &Path) -> Result<Vec<u8>, DiskError> {
-        self.disk.read(path)
-    }
-    fn map(&self, path: &Path) -> Result<Mapping, DiskError> {
-        self.disk.map(path)
-    }
-    fn len(&self, path: &Path) -> Result<Option<u64>, DiskError> {
-        self.disk.len(path)
-    }
-    fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
-        self.disk.rename(from, to)
-    }
-    fn remove(&self, path: &Path) -> Result<(), DiskError> {
-        self.disk.remove(path)
-    }
-    fn truncate(&self, path: &Path, length: u64) -> Result<(), DiskError> {
-        self.disk.truncate(path, length)
-    }
-    fn rewrite(&self, path: &Path, offset: u64) -> Result<(), DiskError> {
-        self.disk.rewrite(path, offset)
-    }
-    fn list(&self, directory: &Path) -> Result<Vec<String>, DiskError> {
-        self.disk.list(directory)
-    }
-    fn sync_dir(&self, directory: &Path) -> Result<(), DiskError> {
-        self.disk.sync_dir(directory)
-    }
-    fn lock(&self, path: &Path, mode: LockMode) -> Result<DiskLock, DiskError> {
-        self.disk.lock(path, mode)
-    }
-}
 
 /// What archives and what would wait for one cannot happen within one.
 fn can_happen_meanwhile(action: &Action) -> bool {
@@ -108,10 +40,10 @@ fn archive_amid(case: Case, rounds: &[(Vec<Action>, Vec<Action>, bool)]) {
         };
         run(&runner, before);
         let (shared, meanwhile) = (runner.clone(), meanwhile.clone());
-        *hooked.hook.lock() = Some(Box::new(move || run(&shared, &meanwhile)));
+        hooked.when_creating("segment", move || run(&shared, &meanwhile));
         let archived = if *compact { store.compact() } else { store.checkpoint() };
         archived.expect("a good disk");
-        hooked.hook.lock().take();
+        hooked.forget();
         runner.lock().compare(&"an archive amid commits");
     }
     drop(store);
@@ -184,9 +116,9 @@ fn a_merged_segment_stays_mapped_as_long_as_a_list_reaches_into_it() {
     for round in 0..3 {
         store.put_edge(0, 3000 + round, "knows", &[]).expect("it fits");
         let handle = store.clone();
-        *hooked.hook.lock() = Some(Box::new(move || {
+        hooked.when_creating("segment", move || {
             handle.put_edge(0, 4000 + round, "knows", &[]).expect("it fits");
-        }));
+        });
         store.compact().expect("a good disk");
         let version = store.version().expect("open");
         let mut sum = 0;

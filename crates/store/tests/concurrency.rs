@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use common::{Dump, Model, dump, number_batch};
+use common::{Dump, HookedDisk, Model, directory, dump, number_batch, on, options};
+use evergraph_disk::SimDisk;
 use evergraph_store::{
     CommitError, Durability, Isolation, Options, Store, Transaction, TransactionOptions, Version,
 };
@@ -575,4 +576,47 @@ fn requests_that_fail_do_not_hold_up_the_others_of_their_group() {
     assert_eq!(version.num_edges(0), 1 + 4 * 100);
     assert_eq!(version.vertex_id((-1).into()), None, "the vertices of refused transactions are not there");
     dump(&version);
+}
+
+/// A panic in the middle of a group of commits: everyone is answered, and what was acknowledged is there.
+#[test]
+fn everyone_is_answered_though_a_commit_panics() {
+    let disk = SimDisk::new(0);
+    let hooked = HookedDisk::over(on(&disk));
+    // Every group of commits gets a file of its own.
+    let options = || Options { log_limit_bytes: 0, ..options() };
+    let store = Store::open_on(hooked.clone(), directory(), options()).expect("new");
+    let (acknowledged, refused) = (AtomicU64::new(0), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        let committing: Vec<_> = (0..6i64)
+            .map(|thread| {
+                let (store, acknowledged, refused) = (&store, &acknowledged, &refused);
+                scope.spawn(move || {
+                    for turn in 0.. {
+                        match store.put_edge(thread, turn, "knows", &[]) {
+                            Ok(_) => acknowledged.fetch_add(1, Ordering::Relaxed),
+                            Err(CommitError::Durability { .. }) => break,
+                            Err(error) => panic!("{error}"),
+                        };
+                    }
+                    refused.fetch_add(1, Ordering::Relaxed);
+                })
+            })
+            .collect();
+        while acknowledged.load(Ordering::Relaxed) < 100 {
+            std::thread::yield_now();
+        }
+        hooked.when_creating("log", || panic!("planted"));
+        let panicked = committing.into_iter().filter_map(|thread| thread.join().err()).count();
+        assert_eq!(panicked, 1, "the one who led");
+    });
+    assert_eq!(refused.into_inner(), 5);
+    let acknowledged = acknowledged.into_inner();
+    let version = store.version().expect("open");
+    assert_eq!(version.num_edges(0), acknowledged);
+    assert!(store.stats().failure.is_some());
+    assert!(matches!(store.put_vertex(1, None, &[]), Err(CommitError::Durability { .. })));
+    store.close().expect("nothing to sync");
+    let again = Store::open_on(on(&disk), directory(), options()).expect("a good disk");
+    assert_eq!(again.stats().num_edges, acknowledged);
 }

@@ -6,12 +6,14 @@
 mod actions;
 mod dump;
 mod history;
+mod hooked_disk;
 mod model;
 mod setup;
 
 pub(crate) use actions::{Action, Case, Failure, Runner, Write, actions, case};
 pub(crate) use dump::{Dump, dump};
 pub(crate) use history::History;
+pub(crate) use hooked_disk::HookedDisk;
 pub(crate) use model::{EdgeModel, Model, Props, VertexModel};
 pub(crate) use setup::{
     batch, directory, number, number_batch, on, open, open_error, options, try_open, with_columns,
