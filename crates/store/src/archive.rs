@@ -235,6 +235,7 @@ fn archive_as(
         id_bound: version.id_bound,
         num_vertices: version.num_vertices,
         counts,
+        catalog: version.catalog.clone(),
         ..archived.manifest.clone()
     };
     manifest.segments.truncate(kept);

@@ -3,8 +3,11 @@
 //! Invariant: `decode(encode(x)) == x`, and `decode` gives `None` for any bytes that `encode` does not make, without
 //! panicking and without allocating more than the bytes can fill.
 
+use std::sync::Arc;
+
 use evergraph_types::{Column, ColumnValues, KeyColumn, PropertyType, TextValues, Value};
 
+use crate::catalog::ItemChange;
 use crate::ops::{EdgeOps, OpColumn, VertexPut, WriteSet};
 
 /// The bytes of a group of write sets.
@@ -47,6 +50,19 @@ fn put_texts(out: &mut Vec<u8>, texts: &TextValues) {
     texts.iter().for_each(|text| put_bytes(out, text.as_bytes()));
 }
 
+/// Items of a catalog: number; each: name, whether it is there, its bytes.
+pub(crate) fn encode_items<'a>(
+    items: impl ExactSizeIterator<Item = (&'a str, Option<&'a [u8]>)>,
+    out: &mut Vec<u8>,
+) {
+    put_u32(out, items.len());
+    for (name, bytes) in items {
+        put_bytes(out, name.as_bytes());
+        out.push(u8::from(bytes.is_some()));
+        put_bytes(out, bytes.unwrap_or_default());
+    }
+}
+
 fn encode_set(set: &WriteSet, out: &mut Vec<u8>) {
     let schema = set.schema.as_ref().and_then(|schema| serde_json::to_vec(schema).ok()).unwrap_or_default();
     put_bytes(out, &schema);
@@ -79,6 +95,7 @@ fn encode_set(set: &WriteSet, out: &mut Vec<u8>) {
             encode_column(&column.values, out);
         }
     }
+    encode_items(set.items.iter().map(|(name, bytes)| (&**name, bytes.as_deref())), out);
 }
 
 /// Keys as in a log record: kind, count, values.
@@ -205,6 +222,21 @@ impl<'a> Input<'a> {
         }
     }
 
+    pub(crate) fn items(&mut self) -> Option<Vec<ItemChange>> {
+        let count = self.count(9)?;
+        let item = |_| {
+            let name = self.text()?.into();
+            let is_there = self.u8()?;
+            let bytes: Arc<[u8]> = self.bytes()?.into();
+            match is_there {
+                0 if bytes.is_empty() => Some((name, None)),
+                1 => Some((name, Some(bytes))),
+                _ => None,
+            }
+        };
+        (0..count).map(item).collect()
+    }
+
     fn value(&mut self) -> Option<Value> {
         let Some(code) = self.u8()?.checked_sub(1) else { return Some(Value::Null) };
         Some(match PropertyType::from_code(code)? {
@@ -266,7 +298,8 @@ fn decode_set(input: &mut Input<'_>) -> Option<WriteSet> {
     let vertex_puts = (0..count).map(|_| input.vertex_put()).collect::<Option<_>>()?;
     let count = input.count(11)?;
     let edges = (0..count).map(|_| Some((input.u16()?, input.edge_ops()?))).collect::<Option<_>>()?;
-    Some(WriteSet { schema, new_keys, first_new_id, vertex_deletes, vertex_puts, edges })
+    let items = input.items()?;
+    Some(WriteSet { schema, new_keys, first_new_id, vertex_deletes, vertex_puts, edges, items })
 }
 
 #[cfg(test)]
@@ -299,6 +332,7 @@ mod tests {
                 vertex_deletes: vec![1, 2],
                 vertex_puts: vec![put],
                 edges: vec![(0, ops), (4, EdgeOps::default())],
+                items: vec![("a".into(), Some([1, 2].as_slice().into())), ("b".into(), None)],
             },
             WriteSet::default(),
         ]

@@ -15,6 +15,7 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use evergraph_disk::checksum;
 use evergraph_log::Log;
 use evergraph_types::Sequence;
 
@@ -200,7 +201,10 @@ impl Committer {
         match request {
             Request::Writes(writes, reads) => {
                 let valid = self.recent.validate(&writes, reads.as_deref(), &self.resolver);
-                valid.map_err(|late| self.conflict(&late))?;
+                valid.map_err(|late| {
+                    let read = reads.iter().flat_map(|reads| &reads.items);
+                    self.conflict(&late, writes.items.keys().chain(read).map(|name| &**name))
+                })?;
                 let schema = self.resolver.reconcile(&writes).ok_or_else(|| CommitError::Conflict {
                     what: "the schema".to_owned(),
                     sequence: self.recent.newest_schema,
@@ -240,10 +244,15 @@ impl Committer {
         }
     }
 
-    fn conflict(&self, late: &Late) -> CommitError {
+    /// `items` are the names of those the transaction wrote or read.
+    fn conflict<'a>(&self, late: &Late, items: impl IntoIterator<Item = &'a str>) -> CommitError {
         let key = |vertex| self.resolver.dictionary.key(vertex);
         let what = match late.what {
             Thing::Vertex(vertex) => format!("vertex {}", key(vertex)),
+            Thing::Item(hash) => {
+                let name = items.into_iter().find(|name| checksum(name.as_bytes()) == hash);
+                format!("the catalog item {:?}", name.unwrap_or_default())
+            }
             Thing::Neighbors(edge_type, vertex) => {
                 let name = &self.resolver.schema.edge_types[usize::from(edge_type)].name;
                 format!("the neighbors of {} over edges of type {name:?}", key(vertex))

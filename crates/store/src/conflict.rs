@@ -14,6 +14,7 @@
 //!
 //! Invariant: everything changed after the begin of the oldest open transaction is remembered.
 
+use evergraph_disk::checksum;
 use evergraph_types::{EdgeTypeId, Sequence, VertexId};
 use hashbrown::HashMap;
 
@@ -42,6 +43,8 @@ enum Change {
     Created(VertexId),
     VertexDeleted(VertexId),
     Bulk(EdgeTypeId),
+    /// A catalog item, by the checksum of its name.
+    Item(u64),
 }
 
 /// A transaction was too late: what it wanted to change and the commit that changed it first.
@@ -58,6 +61,8 @@ pub(crate) enum Thing {
     Vertex(VertexId),
     Neighbors(EdgeTypeId, VertexId),
     EdgeType,
+    /// A catalog item, by the checksum of its name.
+    Item(u64),
 }
 
 /// The changes of recent commits.
@@ -98,6 +103,9 @@ impl RecentChanges {
             if write.delete {
                 self.untouched(vertex, begin, thing, resolver)?;
             }
+        }
+        for name in writes.items.keys() {
+            self.unchanged_item(name, begin)?;
         }
         for (edge_type, all) in writes.edges.iter().enumerate() {
             let edge_type = edge_type as EdgeTypeId;
@@ -147,11 +155,19 @@ impl RecentChanges {
                 return Err(Late { what: thing, sequence: self.newest_vertex_delete });
             }
         }
+        for name in &reads.items {
+            self.unchanged_item(name, begin)?;
+        }
         let found = |name: &String| resolver.schema.edge_type(name).is_some();
         if reads.absent_types.iter().any(found) {
             return Err(Late { what: Thing::EdgeType, sequence: self.newest_schema });
         }
         Ok(())
+    }
+
+    fn unchanged_item(&self, name: &str, begin: Sequence) -> Result<(), Late> {
+        let hash = checksum(name.as_bytes());
+        self.unchanged(Change::Item(hash), begin, Thing::Item(hash))
     }
 
     /// Whether no edge of the vertex was put or deleted.
@@ -194,6 +210,9 @@ impl RecentChanges {
             let sets = put.label.is_some() || !put.properties.is_empty();
             let change = if sets { Change::Vertex(put.vertex) } else { Change::Created(put.vertex) };
             self.changes.insert(change, sequence);
+        }
+        for (name, _) in &writes.items {
+            self.changes.insert(Change::Item(checksum(name.as_bytes())), sequence);
         }
         for (edge_type, ops) in &writes.edges {
             self.note_edges(*edge_type, ops, symmetric(*edge_type), sequence);

@@ -56,6 +56,7 @@ impl Draft {
             columns: base.columns.clone(),
             edges: base.edges.clone(),
             dictionary,
+            catalog: base.catalog.clone(),
             segments: base.segments.clone(),
             reclaimer: base.reclaimer.clone(),
         };
@@ -76,6 +77,9 @@ impl Draft {
         if !writes.vertex_deletes.is_empty() {
             self.flush();
             self.delete_vertices(writes.vertex_deletes);
+        }
+        if !writes.items.is_empty() {
+            Arc::make_mut(&mut self.version.catalog).apply(writes.items);
         }
         self.pending_vertices.extend(writes.vertex_puts);
         for (edge_type, ops) in writes.edges {

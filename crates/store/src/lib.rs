@@ -5,6 +5,7 @@ mod adjacency;
 mod archive;
 mod backup;
 mod batch;
+mod catalog;
 mod check;
 mod codec;
 mod commit;
@@ -44,6 +45,7 @@ mod writers;
 mod writes;
 
 pub use adjacency::{CHUNK_MAX, Neighbors};
+pub use catalog::MAX_ITEM_BYTES;
 pub use check::{CheckReport, Problem, check, check_on};
 pub use commit::BatchSummary;
 pub use error::{BackupError, Closed, CommitError, OpenError, WriteError};

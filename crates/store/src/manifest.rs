@@ -4,18 +4,21 @@
 //!  0   magic "EVGMANI\0"
 //!  8   format version: u32 | length of the content: u32
 //!  16  content: JSON
-//!  16 + length: checksum of all before it: u64
+//!  16 + length: the items of the catalog, nothing if there is none
+//!  at the end: checksum of all before it: u64
 //! ```
 //!
 //! Invariant: every segment it names is on disk, whole and synced, before it is written; files it does not name are
 //! left over from an archive that did not finish.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use evergraph_disk::{Corruption, Disk, checksum, write_atomically};
 use evergraph_types::{Schema, Sequence, VertexId};
 use serde::{Deserialize, Serialize};
 
+use crate::catalog::Catalog;
 use crate::error::OpenError;
 use crate::version::{Adjacency, EdgeTables};
 
@@ -42,6 +45,9 @@ pub(crate) struct Manifest {
     pub(crate) num_vertices: u64,
     /// By edge type.
     pub(crate) counts: Vec<EdgeCounts>,
+    /// Behind the JSON, in the form they have in the log.
+    #[serde(skip)]
+    pub(crate) catalog: Arc<Catalog>,
 }
 
 /// A segment of the store.
@@ -81,6 +87,7 @@ impl Manifest {
             id_bound: 0,
             num_vertices: 0,
             counts: Vec::new(),
+            catalog: Arc::default(),
         }
     }
 
@@ -104,6 +111,7 @@ impl Manifest {
         bytes.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
         bytes.extend_from_slice(&(content.len() as u32).to_le_bytes());
         bytes.extend_from_slice(&content);
+        bytes.extend_from_slice(&self.catalog.encode());
         bytes.extend_from_slice(&checksum(&bytes).to_le_bytes());
         bytes
     }
@@ -128,11 +136,14 @@ impl Manifest {
                 supported: FORMAT_VERSION,
             });
         }
-        if body.len() != HEADER_BYTES + word(12) as usize {
+        let Some((content, items)) = body[HEADER_BYTES..].split_at_checked(word(12) as usize) else {
             return Err(damaged(12, "the length does not match").into());
-        }
-        serde_json::from_slice(&body[HEADER_BYTES..])
-            .map_err(|error| damaged(HEADER_BYTES, &format!("the content is no manifest: {error}")).into())
+        };
+        let manifest: Manifest = serde_json::from_slice(content)
+            .map_err(|error| damaged(HEADER_BYTES, &format!("the content is no manifest: {error}")))?;
+        let catalog = Catalog::decode(items)
+            .ok_or_else(|| damaged(HEADER_BYTES + content.len(), "the catalog makes no sense"))?;
+        Ok(Manifest { catalog: Arc::new(catalog), ..manifest })
     }
 }
 
@@ -142,7 +153,9 @@ mod tests {
 
     #[test]
     fn every_changed_byte_is_noticed() {
-        let manifest = Manifest::new([7; 16]);
+        let mut manifest = Manifest::new([7; 16]);
+        let items = vec![("a".into(), Some([1, 2].as_slice().into())), ("b".into(), Some([].into()))];
+        Arc::make_mut(&mut manifest.catalog).apply(items);
         let bytes = manifest.encode();
         let path = Path::new("MANIFEST");
         assert_eq!(Manifest::decode(path, &bytes).ok(), Some(manifest));

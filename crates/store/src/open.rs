@@ -179,6 +179,7 @@ impl Recovery {
         let version = &mut recovery.draft.version;
         version.id_bound = manifest.id_bound;
         version.num_vertices = manifest.num_vertices;
+        version.catalog = manifest.catalog.clone();
         for (tables, counts) in version.edges.iter_mut().zip(&manifest.counts) {
             (tables.out.entries, tables.out.loops) = counts.out;
             (tables.reverse.entries, tables.reverse.loops) = counts.reverse;

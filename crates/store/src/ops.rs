@@ -7,6 +7,8 @@ use evergraph_types::{
     Column, EdgeTypeId, KeyColumn, PropertyId, PropertyType, Schema, Value, VertexId, VertexTypeId,
 };
 
+use crate::catalog::ItemChange;
+
 /// A property column of edge operations. A row that does not give the property leaves it as it was.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct OpColumn {
@@ -185,6 +187,8 @@ pub(crate) struct WriteSet {
     pub(crate) vertex_deletes: Vec<VertexId>,
     pub(crate) vertex_puts: Vec<VertexPut>,
     pub(crate) edges: Vec<(EdgeTypeId, EdgeOps)>,
+    /// Of the catalog.
+    pub(crate) items: Vec<ItemChange>,
 }
 
 impl WriteSet {
@@ -195,5 +199,6 @@ impl WriteSet {
             && self.vertex_deletes.is_empty()
             && self.vertex_puts.is_empty()
             && self.edges.iter().all(|(_, ops)| ops.len() == 0)
+            && self.items.is_empty()
     }
 }

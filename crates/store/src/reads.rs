@@ -5,6 +5,8 @@
 //!
 //! Invariant: everything a read of the transaction depended on is in here, what was *not* there included.
 
+use std::sync::Arc;
+
 use evergraph_types::{EdgeTypeId, Key, VertexId};
 use hashbrown::HashSet;
 
@@ -21,4 +23,6 @@ pub(crate) struct Reads {
     pub(crate) absent_keys: HashSet<Key>,
     /// Edge types that did not exist.
     pub(crate) absent_types: HashSet<String>,
+    /// Items of the catalog, there or not.
+    pub(crate) items: HashSet<Arc<str>>,
 }

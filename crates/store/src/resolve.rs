@@ -164,7 +164,8 @@ impl Resolver {
             }
         }
         let new_keys = (!new_keys.is_empty()).then(|| KeyColumn::from_keys(new_keys)).flatten();
-        Ok(WriteSet { schema, new_keys, first_new_id, vertex_deletes, vertex_puts, edges })
+        let items = writes.items.into_iter().collect();
+        Ok(WriteSet { schema, new_keys, first_new_id, vertex_deletes, vertex_puts, edges, items })
     }
 
     pub(crate) fn check_room(&self, keys: usize) -> Result<(), SchemaError> {

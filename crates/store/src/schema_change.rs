@@ -41,7 +41,7 @@ pub(crate) fn infer_key_kind(
     check_key(schema, key)
 }
 
-fn check_name(name: &str) -> Result<(), SchemaError> {
+pub(crate) fn check_name(name: &str) -> Result<(), SchemaError> {
     let usable =
         !name.is_empty() && name.chars().count() <= MAX_NAME_CHARS && !name.chars().any(char::is_control);
     if usable { Ok(()) } else { Err(SchemaError::BadName { name: name.to_owned() }) }

@@ -6,6 +6,7 @@
 //!
 //! Invariant: dropping a transaction without `commit` leaves no trace.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -94,13 +95,13 @@ struct Saved {
 #[derive(Debug)]
 pub struct Transaction {
     store: Store,
-    version: Arc<Version>,
-    writes: Writes,
+    pub(crate) version: Arc<Version>,
+    pub(crate) writes: Writes,
     new_index: HashMap<Key, Handle>,
     vertex_index: HashMap<Handle, usize>,
     savepoints: Vec<Saved>,
     /// Kept by serializable transactions.
-    reads: Option<Mutex<Reads>>,
+    pub(crate) reads: Option<Mutex<Reads>>,
     deadline: Option<Instant>,
     _pin: PinnedWriter,
 }
@@ -120,6 +121,7 @@ impl Transaction {
             new_keys: Vec::new(),
             vertices: Vec::new(),
             edges: Vec::new(),
+            items: BTreeMap::new(),
         };
         Transaction {
             store,
@@ -494,7 +496,7 @@ impl Transaction {
         self.writes
     }
 
-    fn check_deadline(&self) -> Result<(), WriteError> {
+    pub(crate) fn check_deadline(&self) -> Result<(), WriteError> {
         match self.deadline {
             Some(deadline) if Instant::now() >= deadline => Err(WriteError::TimedOut),
             _ => Ok(()),

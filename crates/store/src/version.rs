@@ -12,6 +12,7 @@ use evergraph_types::{
 };
 
 use crate::adjacency::{ChunkRef, Entry, Neighbors};
+use crate::catalog::Catalog;
 use crate::dictionary::Dictionary;
 use crate::flat_table::FlatTable;
 use crate::fragment::value_of_bits;
@@ -50,6 +51,8 @@ pub struct Version {
     pub(crate) columns: Vec<PagedArray<u64>>,
     pub(crate) edges: Vec<EdgeTables>,
     pub(crate) dictionary: Arc<Dictionary>,
+    /// Named items beside the graph.
+    pub(crate) catalog: Arc<Catalog>,
     /// The mapped files that entries may point into.
     pub(crate) segments: Arc<[Arc<Segment>]>,
     pub(crate) reclaimer: Arc<Reclaimer>,
@@ -84,6 +87,7 @@ impl Version {
             columns: Vec::new(),
             edges: Vec::new(),
             dictionary: Arc::new(dictionary),
+            catalog: Arc::default(),
             segments: Arc::default(),
             reclaimer: Arc::default(),
         }

@@ -2,6 +2,7 @@
 //!
 //! Invariant: an edge operation that a later one of the same transaction made void is `dead` and has no effect.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use evergraph_types::{Key, PropertyId, Schema, Sequence, Value, VertexId, VertexTypeId};
@@ -53,6 +54,8 @@ pub(crate) struct Writes {
     /// In the order of first touch.
     pub(crate) vertices: Vec<(Handle, VertexWrite)>,
     pub(crate) edges: Vec<EdgeWrites>,
+    /// Items of the catalog as they become.
+    pub(crate) items: BTreeMap<Arc<str>, Option<Arc<[u8]>>>,
 }
 
 impl EdgeWrites {
@@ -98,6 +101,7 @@ impl Writes {
         !self.schema_changed
             && self.vertices.is_empty()
             && self.edges.iter().all(|edges| edges.writes.is_empty())
+            && self.items.is_empty()
     }
 }
 
