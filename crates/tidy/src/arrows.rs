@@ -33,6 +33,8 @@ pub const LEVELS: &[&[&str]] = &[
 pub const BESIDE: &[(&str, &[&str], &[&str])] = &[
     // Measured against, so it shares nothing with what it measures but the input.
     ("yardstick", &["generate"], &["analytics", "cli"]),
+    // Judges what was seen, so it knows nothing of who was seen.
+    ("proof", &[], &["store"]),
     ("tidy", &[], &[]),
 ];
 
