@@ -33,11 +33,16 @@ pub struct BfsOptions {
 }
 
 impl BfsOptions {
-    fn direction(&self) -> Direction {
+    pub(crate) fn of(arguments: &Arguments) -> Self {
+        let reverse = arguments.flag("reverse").unwrap_or_default();
+        BfsOptions { reverse, depth_limit: arguments.count("depth_limit") }
+    }
+
+    pub(crate) fn direction(&self) -> Direction {
         if self.reverse { Direction::In } else { Direction::Out }
     }
 
-    fn depth_limit(&self) -> u32 {
+    pub(crate) fn depth_limit(&self) -> u32 {
         self.depth_limit.unwrap_or(UNREACHED)
     }
 }
@@ -254,19 +259,22 @@ fn run(
     control: &Control,
 ) -> Result<Outcome, AlgorithmError> {
     let sources = arguments.vertices("source");
-    let options = BfsOptions {
-        reverse: arguments.flag("reverse").unwrap_or_default(),
-        depth_limit: arguments.count("depth_limit"),
-    };
+    let options = BfsOptions::of(arguments);
     let result = bfs(view, sources, &options, control)?;
     if check == Check::Verify {
         verify(view, sources, &options, &result)?;
     }
-    Ok(Outcome::by_vertex(
-        vec![
-            ("distance", VertexColumn::Counts(result.distances)),
-            ("parent", VertexColumn::Vertices(result.parents)),
-        ],
-        vec![("reached", Scalar::Count(result.reached)), ("depth", Scalar::Count(u64::from(result.depth)))],
-    ))
+    Ok(result.into())
+}
+
+impl From<Bfs> for Outcome {
+    fn from(result: Bfs) -> Self {
+        Outcome::by_vertex(
+            vec![
+                ("distance", VertexColumn::Counts(result.distances)),
+                ("parent", VertexColumn::Vertices(result.parents)),
+            ],
+            vec![("reached", Scalar::Count(result.reached)), ("depth", Scalar::Count(result.depth.into()))],
+        )
+    }
 }

@@ -231,9 +231,15 @@ fn run(
     if check == Check::Verify {
         verify(view, &result)?;
     }
-    let largest = result.sizes().first().map_or(0, |&(_, size)| size);
-    Ok(Outcome::by_vertex(
-        vec![("component", VertexColumn::Vertices(result.labels))],
-        vec![("components", Scalar::Count(result.count)), ("largest", Scalar::Count(largest))],
-    ))
+    Ok(result.into())
+}
+
+impl From<Components> for Outcome {
+    fn from(result: Components) -> Self {
+        let largest = result.sizes().first().map_or(0, |&(_, size)| size);
+        Outcome::by_vertex(
+            vec![("component", VertexColumn::Vertices(result.labels))],
+            vec![("components", Scalar::Count(result.count)), ("largest", Scalar::Count(largest))],
+        )
+    }
 }

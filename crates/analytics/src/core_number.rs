@@ -166,7 +166,7 @@ impl<'a> Peeling<'a> {
 }
 
 /// The directions whose lists hold every edge of a vertex once.
-fn directions(view: &dyn GraphView) -> &'static [Direction] {
+pub(crate) fn directions(view: &dyn GraphView) -> &'static [Direction] {
     if view.is_symmetric() { &[Direction::Out] } else { &[Direction::Out, Direction::In] }
 }
 
@@ -256,11 +256,16 @@ fn run(
     check: Check,
     control: &Control,
 ) -> Result<Outcome, AlgorithmError> {
-    let result = checked(view, check, control)?;
-    Ok(Outcome::by_vertex(
-        vec![("core", VertexColumn::Counts(result.numbers))],
-        vec![("largest", Scalar::Count(result.largest.into()))],
-    ))
+    checked(view, check, control).map(Outcome::from)
+}
+
+impl From<CoreNumbers> for Outcome {
+    fn from(result: CoreNumbers) -> Self {
+        Outcome::by_vertex(
+            vec![("core", VertexColumn::Counts(result.numbers))],
+            vec![("largest", Scalar::Count(result.largest.into()))],
+        )
+    }
 }
 
 fn run_k_core(

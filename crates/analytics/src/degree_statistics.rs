@@ -68,19 +68,25 @@ pub fn degree_statistics(
         })?;
         control.progress(2, 2);
         let existing = (0..flat.id_bound()).into_par_iter().filter(|&vertex| flat.has_vertex(vertex));
-        let mut sorted: Vec<u32> = existing.map(|vertex| degrees[vertex as usize]).collect();
-        sorted.par_sort_unstable();
-        let total: u64 = sorted.iter().map(|&degree| u64::from(degree)).sum();
-        Ok(DegreeStatistics {
-            mean: total as f64 / sorted.len().max(1) as f64,
-            smallest: sorted.first().copied().unwrap_or(0),
-            median: sorted.get(sorted.len().saturating_sub(1) / 2).copied().unwrap_or(0),
-            largest: sorted.last().copied().unwrap_or(0),
-            isolated: sorted.partition_point(|&degree| degree == 0) as u64,
-            self_loops: loops.iter().sum::<usize>() as u64,
-            degrees,
-        })
+        let of_existing = existing.map(|vertex| degrees[vertex as usize]).collect();
+        Ok(summary(degrees, of_existing, loops.iter().sum::<usize>() as u64))
     })
+}
+
+/// The statistics of degrees, given those of all ids and those of the vertices that exist.
+pub(crate) fn summary(degrees: Vec<u32>, mut of_existing: Vec<u32>, self_loops: u64) -> DegreeStatistics {
+    of_existing.par_sort_unstable();
+    let sorted = of_existing;
+    let total: u64 = sorted.iter().map(|&degree| u64::from(degree)).sum();
+    DegreeStatistics {
+        mean: total as f64 / sorted.len().max(1) as f64,
+        smallest: sorted.first().copied().unwrap_or(0),
+        median: sorted.get(sorted.len().saturating_sub(1) / 2).copied().unwrap_or(0),
+        largest: sorted.last().copied().unwrap_or(0),
+        isolated: sorted.partition_point(|&degree| degree == 0) as u64,
+        self_loops,
+        degrees,
+    }
 }
 
 /// Checks statistics entry by entry of every list: O(V + E).
@@ -144,15 +150,21 @@ fn run(
     if check == Check::Verify {
         verify(view, &result)?;
     }
-    Ok(Outcome::by_vertex(
-        vec![("degree", VertexColumn::Counts(result.degrees))],
-        vec![
-            ("mean", Scalar::Float(result.mean)),
-            ("smallest", Scalar::Count(result.smallest.into())),
-            ("median", Scalar::Count(result.median.into())),
-            ("largest", Scalar::Count(result.largest.into())),
-            ("isolated", Scalar::Count(result.isolated)),
-            ("self_loops", Scalar::Count(result.self_loops)),
-        ],
-    ))
+    Ok(result.into())
+}
+
+impl From<DegreeStatistics> for Outcome {
+    fn from(result: DegreeStatistics) -> Self {
+        Outcome::by_vertex(
+            vec![("degree", VertexColumn::Counts(result.degrees))],
+            vec![
+                ("mean", Scalar::Float(result.mean)),
+                ("smallest", Scalar::Count(result.smallest.into())),
+                ("median", Scalar::Count(result.median.into())),
+                ("largest", Scalar::Count(result.largest.into())),
+                ("isolated", Scalar::Count(result.isolated)),
+                ("self_loops", Scalar::Count(result.self_loops)),
+            ],
+        )
+    }
 }

@@ -4,6 +4,7 @@
 
 use std::fmt::Write;
 
+use crate::incremental::incremental_algorithms;
 use crate::registry::{Algorithm, Kind, algorithms};
 
 const HEAD: &str = "\
@@ -11,7 +12,8 @@ const HEAD: &str = "\
 
 Every algorithm runs on any view and can be stopped. `evergraph run NAME DATABASE` runs one from the command line,
 `evergraph::algorithms` has them in Rust; `--verify` checks the result with a slow and simple second method. Names, arguments,
-defaults and results are those of NetworkX where it has the algorithm. V are vertices, E edges.
+defaults and results are those of NetworkX where it has the algorithm. V are vertices, E edges. Some follow a graph as it
+changes: `evergraph::algorithms::incremental` has them in Rust, and they cost what a change affects.
 
 This page is made from the code: `EVERGRAPH_WRITE_DOCS=1 cargo test -p evergraph-analytics --test documentation`.
 
@@ -36,6 +38,9 @@ pub fn documentation() -> String {
 fn section(page: &mut String, algorithm: &Algorithm) {
     let Algorithm { name, summary, complexity, source, .. } = algorithm;
     let _ = write!(page, "\n## {name}\n\n{summary}.\n\nWork: {complexity}. Method: {source}.\n");
+    if incremental_algorithms().contains(name) {
+        page.push_str("Follows a graph as it changes, too.\n");
+    }
     if !algorithm.arguments.is_empty() {
         page.push_str("\n| argument | takes | default | means |\n|---|---|---|---|\n");
     }

@@ -10,6 +10,8 @@
 //!  WeightedTable: lists with a property of edges as weight              PerThread: scratch memory
 //! ```
 //!
+//! Those in [`incremental`] follow a view from version to version instead of beginning anew.
+//!
 //! Algorithms take any [`GraphView`](evergraph_view::GraphView), run on the current rayon pool, and never print. What
 //! they give does not depend on the number of threads.
 
@@ -26,6 +28,7 @@ pub mod degree_statistics;
 pub mod diameter;
 mod documentation;
 mod edge_map;
+pub mod incremental;
 mod intersect;
 pub mod k_hop;
 pub mod label_propagation;

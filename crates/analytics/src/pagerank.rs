@@ -47,6 +47,18 @@ impl Default for PageRankOptions {
     }
 }
 
+impl PageRankOptions {
+    pub(crate) fn of(arguments: &Arguments) -> Self {
+        let default = Self::default();
+        PageRankOptions {
+            alpha: arguments.float("alpha").unwrap_or(default.alpha),
+            personalization: arguments.weights("personalization").map(<[f64]>::to_vec),
+            max_iter: arguments.count("max_iter").unwrap_or(default.max_iter),
+            tol: arguments.float("tol").unwrap_or(default.tol),
+        }
+    }
+}
+
 /// What [`pagerank`] found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PageRank {
@@ -413,23 +425,23 @@ fn run(
     check: Check,
     control: &Control,
 ) -> Result<Outcome, AlgorithmError> {
-    let default = PageRankOptions::default();
-    let options = PageRankOptions {
-        alpha: arguments.float("alpha").unwrap_or(default.alpha),
-        personalization: arguments.weights("personalization").map(<[f64]>::to_vec),
-        max_iter: arguments.count("max_iter").unwrap_or(default.max_iter),
-        tol: arguments.float("tol").unwrap_or(default.tol),
-    };
+    let options = PageRankOptions::of(arguments);
     let result = pagerank(view, &options, control)?;
     if check == Check::Verify {
         verify(view, &options, &result)?;
     }
-    Ok(Outcome::by_vertex(
-        vec![("score", VertexColumn::Floats(result.scores))],
-        vec![
-            ("iterations", Scalar::Count(u64::from(result.iterations))),
-            ("error", Scalar::Float(result.error)),
-            ("converged", Scalar::Flag(result.converged)),
-        ],
-    ))
+    Ok(result.into())
+}
+
+impl From<PageRank> for Outcome {
+    fn from(result: PageRank) -> Self {
+        Outcome::by_vertex(
+            vec![("score", VertexColumn::Floats(result.scores))],
+            vec![
+                ("iterations", Scalar::Count(u64::from(result.iterations))),
+                ("error", Scalar::Float(result.error)),
+                ("converged", Scalar::Flag(result.converged)),
+            ],
+        )
+    }
 }

@@ -47,7 +47,7 @@ impl Algorithm {
     }
 
     /// Refuses arguments that it does not know, that are of the wrong kind, or that are missing.
-    fn require(&self, arguments: &Arguments) -> Result<(), AlgorithmError> {
+    pub(crate) fn require(&self, arguments: &Arguments) -> Result<(), AlgorithmError> {
         for (name, value) in &arguments.0 {
             let known = self.arguments.iter().find(|argument| argument.name == name);
             let names = || self.arguments.iter().map(|argument| argument.name).collect::<Vec<_>>().join(", ");

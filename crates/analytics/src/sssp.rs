@@ -54,11 +54,30 @@ pub struct SsspOptions {
 }
 
 impl SsspOptions {
-    fn direction(&self) -> Direction {
+    pub(crate) fn of(arguments: &Arguments) -> Self {
+        SsspOptions {
+            weight: arguments.weight(),
+            reverse: arguments.flag("reverse").unwrap_or_default(),
+            cutoff: arguments.float("cutoff"),
+            delta: arguments.float("delta"),
+        }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), AlgorithmError> {
+        if self.delta.is_some_and(|delta| !(delta > 0.0 && delta.is_finite())) {
+            return Err(invalid("delta", "it is the width of a bucket, a number above 0".to_owned()));
+        }
+        if self.cutoff.is_some_and(|cutoff| cutoff.is_nan() || cutoff < 0.0) {
+            return Err(invalid("cutoff", "it is a distance, a number from 0".to_owned()));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn direction(&self) -> Direction {
         if self.reverse { Direction::In } else { Direction::Out }
     }
 
-    fn cutoff(&self) -> f64 {
+    pub(crate) fn cutoff(&self) -> f64 {
         self.cutoff.unwrap_or(f64::MAX)
     }
 }
@@ -90,7 +109,7 @@ pub fn sssp(
     control: &Control,
 ) -> Result<Sssp, AlgorithmError> {
     require_sources(view, sources)?;
-    check(options)?;
+    options.check()?;
     if options.weight.lists(view)?.is_none() {
         return unweighted(view, sources, options, control);
     }
@@ -103,16 +122,6 @@ pub fn sssp(
         search.run(view.num_vertices(), control)?;
         Ok(search.finish())
     })
-}
-
-fn check(options: &SsspOptions) -> Result<(), AlgorithmError> {
-    if options.delta.is_some_and(|delta| !(delta > 0.0 && delta.is_finite())) {
-        return Err(invalid("delta", "it is the width of a bucket, a number above 0".to_owned()));
-    }
-    if options.cutoff.is_some_and(|cutoff| cutoff.is_nan() || cutoff < 0.0) {
-        return Err(invalid("cutoff", "it is a distance, a number from 0".to_owned()));
-    }
-    Ok(())
 }
 
 /// Hops are distances where every edge weighs 1.
@@ -330,18 +339,19 @@ fn run(
     control: &Control,
 ) -> Result<Outcome, AlgorithmError> {
     let sources = arguments.vertices("source");
-    let options = SsspOptions {
-        weight: arguments.weight(),
-        reverse: arguments.flag("reverse").unwrap_or_default(),
-        cutoff: arguments.float("cutoff"),
-        delta: arguments.float("delta"),
-    };
+    let options = SsspOptions::of(arguments);
     let result = sssp(view, sources, &options, control)?;
     if check == Check::Verify {
         verify(view, sources, &options, &result)?;
     }
-    Ok(Outcome::by_vertex(
-        vec![("distance", VertexColumn::Floats(result.distances))],
-        vec![("reached", Scalar::Count(result.reached))],
-    ))
+    Ok(result.into())
+}
+
+impl From<Sssp> for Outcome {
+    fn from(result: Sssp) -> Self {
+        Outcome::by_vertex(
+            vec![("distance", VertexColumn::Floats(result.distances))],
+            vec![("reached", Scalar::Count(result.reached))],
+        )
+    }
 }

@@ -106,5 +106,9 @@ fn run(
     if check == Check::Verify {
         verify(view, triangles)?;
     }
-    Ok(Outcome::by_vertex(Vec::new(), vec![("triangles", Scalar::Count(triangles))]))
+    Ok(outcome(triangles))
+}
+
+pub(crate) fn outcome(triangles: u64) -> Outcome {
+    Outcome::by_vertex(Vec::new(), vec![("triangles", Scalar::Count(triangles))])
 }

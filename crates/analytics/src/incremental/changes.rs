@@ -1,0 +1,133 @@
+//! What turned one view into the next.
+//!
+//! Invariant: with `inserted` added to the lists of the view before, and `deleted` taken away, there are exactly those of
+//! the view after: parallel edges count each, and an edge of a symmetric view comes once, either way round.
+
+use evergraph_types::{Direction, VertexId};
+use evergraph_view::{FlatView, GraphView};
+use rayon::prelude::*;
+
+/// Two ends of an edge.
+type Edge = (VertexId, VertexId);
+
+/// The difference of two views, as incremental algorithms take it. Made once for all of them, and used again.
+///
+/// ```
+/// use evergraph_analytics::incremental::Changes;
+/// use evergraph_view::FlatView;
+///
+/// let before = FlatView::from_edges(3, &[(0, 1), (1, 2)], false);
+/// let after = FlatView::from_edges(4, &[(0, 1), (3, 1)], false);
+/// let changes = Changes::between(&before, &after, [(3, 1), (1, 2), (0, 1)], [3]);
+/// assert_eq!((changes.inserted, changes.deleted), (vec![(3, 1)], vec![(1, 2)]));
+/// assert_eq!((changes.rewritten, changes.appeared), (vec![(0, 1)], vec![3]));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// Edges of the view after that are not in the one before.
+    pub inserted: Vec<Edge>,
+    /// Edges of the view before that are not in the one after.
+    pub deleted: Vec<Edge>,
+    /// Edges that were and are there, whose properties may have changed: for algorithms with weights.
+    pub rewritten: Vec<Edge>,
+    /// Vertices of the view after only.
+    pub appeared: Vec<VertexId>,
+    /// Vertices of the view before only. Their edges are among the deleted ones.
+    pub vanished: Vec<VertexId>,
+}
+
+impl Changes {
+    /// What changed, given the edges and vertices that were written: put or deleted, once or more, whether it changed
+    /// anything or not. Other edges and vertices must be the same in both views.
+    ///
+    /// Takes the time to look up each edge twice, which in lists that do not ascend is to scan the shorter one of
+    /// its ends.
+    pub fn between(
+        before: &dyn GraphView,
+        after: &dyn GraphView,
+        edges: impl IntoIterator<Item = Edge>,
+        vertices: impl IntoIterator<Item = VertexId>,
+    ) -> Self {
+        let mut changes = Changes::default();
+        changes.extend_vertices(before, after, vertices);
+        let symmetric = after.is_symmetric();
+        let turned = |(src, dst): Edge| if symmetric && src > dst { (dst, src) } else { (src, dst) };
+        let mut edges: Vec<Edge> = edges.into_iter().map(turned).collect();
+        edges.par_sort_unstable();
+        edges.dedup();
+        let (before, after) = (before.flat(), after.flat());
+        for edge in edges {
+            let (was, is) = (multiplicity(&before, edge), multiplicity(&after, edge));
+            (is..was).for_each(|_| changes.deleted.push(edge));
+            (was..is).for_each(|_| changes.inserted.push(edge));
+            if was.min(is) > 0 {
+                changes.rewritten.push(edge);
+            }
+        }
+        changes
+    }
+
+    /// As [`Changes::between`] where nothing was deleted and every edge put is one more: nothing is looked up.
+    pub fn of_insertions(
+        before: &dyn GraphView,
+        after: &dyn GraphView,
+        edges: impl IntoIterator<Item = Edge>,
+        vertices: impl IntoIterator<Item = VertexId>,
+    ) -> Self {
+        let mut changes = Changes { inserted: edges.into_iter().collect(), ..Changes::default() };
+        changes.extend_vertices(before, after, vertices);
+        changes
+    }
+
+    fn extend_vertices(
+        &mut self,
+        before: &dyn GraphView,
+        after: &dyn GraphView,
+        vertices: impl IntoIterator<Item = VertexId>,
+    ) {
+        let mut vertices: Vec<VertexId> = vertices.into_iter().collect();
+        vertices.sort_unstable();
+        vertices.dedup();
+        for vertex in vertices {
+            match (before.has_vertex(vertex), after.has_vertex(vertex)) {
+                (false, true) => self.appeared.push(vertex),
+                (true, false) => self.vanished.push(vertex),
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether nothing changed.
+    pub fn is_empty(&self) -> bool {
+        self.inserted.is_empty()
+            && self.deleted.is_empty()
+            && self.rewritten.is_empty()
+            && self.appeared.is_empty()
+            && self.vanished.is_empty()
+    }
+
+    /// Edges as the entries of lists that they are: those of a symmetric view both ways round, a self-loop once.
+    pub(crate) fn entries<'a>(
+        edges: &'a [Edge],
+        view: &dyn GraphView,
+    ) -> impl Iterator<Item = Edge> + use<'a> {
+        let symmetric = view.is_symmetric();
+        edges.iter().flat_map(move |&(src, dst)| {
+            let back = (symmetric && src != dst).then_some((dst, src));
+            std::iter::once((src, dst)).chain(back)
+        })
+    }
+}
+
+/// How many edges there are from one vertex to another.
+pub(crate) fn multiplicity(view: &FlatView, (src, dst): Edge) -> usize {
+    if src.max(dst) >= view.id_bound() {
+        return 0;
+    }
+    let (targets, sources) = (view.neighbors(Direction::Out, src), view.neighbors(Direction::In, dst));
+    let (list, wanted) = if targets.len() <= sources.len() { (targets, dst) } else { (sources, src) };
+    if view.is_sorted() {
+        return usize::from(list.contains_sorted(wanted));
+    }
+    list.iter().filter(|&neighbor| neighbor == wanted).count()
+}

@@ -1,0 +1,107 @@
+//! The vertices of the largest scores, as scores change.
+//!
+//! Method: a pool of somewhat more vertices than are asked for, and the score that got the last of them in. What rises
+//! above that enters, what falls below it leaves; only when the pool has run low are all vertices looked at again.
+//! Complexity: O(log p) a change, with `p` the size of the pool; O(V) once in as many changes as the pool has to spare.
+//!
+//! Invariant: the pool holds every vertex whose score is at or above the floor, ties by id, and no other.
+
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+
+use evergraph_types::VertexId;
+use hashbrown::HashMap;
+
+/// How many times as many vertices as are asked for the pool is filled with.
+const SPARE: usize = 4;
+
+/// A vertex by its score: larger scores first, then smaller ids.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Ranked {
+    score: f64,
+    vertex: VertexId,
+}
+
+impl Eq for Ranked {}
+
+impl Ord for Ranked {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.score.total_cmp(&self.score).then(self.vertex.cmp(&other.vertex))
+    }
+}
+
+impl PartialOrd for Ranked {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// The vertices of the largest scores, for scores that change a few at a time: degrees, ranks, any other.
+///
+/// ```
+/// use evergraph_analytics::incremental::TopK;
+///
+/// let mut scores = vec![3.0, 9.0, 4.0, 9.0];
+/// let mut top = TopK::new(2, &scores);
+/// assert_eq!(top.result(), [(1, 9.0), (3, 9.0)]);
+/// scores[2] = 10.0;
+/// top.update(&scores, [2]);
+/// assert_eq!(top.result(), [(2, 10.0), (1, 9.0)]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct TopK {
+    k: usize,
+    pool: BTreeSet<Ranked>,
+    score_of: HashMap<VertexId, f64>,
+    /// The last that the pool takes; all are taken if there is none.
+    floor: Option<Ranked>,
+}
+
+impl TopK {
+    /// The `k` largest of the scores by vertex id.
+    pub fn new(k: usize, scores: &[f64]) -> Self {
+        let mut top = TopK { k, pool: BTreeSet::new(), score_of: HashMap::new(), floor: None };
+        top.fill(scores);
+        top
+    }
+
+    /// Follows the scores of these vertices to what they are now; `scores` are those of all. A vertex past their end has
+    /// none any more.
+    pub fn update(&mut self, scores: &[f64], changed: impl IntoIterator<Item = VertexId>) {
+        for vertex in changed {
+            if let Some(score) = self.score_of.remove(&vertex) {
+                self.pool.remove(&Ranked { score, vertex });
+            }
+            if let Some(&score) = scores.get(vertex as usize) {
+                let ranked = Ranked { score, vertex };
+                if self.floor.is_none_or(|floor| ranked <= floor) {
+                    self.pool.insert(ranked);
+                    self.score_of.insert(vertex, score);
+                }
+            }
+        }
+        let too_few = self.pool.len() < self.k && self.floor.is_some();
+        if too_few || self.pool.len() > 2 * SPARE * self.k.max(16) {
+            self.fill(scores);
+        }
+    }
+
+    /// The vertices of the largest scores, the largest first, ties by id; fewer than `k` if there are not so many.
+    pub fn result(&self) -> Vec<(VertexId, f64)> {
+        self.pool.iter().take(self.k).map(|ranked| (ranked.vertex, ranked.score)).collect()
+    }
+
+    fn fill(&mut self, scores: &[f64]) {
+        let wanted = SPARE * self.k.max(16);
+        let mut all: Vec<Ranked> =
+            (0..).zip(scores).map(|(vertex, &score)| Ranked { score, vertex }).collect();
+        self.floor = None;
+        if all.len() > wanted {
+            let (_, &mut last, _) = all.select_nth_unstable(wanted - 1);
+            self.floor = Some(last);
+            all.truncate(wanted);
+        }
+        self.score_of = all.iter().map(|ranked| (ranked.vertex, ranked.score)).collect();
+        self.pool = all.into_iter().collect();
+    }
+}
