@@ -46,6 +46,9 @@ pub trait Disk: Send + Sync + Debug {
     /// The whole file, copied.
     fn read(&self, path: &Path) -> Result<Vec<u8>, DiskError>;
 
+    /// Up to `length` bytes from `offset` on, copied; fewer where the file ends before.
+    fn read_at(&self, path: &Path, offset: u64, length: usize) -> Result<Vec<u8>, DiskError>;
+
     /// The whole file as it is now, mapped read-only. Bytes appended later are not part of the mapping.
     fn map(&self, path: &Path) -> Result<Mapping, DiskError>;
 

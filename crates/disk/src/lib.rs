@@ -1,7 +1,8 @@
 //! The only door to files. Everything the store keeps goes through [`Disk`], so that the same code runs on the
-//! operating system's files ([`OsDisk`]) and on a simulated disk that loses power at any instant ([`SimDisk`]).
+//! operating system's files ([`OsDisk`]), on memory ([`MemoryDisk`]) and on a simulated disk that loses power at any
+//! instant ([`SimDisk`]).
 //!
-//! What is here: the traits, the two disks, read-only mappings, the lock that keeps a second writer out, the
+//! What is here: the traits, the three disks, read-only mappings, the lock that keeps a second writer out, the
 //! checksum and the error that names damage. What is absent: any knowledge of what the files hold.
 
 mod atomic;
@@ -10,6 +11,7 @@ mod disk;
 mod error;
 mod lock;
 mod mapping;
+mod memory;
 mod os;
 mod poison;
 pub mod sim;
@@ -20,5 +22,6 @@ pub use disk::{AppendFile, Disk, LockMode};
 pub use error::{Corruption, DiskError};
 pub use lock::DiskLock;
 pub use mapping::{Access, Mapping};
+pub use memory::MemoryDisk;
 pub use os::OsDisk;
 pub use sim::{CrashPlan, Fault, SimDisk};

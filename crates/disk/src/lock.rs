@@ -3,10 +3,14 @@
 //! The system's lock on an open file decides; the process number written into the file only names the holder for
 //! the error message. So a killed process leaves no lock behind, and two opens in one process conflict as well.
 
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use crate::{DiskError, LockMode};
 
@@ -23,6 +27,46 @@ pub(crate) trait Holder: Send + Sync + Debug {}
 impl DiskLock {
     pub(crate) fn new(holder: impl Holder + 'static) -> Self {
         DiskLock { _holder: Box::new(holder) }
+    }
+}
+
+/// The locks of a disk that no other process sees.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LockTable {
+    /// Holders by path: -1 is one exclusive holder, `n` are `n` shared ones.
+    holders: Arc<Mutex<BTreeMap<PathBuf, isize>>>,
+}
+
+impl LockTable {
+    /// Takes the lock at `path`.
+    pub(crate) fn lock(&self, path: &Path, mode: LockMode) -> Result<DiskLock, DiskError> {
+        let mut all = self.holders.lock();
+        let holders = all.entry(path.to_owned()).or_insert(0);
+        match mode {
+            LockMode::Exclusive if *holders == 0 => *holders = -1,
+            LockMode::Shared if *holders >= 0 => *holders += 1,
+            _ => {
+                let holder = format!("process {} (simulated)", std::process::id());
+                return Err(DiskError::Locked { path: path.to_owned(), holder });
+            }
+        }
+        Ok(DiskLock::new(TableHolder { table: self.clone(), path: path.to_owned() }))
+    }
+}
+
+#[derive(Debug)]
+struct TableHolder {
+    table: LockTable,
+    path: PathBuf,
+}
+
+impl Holder for TableHolder {}
+
+impl Drop for TableHolder {
+    fn drop(&mut self) {
+        if let Some(holders) = self.table.holders.lock().get_mut(&self.path) {
+            *holders = (*holders - 1).max(0);
+        }
     }
 }
 

@@ -60,6 +60,15 @@ impl Disk for OsDisk {
         fs::read(path).map_err(failed("read", path))
     }
 
+    fn read_at(&self, path: &Path, offset: u64, length: usize) -> Result<Vec<u8>, DiskError> {
+        let failed = failed("read", path);
+        let mut file = File::open(path).map_err(&failed)?;
+        file.seek(SeekFrom::Start(offset)).map_err(&failed)?;
+        let mut bytes = Vec::new();
+        file.take(length as u64).read_to_end(&mut bytes).map_err(failed)?;
+        Ok(bytes)
+    }
+
     fn map(&self, path: &Path) -> Result<Mapping, DiskError> {
         let failed = failed("map", path);
         let file = File::open(path).map_err(&failed)?;

@@ -1,11 +1,11 @@
-//! Both disks do the same: random operations on the simulated one and on the system's give the same answers.
+//! All disks do the same: random operations on the system's, the simulated one and that in memory give the same answers.
 
 #![allow(clippy::unwrap_used)] // A failure to set up is a failed test.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use evergraph_disk::{AppendFile, Disk, DiskError, Mapping, OsDisk, SimDisk, write_atomically};
+use evergraph_disk::{AppendFile, Disk, DiskError, Mapping, MemoryDisk, OsDisk, SimDisk, write_atomically};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -113,6 +113,12 @@ impl<D: Disk> Run<D> {
             let bytes = self.disk.read(&path).unwrap();
             assert_eq!(&*self.disk.map(&path).unwrap(), &bytes[..]);
             assert_eq!(self.disk.len(&path).unwrap(), Some(bytes.len() as u64));
+            for (offset, length) in
+                [(0, usize::MAX), (1, 300), (bytes.len() / 2, 9), (bytes.len(), 5), (5000, 1)]
+            {
+                let expected: Vec<u8> = bytes.iter().skip(offset).take(length).copied().collect();
+                assert_eq!(self.disk.read_at(&path, offset as u64, length).unwrap(), expected);
+            }
             (name, bytes)
         });
         files.collect()
@@ -122,15 +128,20 @@ impl<D: Disk> Run<D> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
     #[test]
-    fn the_simulated_disk_answers_as_the_real_one(steps in prop::collection::vec(step(), 0..30)) {
+    fn the_other_disks_answer_as_the_real_one(steps in prop::collection::vec(step(), 0..30)) {
         let home = tempfile::tempdir().unwrap();
         let mut real = Run::new(OsDisk, &home.path().join("a/b"));
         let mut simulated = Run::new(SimDisk::new(0), Path::new("/a/b"));
+        let mut memory = Run::new(MemoryDisk::new(), Path::new("/a/b"));
         for step in &steps {
-            prop_assert_eq!(real.step(step), simulated.step(step), "{:?}", step);
+            let outcome = real.step(step);
+            prop_assert_eq!(&outcome, &simulated.step(step), "{:?}", step);
+            prop_assert_eq!(&outcome, &memory.step(step), "{:?}", step);
             prop_assert_eq!(real.image(), simulated.image());
+            prop_assert_eq!(real.image(), memory.image());
             for (name, file) in &real.open {
                 prop_assert_eq!(file.len(), simulated.open[name].len());
+                prop_assert_eq!(file.len(), memory.open[name].len());
             }
         }
     }
@@ -139,8 +150,12 @@ proptest! {
 #[test]
 fn a_mapping_is_aligned_and_keeps_what_it_showed() {
     let home = tempfile::tempdir().unwrap();
-    let disks: [(Box<dyn Disk>, &Path); 2] =
-        [(Box::new(OsDisk), home.path()), (Box::new(SimDisk::new(0)), Path::new("/"))];
+    let root = Path::new("/");
+    let disks: [(Box<dyn Disk>, &Path); 3] = [
+        (Box::new(OsDisk), home.path()),
+        (Box::new(SimDisk::new(0)), root),
+        (Box::new(MemoryDisk::new()), root),
+    ];
     for (disk, directory) in disks {
         let path = directory.join("file");
         let mut file = disk.create(&path).unwrap();
@@ -157,12 +172,17 @@ fn a_mapping_is_aligned_and_keeps_what_it_showed() {
 #[test]
 fn what_is_absent_is_named() {
     let home = tempfile::tempdir().unwrap();
-    let disks: [(Box<dyn Disk>, &Path); 2] =
-        [(Box::new(OsDisk), home.path()), (Box::new(SimDisk::new(0)), Path::new("/"))];
+    let root = Path::new("/");
+    let disks: [(Box<dyn Disk>, &Path); 3] = [
+        (Box::new(OsDisk), home.path()),
+        (Box::new(SimDisk::new(0)), root),
+        (Box::new(MemoryDisk::new()), root),
+    ];
     for (disk, directory) in disks {
         let path = directory.join("none");
         for error in [
             disk.read(&path).unwrap_err(),
+            disk.read_at(&path, 0, 1).unwrap_err(),
             disk.map(&path).unwrap_err(),
             disk.open_append(&path).unwrap_err(),
             disk.list(&path).unwrap_err(),

@@ -53,10 +53,12 @@ pub(crate) struct Fault {
     pub(crate) what: &'static str,
 }
 
-/// The bytes of one log file.
+/// The bytes of one log file, or a part of them. Offsets are counted from the start of the file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FileBytes<'a> {
     pub(crate) bytes: &'a [u8],
+    /// The offset of the first of them; 0 for a whole file.
+    pub(crate) start: usize,
     pub(crate) identity: FileIdentity,
 }
 
@@ -90,7 +92,8 @@ impl<'a> FileBytes<'a> {
     /// The record at `offset`; `None` at the end of the file.
     pub(crate) fn record_at(&self, offset: usize) -> Result<Option<Parsed<'a>>, Fault> {
         let fault = |what| Fault { offset, what };
-        let rest = self.bytes.get(offset..).unwrap_or_default();
+        let position = offset.saturating_sub(self.start);
+        let rest = self.bytes.get(position..).unwrap_or_default();
         if rest.is_empty() {
             return Ok(None);
         }

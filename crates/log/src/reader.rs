@@ -7,13 +7,16 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use evergraph_disk::{Corruption, Disk, DiskError, Mapping};
+use evergraph_disk::{Corruption, Disk, DiskError};
 use evergraph_types::Sequence;
 
 use crate::LogError;
 use crate::directory::{file_path, file_sequences};
 use crate::file::{FileBytes, Record};
 use crate::format::{FILE_HEADER_BYTES, FileIdentity, RECORD_HEADER_BYTES, RecordHeader, RecordKind};
+
+/// How many bytes are read at a time, at least; more where a record is longer.
+const READ_BYTES: usize = 1 << 18;
 
 /// Reads records in order. The writer may append and trim meanwhile.
 #[derive(Debug)]
@@ -30,7 +33,10 @@ pub struct LogReader {
 struct OpenFile {
     path: PathBuf,
     identity: FileIdentity,
-    mapping: Mapping,
+    /// A part of the file that begins at `start`.
+    bytes: Vec<u8>,
+    start: usize,
+    /// Where in the file the next record begins.
     offset: usize,
 }
 
@@ -55,7 +61,7 @@ impl LogReader {
         let (Some(found), Some(file)) = (found, &mut self.file) else { return Ok(None) };
         file.offset = found.end;
         self.next_sequence = found.header.last_sequence.saturating_add(1);
-        let payload = file.mapping.get(found.payload).unwrap_or_default();
+        let payload = file.bytes.get(found.payload).unwrap_or_default();
         Ok(Some(Record::new(&found.header, payload)))
     }
 
@@ -81,7 +87,7 @@ impl LogReader {
                     if header.first_sequence > self.next_sequence {
                         return Err(file.corruption(format!("commit {} is missing here", self.next_sequence)));
                     }
-                    let begin = file.offset + RECORD_HEADER_BYTES;
+                    let begin = file.offset - file.start + RECORD_HEADER_BYTES;
                     let found =
                         Found { header, payload: begin..begin + record.payload.len(), end: record.end };
                     return Ok((header.last_sequence <= through).then_some(found));
@@ -89,11 +95,11 @@ impl LogReader {
                 Ok(None) => None,
                 Err(fault) => Some(fault),
             };
-            match (file.refresh(&*self.disk)?, fault) {
-                (Refreshed::Longer, _) => {}
-                (Refreshed::Gone, _) => self.file = None,
-                (Refreshed::Same, Some(fault)) => return Err(file.corruption(fault.what)),
-                (Refreshed::Same, None) => self.file = Some(self.open(self.file.as_ref())?),
+            match (file.read_on(&*self.disk)?, fault) {
+                (ReadOn::More, _) => {}
+                (ReadOn::Gone, _) => self.file = None,
+                (ReadOn::Nothing, Some(fault)) => return Err(file.corruption(fault.what)),
+                (ReadOn::Nothing, None) => self.file = Some(self.open(self.file.as_ref())?),
             }
         }
     }
@@ -111,13 +117,13 @@ impl LogReader {
                 return Err(file.corruption(format!("the file ends before commit {}", self.next_sequence)));
             }
             let path = file_path(&self.directory, first_sequence);
-            let mapping = match self.disk.map(&path) {
+            let bytes = match self.disk.read_at(&path, 0, READ_BYTES) {
                 // Trimmed since it was listed.
                 Err(DiskError::NotFound { .. }) => continue,
-                mapped => mapped?,
+                read => read?,
             };
             let identity = FileIdentity { store_id: self.store_id, first_sequence };
-            let file = OpenFile { path, identity, mapping, offset: FILE_HEADER_BYTES };
+            let file = OpenFile { path, identity, bytes, start: 0, offset: FILE_HEADER_BYTES };
             if let Err(fault) = file.bytes().check_header(&file.path)? {
                 return Err(Corruption::new(&file.path, 0, fault.what).into());
             }
@@ -126,42 +132,41 @@ impl LogReader {
     }
 }
 
-/// Where a record lies in the open file.
+/// Where a record lies in the open file: its payload in the bytes held, its end in the file.
 struct Found {
     header: RecordHeader,
     payload: Range<usize>,
     end: usize,
 }
 
-/// What became of a file since it was mapped.
-enum Refreshed {
-    Longer,
-    Same,
+/// What reading on in a file gave.
+enum ReadOn {
+    More,
+    Nothing,
     Gone,
 }
 
 impl OpenFile {
     fn bytes(&self) -> FileBytes<'_> {
-        FileBytes { bytes: &self.mapping, identity: self.identity }
+        FileBytes { bytes: &self.bytes, start: self.start, identity: self.identity }
     }
 
     fn corruption(&self, what: impl Into<String>) -> LogError {
         Corruption::new(&self.path, self.offset as u64, what).into()
     }
 
-    /// Maps the file anew if it has grown.
-    fn refresh(&mut self, disk: &dyn Disk) -> Result<Refreshed, DiskError> {
-        match disk.len(&self.path)? {
-            None => return Ok(Refreshed::Gone),
-            Some(length) if length <= self.mapping.len() as u64 => return Ok(Refreshed::Same),
-            Some(_) => {}
+    /// Reads from the next record on, more than was read of it before.
+    fn read_on(&mut self, disk: &dyn Disk) -> Result<ReadOn, DiskError> {
+        let held = self.bytes.get(self.offset.saturating_sub(self.start)..).unwrap_or_default();
+        let wanted = READ_BYTES.max(2 * held.len());
+        let fresh = match disk.read_at(&self.path, self.offset as u64, wanted) {
+            Err(DiskError::NotFound { .. }) => return Ok(ReadOn::Gone),
+            read => read?,
+        };
+        if fresh == held {
+            return Ok(ReadOn::Nothing);
         }
-        match disk.map(&self.path) {
-            Err(DiskError::NotFound { .. }) => Ok(Refreshed::Gone),
-            mapped => {
-                self.mapping = mapped?;
-                Ok(Refreshed::Longer)
-            }
-        }
+        (self.bytes, self.start) = (fresh, self.offset);
+        Ok(ReadOn::More)
     }
 }

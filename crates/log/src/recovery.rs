@@ -7,12 +7,14 @@
 //!     files is damage: it was synced           record says that these bytes were synced
 //! ```
 //!
+//! Files that hold nothing behind `after` are not read, so that opening takes no longer for the history kept.
+//!
 //! Invariant: what is visited is an unbroken run of whole records from `after + 1` on, and every record that was
 //! ever synced is in it, or an error names the place.
 
 use std::path::{Path, PathBuf};
 
-use evergraph_disk::{Access, Corruption, Disk};
+use evergraph_disk::{Access, Corruption, Disk, DiskError};
 use evergraph_types::Sequence;
 
 use crate::directory::{file_path, file_sequences};
@@ -85,9 +87,15 @@ pub(crate) fn read_log<E>(
     let sequences = file_sequences(disk, directory)?;
     for (position, first_sequence) in sequences.iter().copied().enumerate() {
         let path = file_path(directory, first_sequence);
+        let next = sequences.get(position + 1).filter(|next| **next <= after.saturating_add(1));
+        if let Some(next) = next.filter(|_| first_sequence > 0) {
+            walk.pass_over(disk, path, first_sequence, next - 1)?;
+            continue;
+        }
         let mapping = disk.map(&path)?;
         mapping.advise(Access::Sequential);
-        let file = FileBytes { bytes: &mapping, identity: FileIdentity { store_id, first_sequence } };
+        let file =
+            FileBytes { bytes: &mapping, start: 0, identity: FileIdentity { store_id, first_sequence } };
         let newest = position + 1 == sequences.len();
         walk.file(path, file, newest)?;
     }
@@ -103,6 +111,20 @@ struct Walk<'v, E> {
 }
 
 impl<E> Walk<'_, E> {
+    /// Takes in a file that only history needs: it is read when somebody asks for that.
+    fn pass_over(
+        &mut self,
+        disk: &dyn Disk,
+        path: PathBuf,
+        first_sequence: Sequence,
+        last_sequence: Sequence,
+    ) -> Result<(), DiskError> {
+        let bytes = disk.len(&path)?.unwrap_or(0);
+        let (synced_bytes, commits_end) = (bytes, bytes);
+        self.files.push(FoundFile { path, first_sequence, last_sequence, bytes, synced_bytes, commits_end });
+        Ok(())
+    }
+
     fn file(&mut self, path: PathBuf, file: FileBytes<'_>, newest: bool) -> Result<(), ReplayError<E>> {
         let first_sequence = file.identity.first_sequence;
         let mut found = FoundFile {

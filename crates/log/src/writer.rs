@@ -3,11 +3,12 @@
 //! ```text
 //!  append: [full? seal: sync the active file, let it go] ─► [none active? create, header, sync, sync_dir] ─► one write
 //!  sync:   fdatasync ─► [several records were covered? append a mark that says so]
-//!  trim:   remove whole files, oldest first ─► sync_dir
+//!  trim:   for each whole file, oldest first: remove ─► sync_dir
 //! ```
 //!
 //! Invariants:
 //! - A file is synced before the next one is created, so only the newest can end in a torn record.
+//! - What a crash leaves of a trim is an unbroken end of the log.
 //! - Whoever cuts off a torn tail goes on in a new file, so that bytes cut off cannot come back behind new records.
 //! - After any failed write the log is poisoned; only opening it again finds out what is on disk.
 
@@ -190,6 +191,12 @@ impl Log {
         self.files.iter().map(|file| file.bytes).sum()
     }
 
+    /// The size of the files that hold commits after `sequence`, in bytes.
+    pub fn bytes_after(&self, sequence: Sequence) -> u64 {
+        let newer = self.files.iter().filter(|file| file.last_sequence > sequence);
+        newer.map(|file| file.bytes).sum()
+    }
+
     /// The first commit still in the log; the next one to come if there is none.
     pub fn first_sequence(&self) -> Sequence {
         self.files.first().map_or(self.next_sequence, |file| file.first_sequence)
@@ -267,8 +274,9 @@ impl Log {
     fn remove_files(&self, paths: impl IntoIterator<Item = PathBuf>) -> Result<(), DiskError> {
         for path in paths {
             self.disk.remove(&path)?;
+            self.disk.sync_dir(&self.directory)?;
         }
-        self.disk.sync_dir(&self.directory)
+        Ok(())
     }
 
     fn check_usable(&self) -> Result<(), LogError> {

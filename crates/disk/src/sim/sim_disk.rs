@@ -13,7 +13,7 @@ use super::crash::{self, CrashPlan};
 use super::journal::{Fault, Operation, Replay};
 use super::random::Random;
 use super::state::{FileNumber, State};
-use crate::lock::Holder;
+use crate::lock::LockTable;
 use crate::poison::{PoisonedOnFailure, RawFile};
 use crate::{AppendFile, Disk, DiskError, DiskLock, LockMode, Mapping};
 
@@ -32,8 +32,7 @@ struct Shared {
     /// Faults to come, by operation number.
     faults: BTreeMap<u64, Fault>,
     random: Random,
-    /// Holders by path: -1 is one exclusive holder, `n` are `n` shared ones.
-    locks: BTreeMap<PathBuf, isize>,
+    locks: LockTable,
 }
 
 impl SimDisk {
@@ -50,7 +49,7 @@ impl SimDisk {
                 journal: Vec::new(),
                 faults: BTreeMap::new(),
                 random: Random::new(seed),
-                locks: BTreeMap::new(),
+                locks: LockTable::default(),
             })),
         }
     }
@@ -171,6 +170,11 @@ impl Disk for SimDisk {
         Ok(state.content(state.find("read", path)?).parts().collect::<Vec<_>>().concat())
     }
 
+    fn read_at(&self, path: &Path, offset: u64, length: usize) -> Result<Vec<u8>, DiskError> {
+        let state = &self.shared.lock().state;
+        Ok(state.content(state.find("read", path)?).read_at(offset, length))
+    }
+
     fn map(&self, path: &Path) -> Result<Mapping, DiskError> {
         let state = &self.shared.lock().state;
         let content = state.content(state.find("map", path)?);
@@ -231,34 +235,9 @@ impl Disk for SimDisk {
 
     /// Unlike on a real disk there is no lock file to see: what it holds is of use across processes only.
     fn lock(&self, path: &Path, mode: LockMode) -> Result<DiskLock, DiskError> {
-        let mut shared = self.shared.lock();
+        let shared = self.shared.lock();
         shared.state.check_parent("lock", path)?;
-        let holders = shared.locks.entry(path.to_owned()).or_insert(0);
-        match mode {
-            LockMode::Exclusive if *holders == 0 => *holders = -1,
-            LockMode::Shared if *holders >= 0 => *holders += 1,
-            _ => {
-                let holder = format!("process {} (simulated)", std::process::id());
-                return Err(DiskError::Locked { path: path.to_owned(), holder });
-            }
-        }
-        Ok(DiskLock::new(SimHolder { disk: self.clone(), path: path.to_owned() }))
-    }
-}
-
-#[derive(Debug)]
-struct SimHolder {
-    disk: SimDisk,
-    path: PathBuf,
-}
-
-impl Holder for SimHolder {}
-
-impl Drop for SimHolder {
-    fn drop(&mut self) {
-        if let Some(holders) = self.disk.shared.lock().locks.get_mut(&self.path) {
-            *holders = (*holders - 1).max(0);
-        }
+        shared.locks.lock(path, mode)
     }
 }
 

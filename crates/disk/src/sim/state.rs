@@ -228,6 +228,19 @@ impl Content {
         self.chunks.iter().map(Chunk::bytes)
     }
 
+    /// Up to `length` bytes from `offset` on.
+    pub(super) fn read_at(&self, offset: u64, length: usize) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut begin = 0;
+        for part in self.parts() {
+            let skipped = offset.saturating_sub(begin).min(part.len() as u64) as usize;
+            let wanted = (part.len() - skipped).min(length - bytes.len());
+            bytes.extend_from_slice(&part[skipped..skipped + wanted]);
+            begin += part.len() as u64;
+        }
+        bytes
+    }
+
     fn append(&mut self, bytes: &Arc<[u8]>, length: usize) {
         if length > 0 {
             self.chunks.push(Chunk { bytes: bytes.clone(), start: 0, length, safety: Safety::Unsynced });
