@@ -32,6 +32,7 @@
 //! | open, close, maintain | [`Database`], [`Store`], [`Options`], [`check`] |
 //! | write | [`Transaction`], [`Store::put_edge`], [`Store::add_edges`], [`Database::load`] |
 //! | read | [`Snapshot`], [`Transaction`] |
+//! | follow | [`Store::changes`], [`ChangeReader`] |
 //! | write files | [`export`], [`Snapshot::edge_table`] |
 //! | compute | [`algorithms`], on any [`GraphView`] |
 
@@ -88,9 +89,10 @@ pub use database::Database;
 pub use evergraph_disk::{Corruption, Disk, DiskError};
 pub use evergraph_load::{ExportError, LoadError};
 pub use evergraph_store::{
-    BackupError, BatchSummary, CheckReport, Closed, CommitError, Durability, EdgeTypeStats, Isolation,
-    OpenError, Options, Problem, Savepoint, Stats, Store, Transaction, TransactionOptions, Version,
-    WriteError, check, conflict_backoff,
+    BackupError, BatchSummary, ChangeOptions, ChangeReader, ChangesError, CheckReport, Closed, Commit,
+    CommitError, Durability, EdgeOps, EdgeTypeStats, Isolation, OpColumn, OpenError, Options, Problem,
+    Savepoint, Stats, Store, Transaction, TransactionOptions, Version, VertexPut, WriteError, WriteSet,
+    check, conflict_backoff,
 };
 pub use evergraph_types::{
     Column, ColumnValues, Direction, EdgeBatch, EdgeData, EdgeType, EdgeTypeId, EdgeTypeOptions, Key,

@@ -193,7 +193,7 @@ impl Log {
 
     /// The size of the files that hold commits after `sequence`, in bytes.
     pub fn bytes_after(&self, sequence: Sequence) -> u64 {
-        let newer = self.files.iter().filter(|file| file.last_sequence > sequence);
+        let newer = self.files.iter().rev().take_while(|file| file.last_sequence > sequence);
         newer.map(|file| file.bytes).sum()
     }
 

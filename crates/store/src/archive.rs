@@ -22,7 +22,7 @@ use evergraph_types::Sequence;
 use thiserror::Error;
 
 use crate::batch::{BatchWrites, ResolvedBatch};
-use crate::commit::{BatchSummary, Committer, INTERRUPTED, Refusal, apply_batch, now_micros};
+use crate::commit::{BatchSummary, Committer, INTERRUPTED, Refusal, Request, apply_batch, now_micros};
 use crate::draft::Draft;
 use crate::error::CommitError;
 use crate::home::{Archived, Home, log_directory, segment_directory, segment_name};
@@ -81,6 +81,15 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge) -> Result<(), CommitError>
     if version.sequence == archived.manifest.sequence && archived.segments.len() - kept < 2 {
         return Ok(());
     }
+    if inner.is_log_kept() {
+        // A log that ended before the manifest could not be gone on with.
+        let mut committer = inner.committer.lock();
+        if !inner.sync_log(&mut committer)
+            && let Some(refusal) = &committer.refusal
+        {
+            return Err(refusal.clone().into());
+        }
+    }
     let failed = |fault: ArchiveFault| CommitError::Archive { reason: fault.to_string() };
     let made = archive(home, &mut archived, &version, kept, None).map_err(failed)?;
 
@@ -98,7 +107,9 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge) -> Result<(), CommitError>
     draft.set_segments(archived.mapped());
     inner.publish(base, draft);
     home.heap_bytes.store(inner.reclaimer.live_bytes(), Ordering::Relaxed);
-    let trimmed = committer.log.as_mut().map_or(Ok(()), |log| log.trim(version.sequence));
+    inner.follow.advance(version.sequence);
+    let kept = inner.cursors.floor().unwrap_or(Sequence::MAX);
+    let trimmed = committer.log.as_mut().map_or(Ok(()), |log| log.trim(kept.min(version.sequence)));
     if let Err(error) = trimmed {
         committer.refusal = Some(Refusal::Failed(error.to_string()));
     }
@@ -117,6 +128,11 @@ pub(crate) fn commit_bulk(
     let mut committer = inner.committer.lock();
     if let Some(refusal) = &committer.refusal {
         return Err(refusal.clone().into());
+    }
+    if inner.is_log_kept() {
+        // A reader came meanwhile, and it reads the log.
+        drop((committer, archived));
+        return inner.submit(Request::Batch(batch));
     }
     let base = inner.current.load_full();
     let mut batch = committer.resolver.resolve_batch(batch)?;
@@ -156,6 +172,7 @@ pub(crate) fn commit_bulk(
     inner.publish(base, draft);
     home.heap_bytes.store(inner.reclaimer.live_bytes(), Ordering::Relaxed);
     committer.recent.forget(inner.writers.oldest());
+    inner.follow.advance(sequence);
     // The batch is committed, whatever becomes of the log now.
     let restarted = committer.restart_log(home, sequence, inner.options.log_options());
     committer.refusal = restarted.err().map(|fault| Refusal::Failed(fault.to_string()));
@@ -246,6 +263,7 @@ fn archive_as(
         end_key: version.id_bound.max(first_key),
     });
     manifest.write(&*home.disk, &home.directory)?;
+    home.archived_sequence.store(manifest.sequence, Ordering::Relaxed);
     archived.manifest = manifest;
     archived.segments.truncate(kept);
     archived.segments.push(segment.clone());

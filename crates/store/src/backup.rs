@@ -5,7 +5,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use evergraph_disk::{Disk, LockMode, OsDisk};
 use evergraph_types::Sequence;
@@ -40,6 +40,7 @@ pub(crate) fn backup(inner: &Inner, directory: &Path) -> Result<Sequence, Backup
         store_id: manifest.store_id,
         lock: Mutex::new(Some(lock)),
         heap_bytes: AtomicUsize::new(0),
+        archived_sequence: AtomicU64::new(0),
         archive: Mutex::new(Archived { manifest, segments: version.segments.to_vec(), ghosts: Vec::new() }),
     };
     // As if every segment were merged: whatever any of them holds is written anew.

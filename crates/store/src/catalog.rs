@@ -29,7 +29,7 @@ pub const MAX_ITEM_BYTES: usize = 1 << 26;
 const SHARDS: usize = 64;
 
 /// An item's bytes as it becomes; `None` where it goes away.
-pub(crate) type ItemChange = (Arc<str>, Option<Arc<[u8]>>);
+pub type ItemChange = (Arc<str>, Option<Arc<[u8]>>);
 
 type Shard = BTreeMap<Arc<str>, Arc<[u8]>>;
 

@@ -12,6 +12,7 @@
 //! Invariants: what is published is in the log; a group that fails to be recorded is not applied, and no other is
 //! accepted after it; every caller is answered, even if the committer panics.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -20,6 +21,7 @@ use evergraph_log::Log;
 use evergraph_types::Sequence;
 
 use crate::batch::BatchWrites;
+use crate::changes::LogPlace;
 use crate::codec::encode;
 use crate::conflict::{Late, RecentChanges, Thing};
 use crate::draft::Draft;
@@ -60,8 +62,10 @@ pub struct BatchSummary {
 pub(crate) struct Committer {
     pub(crate) resolver: Resolver,
     pub(crate) recent: RecentChanges,
-    /// `None` for a store in memory.
+    /// `None` for a store in memory that nobody follows.
     pub(crate) log: Option<Log>,
+    /// Where the log is read, if there is one.
+    pub(crate) place: Option<LogPlace>,
     pub(crate) durability: Durability,
     /// Why no more commits are taken.
     pub(crate) refusal: Option<Refusal>,
@@ -113,16 +117,23 @@ impl Inner {
         committer.refusal = Some(Refusal::Failed(INTERRUPTED.to_owned()));
         let accepted = committer.accept(group, base.sequence);
         let time_micros = now_micros().max(base.time_micros);
-        if let Err(reason) = committer.record(&accepted, time_micros) {
+        if let Err(reason) = committer.record(&base, &accepted, time_micros) {
             let error = |reason| Err(CommitError::Durability { reason });
             accepted.into_iter().for_each(|accepted| accepted.pending.answer(error(reason.clone())));
             committer.refusal = Some(Refusal::Failed(reason));
             return;
         }
+        let last = accepted.last().map_or(base.sequence, |accepted| accepted.sequence);
         let answers = self.apply(committer, base, accepted, time_micros);
+        if committer.durability != Durability::Interval || self.home.is_none() {
+            self.follow.advance(last);
+        }
         committer.recent.forget(self.writers.oldest());
         committer.refusal = None;
         self.note_growth(committer);
+        if self.home.is_none() {
+            committer.trim_in_memory(self);
+        }
         answers.into_iter().for_each(|(pending, summary)| pending.answer(Ok(summary)));
     }
 
@@ -231,11 +242,13 @@ impl Committer {
     }
 
     /// Brings what was accepted to the log, as durable as the store promises.
-    fn record(&mut self, accepted: &[Accepted], time_micros: i64) -> Result<(), String> {
+    fn record(&mut self, base: &Version, accepted: &[Accepted], time_micros: i64) -> Result<(), String> {
         let Some(log) = &mut self.log else { return Ok(()) };
         let logged: Vec<&Accepted> = accepted.iter().filter(|accepted| !accepted.writes.is_empty()).collect();
         let (Some(first), Some(last)) = (logged.first(), logged.last()) else { return Ok(()) };
-        let payload = encode(logged.iter().map(|accepted| &accepted.writes));
+        let named: Vec<Cow<'_, WriteSet>> =
+            logged.iter().map(|accepted| accepted.writes.naming_deleted_edges(base)).collect();
+        let payload = encode(named.iter().map(AsRef::as_ref));
         log.append(first.sequence, last.sequence, time_micros, &[&payload])
             .map_err(|error| error.to_string())?;
         match self.durability {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use evergraph_segment::Segment;
 use evergraph_types::{
-    Direction, EdgeTypeId, PropertyId, PropertyType, Schema, Sequence, Value, VertexId, VertexTypeId,
+    EdgeTypeId, PropertyId, PropertyType, Schema, Sequence, Value, VertexId, VertexTypeId,
 };
 use rayon::prelude::*;
 
@@ -275,15 +275,7 @@ impl Draft {
         vertices.dedup();
         vertices.retain(|&vertex| self.version.has_vertex(vertex));
         for edge_type in 0..self.version.edges.len() as EdgeTypeId {
-            let mut ops = EdgeOps::default();
-            for &vertex in &vertices {
-                let out = self.version.neighbors(edge_type, Direction::Out, vertex);
-                out.iter().for_each(|neighbor| ops.push_delete(vertex, neighbor));
-                if !self.version.schema.edge_types[usize::from(edge_type)].options.symmetric {
-                    let sources = self.version.neighbors(edge_type, Direction::In, vertex);
-                    sources.iter().for_each(|neighbor| ops.push_delete(neighbor, vertex));
-                }
-            }
+            let ops = self.version.deletes_of(edge_type, &vertices);
             self.apply_edges(edge_type, &ops);
         }
         for property in 0..self.version.columns.len() {

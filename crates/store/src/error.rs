@@ -149,6 +149,62 @@ pub enum BackupError {
     Closed,
 }
 
+/// Following a store's commits.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ChangesError {
+    /// The commits asked for are no longer kept.
+    #[error(
+        "commit {asked} is no longer in the log, which begins with commit {first}; begin anew from a snapshot, and open the store with a longer retain= for slow readers"
+    )]
+    Trimmed {
+        /// The commit asked for.
+        asked: Sequence,
+        /// The first one there is.
+        first: Sequence,
+    },
+    /// A commit that was not made yet, or not given out yet.
+    #[error("commit {asked} is ahead: the newest is {newest}")]
+    Ahead {
+        /// The commit asked for.
+        asked: Sequence,
+        /// The newest one that could be asked for.
+        newest: Sequence,
+    },
+    /// The name of a cursor cannot be that of a file.
+    #[error(
+        "{name:?} is no name for a cursor: 1 to 100 letters, digits, '-', '_' or '.', not beginning with '.'"
+    )]
+    BadName {
+        /// The name.
+        name: String,
+    },
+    /// Another reader has the cursor.
+    #[error("the cursor {name:?} is in use; close the other reader, or take another name")]
+    InUse {
+        /// Its name.
+        name: String,
+    },
+    /// The store was opened to be read only, and a cursor with a name would be written.
+    #[error("the store is open read-only: open it without read_only, or follow it without a name")]
+    ReadOnly,
+    /// The store was closed.
+    #[error("the store is closed")]
+    Closed,
+    /// The log is damaged.
+    #[error(transparent)]
+    Corrupt(#[from] Corruption),
+    /// The disk refused.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+    /// The log cannot be read for another reason.
+    #[error("the log cannot be followed: {reason}")]
+    Log {
+        /// Why.
+        reason: String,
+    },
+}
+
 /// Something was asked of a store that was closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the store is closed")]

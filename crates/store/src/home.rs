@@ -5,16 +5,18 @@
 //!         LOCK                 held by whoever has it open
 //!         log/*.log            the commits behind the manifest
 //!         segments/*.segment   everything up to it
+//!         cursors/*.cursor     how far named readers of the log have come
 //! ```
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 
 use evergraph_disk::{Disk, DiskLock};
 use evergraph_segment::Segment;
 use parking_lot::Mutex;
 
+use crate::changes::LogPlace;
 use crate::manifest::Manifest;
 
 /// Where an open store lives.
@@ -28,6 +30,8 @@ pub(crate) struct Home {
     pub(crate) lock: Mutex<Option<DiskLock>>,
     /// Bytes on the heap after the last archive.
     pub(crate) heap_bytes: AtomicUsize,
+    /// The commit the manifest is the state after.
+    pub(crate) archived_sequence: AtomicU64,
     /// Whoever holds this is the only one that writes segments and the manifest.
     pub(crate) archive: Mutex<Archived>,
 }
@@ -43,6 +47,15 @@ pub(crate) struct Archived {
 }
 
 impl Home {
+    /// Where its log is read.
+    pub(crate) fn log_place(&self) -> LogPlace {
+        LogPlace {
+            disk: self.disk.clone(),
+            directory: log_directory(&self.directory),
+            store_id: self.store_id,
+        }
+    }
+
     /// The length of the log's files, for a store that does not have the log open; 0 if they cannot be read.
     pub(crate) fn log_bytes(&self) -> u64 {
         let directory = log_directory(&self.directory);

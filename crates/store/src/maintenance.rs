@@ -75,7 +75,7 @@ fn run(signal: &Signal, store: &Weak<Inner>, timeout: Option<Duration>) {
     loop {
         let state = signal.wait(timeout);
         let Some(inner) = store.upgrade().filter(|_| !state.stop) else { return };
-        inner.committer.lock().sync_by_clock();
+        inner.sync_by_clock();
         if state.archive
             && let Err(error) = in_pool(|| checkpoint(&inner, Merge::Tiered))
         {
@@ -84,30 +84,37 @@ fn run(signal: &Signal, store: &Weak<Inner>, timeout: Option<Duration>) {
     }
 }
 
-impl Committer {
+impl Inner {
     /// Syncs what was appended since the last time.
-    fn sync_by_clock(&mut self) {
-        let Some(log) = self.log.as_mut().filter(|log| log.append_bytes_since_sync() > 0) else { return };
-        if self.durability == Durability::Interval
-            && self.refusal.is_none()
-            && let Err(error) = log.sync()
-        {
-            self.refusal = Some(Refusal::Failed(error.to_string()));
+    fn sync_by_clock(&self) {
+        let mut committer = self.committer.lock();
+        let wanted = committer.durability == Durability::Interval && committer.refusal.is_none();
+        if wanted && committer.log.as_ref().is_some_and(|log| log.append_bytes_since_sync() > 0) {
+            self.sync_log(&mut committer);
         }
     }
-}
 
-impl Inner {
+    /// Syncs the log, so that readers may see all of it; tells whether that was possible.
+    pub(crate) fn sync_log(&self, committer: &mut Committer) -> bool {
+        let Some(log) = &mut committer.log else { return true };
+        match log.sync() {
+            Ok(()) => self.follow.advance(log.last_sequence()),
+            Err(error) => committer.refusal = Some(Refusal::Failed(error.to_string())),
+        }
+        committer.refusal.is_none()
+    }
     /// Wakes the thread if there is enough to archive.
     pub(crate) fn note_growth(&self, committer: &Committer) {
         let Some(log) = &committer.log else { return };
         let live = self.reclaimer.live_bytes();
-        let archived = self.home.as_ref().map_or(0, |home| home.heap_bytes.load(Ordering::Relaxed));
+        let Some(home) = &self.home else { return };
+        let archived = home.heap_bytes.load(Ordering::Relaxed);
+        let unarchived = log.bytes_after(home.archived_sequence.load(Ordering::Relaxed));
         let memory_is_full = self.options.memory_limit_bytes.is_some_and(|limit| {
             // What stays on the heap after an archive is no reason for another.
             live as u64 > limit / 2 && live.saturating_sub(archived) as u64 > limit / 8
         });
-        if log.bytes() > self.options.log_limit_bytes || memory_is_full {
+        if unarchived > self.options.log_limit_bytes || memory_is_full {
             self.signal.archive();
         }
     }

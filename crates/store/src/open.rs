@@ -9,7 +9,7 @@
 //! Invariant: until everything was read and found whole, nothing is changed but the torn tail of the log.
 
 use std::path::Path;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::{Arc, Weak};
 
 use evergraph_disk::{Corruption, Disk, DiskError, LockMode};
@@ -18,6 +18,7 @@ use evergraph_segment::Segment;
 use parking_lot::Mutex;
 
 use crate::codec::{Input, decode};
+use crate::cursors::Cursors;
 use crate::dictionary::Dictionary;
 use crate::draft::Draft;
 use crate::error::OpenError;
@@ -62,8 +63,11 @@ pub(crate) fn open(disk: Arc<dyn Disk>, directory: &Path, options: Options) -> R
         Ok(log)
     });
     let version = recovery.finish();
-    let log = match recovered {
-        Ok(log) => log,
+    let newest = version.sequence;
+    let recovered = recovered
+        .and_then(|log| Ok((log, Cursors::of_store(&*disk, directory, &manifest.store_id, newest)?)));
+    let (log, cursors) = match recovered {
+        Ok(recovered) => recovered,
         Err(error) => {
             Arc::new(version).release();
             return Err(error);
@@ -75,9 +79,10 @@ pub(crate) fn open(disk: Arc<dyn Disk>, directory: &Path, options: Options) -> R
         store_id: manifest.store_id,
         lock: Mutex::new(Some(lock)),
         heap_bytes: AtomicUsize::new(version.reclaimer.live_bytes()),
+        archived_sequence: AtomicU64::new(manifest.sequence),
         archive: Mutex::new(Archived { manifest, segments, ghosts: Vec::new() }),
     };
-    Ok(Inner::new(version, log, Some(home), options))
+    Ok(Inner::new(version, log, Some(home), cursors, options))
 }
 
 /// Whether there is a store; an error if there is something else.

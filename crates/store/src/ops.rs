@@ -3,50 +3,72 @@
 //! Order within one write set: the schema as it becomes, vertex deletes (with every edge the vertex had before),
 //! vertex puts, edge operations by row.
 
+use std::borrow::Cow;
+
 use evergraph_types::{
     Column, EdgeTypeId, KeyColumn, PropertyId, PropertyType, Schema, Value, VertexId, VertexTypeId,
 };
 
+use hashbrown::HashMap;
+
 use crate::catalog::ItemChange;
+use crate::version::Version;
 
 /// A property column of edge operations. A row that does not give the property leaves it as it was.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct OpColumn {
-    pub(crate) property: PropertyId,
-    pub(crate) values: Column,
+pub struct OpColumn {
+    /// Which one.
+    pub property: PropertyId,
+    /// Its values by row.
+    pub values: Column,
     /// `false` where the row does not give the property; absent where all rows do.
-    pub(crate) given: Option<Vec<bool>>,
+    pub given: Option<Vec<bool>>,
 }
 
 impl OpColumn {
     /// Whether the row gives the property.
-    pub(crate) fn is_given(&self, row: usize) -> bool {
+    pub fn is_given(&self, row: usize) -> bool {
         self.given.as_ref().is_none_or(|given| given[row])
     }
 }
 
 /// Puts and deletes of edges of one type, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct EdgeOps {
-    pub(crate) src: Vec<VertexId>,
-    pub(crate) dst: Vec<VertexId>,
+pub struct EdgeOps {
+    /// The source by row.
+    pub src: Vec<VertexId>,
+    /// The destination by row.
+    pub dst: Vec<VertexId>,
     /// `true` where the row deletes; absent where none does.
-    pub(crate) deletes: Option<Vec<bool>>,
-    pub(crate) columns: Vec<OpColumn>,
+    pub deletes: Option<Vec<bool>>,
+    /// The properties that any row gives.
+    pub columns: Vec<OpColumn>,
 }
 
 impl EdgeOps {
-    pub(crate) fn len(&self) -> usize {
+    /// The number of operations.
+    pub fn len(&self) -> usize {
         self.src.len()
     }
 
-    pub(crate) fn is_delete(&self, row: usize) -> bool {
+    /// Whether there is no operation.
+    pub fn is_empty(&self) -> bool {
+        self.src.is_empty()
+    }
+
+    /// Whether the row deletes.
+    pub fn is_delete(&self, row: usize) -> bool {
         self.deletes.as_ref().is_some_and(|deletes| deletes[row])
     }
 
     /// The column of a property.
-    pub(crate) fn column(&self, property: PropertyId) -> Option<&OpColumn> {
+    pub fn column(&self, property: PropertyId) -> Option<&OpColumn> {
         self.columns.iter().find(|column| column.property == property)
+    }
+
+    /// The types of the properties that any row gives.
+    fn column_types(&self) -> HashMap<PropertyId, PropertyType> {
+        self.columns.iter().map(|column| (column.property, column.values.property_type())).collect()
     }
 
     /// Whether every row puts an edge without properties.
@@ -104,7 +126,7 @@ impl EdgeOps {
 
     /// Appends all operations of `other`.
     pub(crate) fn extend(&mut self, other: EdgeOps, property_type: impl Fn(PropertyId) -> PropertyType) {
-        if self.len() == 0 {
+        if self.is_empty() {
             *self = other;
             return;
         }
@@ -169,31 +191,61 @@ impl OpColumn {
 
 /// A vertex to create or change.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct VertexPut {
-    pub(crate) vertex: VertexId,
+pub struct VertexPut {
+    /// Which one.
+    pub vertex: VertexId,
     /// The type to set; `None` leaves it (a new vertex has none: 0).
-    pub(crate) label: Option<VertexTypeId>,
-    pub(crate) properties: Vec<(PropertyId, Value)>,
+    pub label: Option<VertexTypeId>,
+    /// The properties to set; the others are left.
+    pub properties: Vec<(PropertyId, Value)>,
 }
 
 /// Everything one transaction changes.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct WriteSet {
+pub struct WriteSet {
     /// The schema, if the transaction changes it.
-    pub(crate) schema: Option<Schema>,
+    pub schema: Option<Schema>,
     /// Keys the dictionary did not hold; their ids follow each other from `first_new_id`.
-    pub(crate) new_keys: Option<KeyColumn>,
-    pub(crate) first_new_id: VertexId,
-    pub(crate) vertex_deletes: Vec<VertexId>,
-    pub(crate) vertex_puts: Vec<VertexPut>,
-    pub(crate) edges: Vec<(EdgeTypeId, EdgeOps)>,
-    /// Of the catalog.
-    pub(crate) items: Vec<ItemChange>,
+    pub new_keys: Option<KeyColumn>,
+    /// The id of the first of them.
+    pub first_new_id: VertexId,
+    /// Vertices deleted, with every edge they had before.
+    pub vertex_deletes: Vec<VertexId>,
+    /// Vertices put. The ends of edges put are not named here: they exist from then on.
+    pub vertex_puts: Vec<VertexPut>,
+    /// Edges put and deleted, by type.
+    pub edges: Vec<(EdgeTypeId, EdgeOps)>,
+    /// Changes of the catalog.
+    pub items: Vec<ItemChange>,
 }
 
 impl WriteSet {
+    /// The write set with the edges of deleted vertices named as deletes, so that whoever reads it later needs no
+    /// version to know them. No commit after `base` has touched an edge of these vertices: that would be a conflict.
+    pub(crate) fn naming_deleted_edges(&self, base: &Version) -> Cow<'_, WriteSet> {
+        if self.vertex_deletes.is_empty() {
+            return Cow::Borrowed(self);
+        }
+        let mut named = self.clone();
+        for edge_type in 0..base.edges.len() as EdgeTypeId {
+            let mut ops = base.deletes_of(edge_type, &self.vertex_deletes);
+            if ops.is_empty() {
+                continue;
+            }
+            match named.edges.iter_mut().find(|(id, _)| *id == edge_type) {
+                Some((_, own)) => {
+                    let own_types = own.column_types();
+                    ops.extend(std::mem::take(own), |property| own_types[&property]);
+                    *own = ops;
+                }
+                None => named.edges.push((edge_type, ops)),
+            }
+        }
+        Cow::Owned(named)
+    }
+
     /// Whether nothing changes.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.schema.is_none()
             && self.new_keys.is_none()
             && self.vertex_deletes.is_empty()

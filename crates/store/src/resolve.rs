@@ -159,7 +159,7 @@ impl Resolver {
                 let kind = |property| properties[usize::from(property)].kind;
                 ops.push(src, dst, write.delete, &write.properties, kind);
             }
-            if ops.len() > 0 {
+            if !ops.is_empty() {
                 edges.push((edge_type as EdgeTypeId, ops));
             }
         }

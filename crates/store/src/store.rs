@@ -18,8 +18,10 @@ use crate::archive::{Merge, checkpoint, commit_bulk};
 use crate::batch::BatchWrites;
 use crate::commit::{BatchSummary, Committer, Refusal, Request};
 use crate::conflict::RecentChanges;
+use crate::cursors::Cursors;
 use crate::dictionary::Dictionary;
 use crate::error::{BackupError, Closed, CommitError, OpenError};
+use crate::follow::Follow;
 use crate::home::Home;
 use crate::maintenance::Signal;
 use crate::options::Options;
@@ -61,6 +63,10 @@ pub(crate) struct Inner {
     pub(crate) options: Options,
     /// Where it lives on disk; `None` for a store in memory.
     pub(crate) home: Option<Home>,
+    /// How far the log may be read.
+    pub(crate) follow: Follow,
+    /// Who reads it.
+    pub(crate) cursors: Cursors,
     pub(crate) is_closed: AtomicBool,
     pub(crate) signal: Arc<Signal>,
 }
@@ -97,7 +103,7 @@ impl Store {
     /// A new store that lives in memory only.
     pub fn in_memory(options: Options) -> Store {
         let version = Version::empty(Schema::default(), Dictionary::Dense);
-        Store::start(Inner::new(version, None, None, options))
+        Store::start(Inner::new(version, None, None, Cursors::default(), options))
     }
 
     fn start(inner: Inner) -> Store {
@@ -106,7 +112,7 @@ impl Store {
         Store { handle: Arc::new(Handle { inner }) }
     }
 
-    fn inner(&self) -> &Inner {
+    pub(crate) fn inner(&self) -> &Arc<Inner> {
         &self.handle.inner
     }
 
@@ -400,7 +406,7 @@ impl Store {
 
     fn commit_batch(&self, batch: BatchWrites) -> Result<BatchSummary, CommitError> {
         match &self.inner().home {
-            Some(home) if batch.rows() >= self.inner().options.bulk_edges => {
+            Some(home) if batch.rows() >= self.inner().options.bulk_edges && !self.inner().is_log_kept() => {
                 in_pool(|| commit_bulk(self.inner(), home, batch))
             }
             _ => self.inner().submit(Request::Batch(batch)),
@@ -430,15 +436,18 @@ impl Inner {
         version: Version,
         log: Option<evergraph_log::Log>,
         home: Option<Home>,
+        cursors: Cursors,
         options: Options,
     ) -> Self {
         let committer = Committer {
             resolver: Resolver::of(&version, options.keys),
             recent: RecentChanges::default(),
             log,
+            place: home.as_ref().map(Home::log_place),
             durability: options.durability,
             refusal: options.read_only.then_some(Refusal::ReadOnly),
         };
+        let follow = Follow::new(version.sequence);
         Inner {
             reclaimer: version.reclaimer.clone(),
             current: ArcSwap::from_pointee(version),
@@ -447,9 +456,16 @@ impl Inner {
             committer: Mutex::new(committer),
             options,
             home,
+            follow,
+            cursors,
             is_closed: AtomicBool::new(false),
             signal: Arc::default(),
         }
+    }
+
+    /// Whether commits must be in the log though segments hold what they did.
+    pub(crate) fn is_log_kept(&self) -> bool {
+        self.cursors.floor().is_some()
     }
 
     pub(crate) fn close(&self) -> Result<(), CommitError> {
@@ -461,6 +477,7 @@ impl Inner {
         let failed = matches!(committer.refusal, Some(Refusal::Failed(_)));
         committer.refusal = Some(Refusal::Closed);
         self.signal.stop();
+        self.follow.end();
         let log = committer.log.take();
         let outcome = match log {
             // A failed log has told its error to whoever committed, and a sync of it would prove nothing.

@@ -18,6 +18,7 @@ use crate::flat_table::FlatTable;
 use crate::fragment::value_of_bits;
 use crate::heap::Block;
 use crate::merge::{for_each_block, runs_of};
+use crate::ops::EdgeOps;
 use crate::paged_array::{LEAF_CELLS, PagedArray};
 use crate::reclaim::Reclaimer;
 
@@ -225,6 +226,20 @@ impl Version {
                 visit(neighbor, &values);
             }
         }
+    }
+
+    /// Deletes of every edge of a type that begins or ends at one of the vertices.
+    pub(crate) fn deletes_of(&self, edge_type: EdgeTypeId, vertices: &[VertexId]) -> EdgeOps {
+        let mut ops = EdgeOps::default();
+        for &vertex in vertices {
+            let out = self.neighbors(edge_type, Direction::Out, vertex);
+            out.iter().for_each(|neighbor| ops.push_delete(vertex, neighbor));
+            if !self.is_symmetric(edge_type) {
+                let sources = self.neighbors(edge_type, Direction::In, vertex);
+                sources.iter().for_each(|neighbor| ops.push_delete(neighbor, vertex));
+            }
+        }
+        ops
     }
 
     /// Whether there is an edge of this type from `src` to `dst`.

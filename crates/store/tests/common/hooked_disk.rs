@@ -60,6 +60,9 @@ impl Disk for HookedDisk {
     fn read(&self, path: &Path) -> Result<Vec<u8>, DiskError> {
         self.disk.read(path)
     }
+    fn read_at(&self, path: &Path, offset: u64, length: usize) -> Result<Vec<u8>, DiskError> {
+        self.disk.read_at(path, offset, length)
+    }
     fn map(&self, path: &Path) -> Result<Mapping, DiskError> {
         self.disk.map(path)
     }

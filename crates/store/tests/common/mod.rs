@@ -8,6 +8,7 @@ mod dump;
 mod history;
 mod hooked_disk;
 mod model;
+mod replica;
 mod setup;
 
 pub(crate) use actions::{Action, Case, Failure, Runner, Write, actions, case};
@@ -15,6 +16,7 @@ pub(crate) use dump::{Dump, dump};
 pub(crate) use history::History;
 pub(crate) use hooked_disk::HookedDisk;
 pub(crate) use model::{EdgeModel, Model, Props, VertexModel};
+pub(crate) use replica::Replica;
 pub(crate) use setup::{
     batch, directory, number, number_batch, on, open, open_error, options, try_open, with_columns,
 };

@@ -1,0 +1,352 @@
+//! Following a store: every commit after a given one, in order, as it was logged.
+//!
+//! ```text
+//!  Store::changes ─► enter the registry ─► next: log file ─► record ─► commits ─► acknowledge ─► cursor file
+//!                    (pins the log)        up to what is safe                     (frees the log)
+//! ```
+//!
+//! A store in memory has no log of its own; one begins, in memory, with the first reader and ends with the last.
+//!
+//! Invariant: a reader gets each commit after its start once, without gaps, or an error that says from where on
+//! there is one; nothing a reader does or leaves undone makes a commit wait.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use evergraph_disk::{Corruption, Disk, MemoryDisk};
+use evergraph_log::{Log, LogError, LogOptions, LogReader, Record, ReplayError};
+use evergraph_types::Sequence;
+
+use crate::codec::decode;
+use crate::commit::Committer;
+use crate::cursors::{ReaderId, check_name, cursor_directory, cursor_path, write_cursor};
+use crate::error::ChangesError;
+use crate::open::new_store_id;
+use crate::ops::WriteSet;
+use crate::store::{Inner, Store};
+use crate::version::Version;
+
+/// Files of a log in memory are small, so that what every reader has passed goes soon.
+const MEMORY_FILE_BYTES: u64 = 1 << 20;
+
+/// Where a reader starts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChangeOptions {
+    /// The first commit given out is the one after this; by default the next to come.
+    pub after: Option<Sequence>,
+    /// The name of a durable cursor. One that is known goes on after the last commit it acknowledged, whatever
+    /// `after` says. Such a reader keeps the log from being trimmed, also while it is closed, until
+    /// [`Store::drop_cursor`].
+    pub name: Option<String>,
+}
+
+/// One commit, as it was logged.
+///
+/// What it wrote is in ids; any version from this commit on tells the keys. A put may repeat what was there, and a
+/// delete may name an edge that was not: `writes` is what was asked for. The edges that a deleted vertex had are named
+/// as deletes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Commit {
+    /// Its number.
+    pub sequence: Sequence,
+    /// When it was made, in microseconds since 1970-01-01 UTC. Never less than that of the commit before.
+    pub time_micros: i64,
+    /// What it wrote.
+    pub writes: WriteSet,
+}
+
+/// Where a log lies.
+#[derive(Clone, Debug)]
+pub(crate) struct LogPlace {
+    pub(crate) disk: Arc<dyn Disk>,
+    pub(crate) directory: PathBuf,
+    pub(crate) store_id: [u8; 16],
+}
+
+/// Reads the commits of a store one after the other, while others go on committing.
+///
+/// ```
+/// # use evergraph_store::{ChangeOptions, Options, Store};
+/// let store = Store::in_memory(Options::default());
+/// let mut changes = store.changes(ChangeOptions::default())?;
+/// store.put_edge("alice", "bob", "pays", &[])?;
+/// let commit = changes.next()?.ok_or("nothing yet")?;
+/// let (_, edges) = &commit.writes.edges[0];
+/// let version = store.version()?;
+/// assert_eq!(version.key(edges.src[0]), "alice".into());
+/// assert!(changes.next()?.is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct ChangeReader {
+    inner: Arc<Inner>,
+    id: ReaderId,
+    name: Option<String>,
+    log: LogReader,
+    /// Commits read and not given out.
+    ready: VecDeque<Commit>,
+    /// The last commit given out.
+    position: Sequence,
+    acknowledged: Sequence,
+}
+
+impl Store {
+    /// A reader of every commit after one, see [`ChangeOptions`]. With `durability="interval"` it sees a commit once
+    /// that is synced. As long as it has not come past a commit, or acknowledged it where it has a name, the log
+    /// keeps that commit.
+    ///
+    /// # Errors
+    /// [`ChangesError::Trimmed`] if the log no longer goes back so far, [`ChangesError::Ahead`],
+    /// [`ChangesError::InUse`] and [`ChangesError::BadName`] for names, [`ChangesError::Disk`].
+    pub fn changes(&self, options: ChangeOptions) -> Result<ChangeReader, ChangesError> {
+        ChangeReader::open(self.inner(), options)
+    }
+
+    /// The durable cursors there are, each with the last commit it acknowledged.
+    pub fn cursors(&self) -> Vec<(String, Sequence)> {
+        self.inner().cursors.names()
+    }
+
+    /// Forgets a durable cursor, so that the log is no longer kept for it; tells whether there was one.
+    ///
+    /// # Errors
+    /// [`ChangesError::InUse`] while it is open, [`ChangesError::ReadOnly`], [`ChangesError::Disk`].
+    pub fn drop_cursor(&self, name: &str) -> Result<bool, ChangesError> {
+        let inner = self.inner();
+        if inner.options.read_only {
+            return Err(ChangesError::ReadOnly);
+        }
+        let was_there = inner.cursors.forget(name)?;
+        if let Some(home) = inner.home.as_ref().filter(|_| was_there) {
+            home.disk.remove(&cursor_path(&home.directory, name))?;
+            home.disk.sync_dir(&cursor_directory(&home.directory))?;
+        }
+        Ok(was_there)
+    }
+}
+
+impl ChangeReader {
+    fn open(inner: &Arc<Inner>, options: ChangeOptions) -> Result<Self, ChangesError> {
+        if let Some(name) = &options.name {
+            check_name(name)?;
+            if inner.options.read_only {
+                return Err(ChangesError::ReadOnly);
+            }
+        }
+        let mut committer = inner.committer.lock();
+        if inner.is_closed.load(Ordering::Acquire) {
+            return Err(ChangesError::Closed);
+        }
+        let newest = inner.current.load().sequence;
+        let known = options.name.as_ref().and_then(|name| inner.cursors.place(name));
+        let after = known.or(options.after).unwrap_or(newest);
+        if after > newest {
+            return Err(ChangesError::Ahead { asked: after, newest });
+        }
+        let place = committer.follow(newest)?;
+        if let Some(log) = committer.log.as_ref().filter(|log| log.first_sequence() > after + 1) {
+            return Err(ChangesError::Trimmed { asked: after + 1, first: log.first_sequence() });
+        }
+        let id = match &options.name {
+            Some(name) => inner.cursors.enter_named(name, after)?,
+            None => inner.cursors.enter(after),
+        };
+        // From here on the log is kept.
+        drop(committer);
+        let LogPlace { disk, directory, store_id } = place;
+        let log = LogReader::new(disk, &directory, store_id, after + 1);
+        let reader = ChangeReader {
+            inner: inner.clone(),
+            id,
+            name: options.name,
+            log,
+            ready: VecDeque::new(),
+            position: after,
+            acknowledged: after,
+        };
+        if known.is_none()
+            && let Err(error) = reader.write_place(after)
+        {
+            let name = reader.name.clone();
+            drop(reader);
+            name.map(|name| inner.cursors.forget(&name)).transpose()?;
+            return Err(error);
+        }
+        Ok(reader)
+    }
+
+    /// The next commit; `None` if there is none yet that is safe.
+    ///
+    /// # Errors
+    /// [`ChangesError::Trimmed`] if it has passed the limit of retention, [`ChangesError::Corrupt`],
+    /// [`ChangesError::Closed`], [`ChangesError::Disk`].
+    #[allow(clippy::should_implement_trait, reason = "an iterator that ended would not go on")]
+    pub fn next(&mut self) -> Result<Option<Commit>, ChangesError> {
+        self.next_through(Sequence::MAX)
+    }
+
+    /// As [`ChangeReader::next`], but nothing after commit `through`.
+    ///
+    /// # Errors
+    /// Those of [`ChangeReader::next`].
+    pub fn next_through(&mut self, through: Sequence) -> Result<Option<Commit>, ChangesError> {
+        if self.inner.is_closed.load(Ordering::Acquire) {
+            return Err(ChangesError::Closed);
+        }
+        while self.ready.is_empty() {
+            if self.position >= through {
+                return Ok(None);
+            }
+            let Some(record) = self.log.next(self.inner.follow.through())? else { return Ok(None) };
+            let damage = || Corruption::new(std::path::Path::new("log"), 0, NO_COMMITS);
+            self.ready = commits_of(record, self.position).ok_or_else(damage)?;
+        }
+        let Some(commit) = self.ready.pop_front_if(|commit| commit.sequence <= through) else {
+            return Ok(None);
+        };
+        self.position = commit.sequence;
+        if self.name.is_none() {
+            // Of a record read in part, the rest is held here.
+            self.note_passed(commit.sequence);
+        }
+        Ok(Some(commit))
+    }
+
+    /// Waits until there is a commit to read, the time is over, or the store is closed; tells whether there is one.
+    pub fn wait(&self, timeout: Option<Duration>) -> bool {
+        !self.ready.is_empty() || self.inner.follow.wait_beyond(self.position, timeout)
+    }
+
+    /// Says that everything up to a commit given out has been dealt with: a reader of this name goes on after it,
+    /// whatever happens. Durable when this returns, for a store on disk.
+    ///
+    /// # Errors
+    /// [`ChangesError::Ahead`] if the commit was not given out, [`ChangesError::Closed`], [`ChangesError::Disk`].
+    pub fn acknowledge(&mut self, sequence: Sequence) -> Result<(), ChangesError> {
+        if sequence > self.position {
+            return Err(ChangesError::Ahead { asked: sequence, newest: self.position });
+        }
+        if sequence <= self.acknowledged {
+            return Ok(());
+        }
+        self.write_place(sequence)?;
+        self.note_passed(sequence);
+        Ok(())
+    }
+
+    /// The last commit given out.
+    pub fn position(&self) -> Sequence {
+        self.position
+    }
+
+    /// The last commit acknowledged; for a reader without a name, that is each as soon as it is given out.
+    pub fn acknowledged(&self) -> Sequence {
+        self.acknowledged
+    }
+
+    /// The newest commit that may be read.
+    pub fn through(&self) -> Sequence {
+        self.inner.follow.through()
+    }
+
+    /// The newest version. It tells the keys and names of every commit given out.
+    pub fn version(&self) -> Arc<Version> {
+        self.inner.current.load_full()
+    }
+
+    fn note_passed(&mut self, sequence: Sequence) {
+        self.acknowledged = sequence;
+        self.inner.cursors.pass(self.id, sequence);
+    }
+
+    /// Writes the cursor's file, if it has one.
+    fn write_place(&self, sequence: Sequence) -> Result<(), ChangesError> {
+        let (Some(name), Some(home)) = (&self.name, &self.inner.home) else { return Ok(()) };
+        let lock = home.lock.lock();
+        if lock.is_none() {
+            return Err(ChangesError::Closed);
+        }
+        home.disk.create_dir_all(&cursor_directory(&home.directory))?;
+        Ok(write_cursor(&*home.disk, &home.directory, &home.store_id, name, sequence)?)
+    }
+}
+
+impl Drop for ChangeReader {
+    fn drop(&mut self) {
+        self.inner.cursors.leave(self.id);
+        if self.inner.home.is_none() {
+            self.inner.committer.lock().follow_no_more(&self.inner);
+        }
+    }
+}
+
+impl Committer {
+    /// Where the log is that a reader follows. A store in memory begins one, behind commit `newest`.
+    fn follow(&mut self, newest: Sequence) -> Result<LogPlace, ChangesError> {
+        if let Some(place) = &self.place {
+            return Ok(place.clone());
+        }
+        let place = LogPlace {
+            disk: Arc::new(MemoryDisk::new()),
+            directory: PathBuf::from("log"),
+            store_id: new_store_id(),
+        };
+        let options = LogOptions { file_bytes: MEMORY_FILE_BYTES };
+        let opened: Result<_, ReplayError<std::convert::Infallible>> =
+            Log::open(place.disk.clone(), &place.directory, place.store_id, newest, options, &mut |_| Ok(()));
+        let (log, _) = opened.map_err(|error| match error {
+            ReplayError::Log(error) => ChangesError::from(error),
+            ReplayError::Visit(never) => match never {},
+        })?;
+        self.log = Some(log);
+        self.place = Some(place.clone());
+        Ok(place)
+    }
+
+    /// Ends the log of a store in memory that nobody reads any more.
+    fn follow_no_more(&mut self, inner: &Inner) {
+        if inner.cursors.floor().is_none() {
+            self.log = None;
+            self.place = None;
+        }
+    }
+
+    /// Lets go of what every reader of a log in memory has passed.
+    pub(crate) fn trim_in_memory(&mut self, inner: &Inner) {
+        let Some(log) = self.log.as_mut().filter(|log| log.bytes() > 2 * MEMORY_FILE_BYTES) else { return };
+        let floor = inner.cursors.floor().unwrap_or(Sequence::MAX);
+        if let Err(error) = log.trim(floor) {
+            tracing::error!(%error, "a log in memory could not be trimmed");
+        }
+    }
+}
+
+pub(crate) const NO_COMMITS: &str = "the record holds other commits than it says";
+
+/// The commits of a record that come after `after`; `None` if it is not made of commits.
+pub(crate) fn commits_of(record: Record<'_>, after: Sequence) -> Option<VecDeque<Commit>> {
+    let sets = decode(record.payload)?;
+    let numbers = record.first_sequence..=record.last_sequence;
+    if (numbers.end() - numbers.start()).checked_add(1)? != sets.len() as u64 {
+        return None;
+    }
+    let commits = numbers.zip(sets).filter(|(sequence, _)| *sequence > after);
+    let time_micros = record.time_micros;
+    Some(commits.map(|(sequence, writes)| Commit { sequence, time_micros, writes }).collect())
+}
+
+impl From<LogError> for ChangesError {
+    fn from(error: LogError) -> Self {
+        match error {
+            LogError::Trimmed { asked, first } => {
+                ChangesError::Trimmed { asked, first: first.unwrap_or(asked + 1) }
+            }
+            LogError::Disk(error) => ChangesError::Disk(error),
+            LogError::Corruption(corruption) => ChangesError::Corrupt(corruption),
+            other => ChangesError::Log { reason: other.to_string() },
+        }
+    }
+}
