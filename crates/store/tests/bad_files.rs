@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use common::{Dump, directory, dump, number_batch, on, open, open_error, options, try_open, with_columns};
 use evergraph_disk::{CrashPlan, Disk, SimDisk, checksum};
+use evergraph_proof::{Random, mutate, tally};
 use evergraph_store::{OpenError, Options, Store, check_on};
 use evergraph_types::{EdgeTypeOptions, KeyKind, PropertyType, Value};
 
@@ -43,6 +44,9 @@ fn sample() -> (SimDisk, Vec<Dump>) {
     assert_eq!((parts("segments"), parts("log"), files(&disk).len()), (2, 3, 6), "{:?}", files(&disk));
     (disk, states)
 }
+
+/// How long the mark is that a closed log ends with.
+const MARK_BYTES: usize = 64;
 
 fn files(disk: &SimDisk) -> Vec<PathBuf> {
     let parts = [directory().to_owned(), directory().join("segments"), directory().join("log")];
@@ -97,21 +101,30 @@ fn opens_as(disk: &SimDisk, expected: &Dump, what: &str) {
 }
 
 /// Damages a file in one place after the other. The manifest and segments must be refused; of the log a torn end may
-/// be taken for what a crash left.
-fn damage(places: impl Fn(usize) -> Vec<usize>, change: impl Fn(&mut Vec<u8>, usize), name: &str) {
+/// be taken for what a crash left, but not before a mark, which says that everything before it was synced.
+/// Gives how often it did.
+fn damage(places: impl Fn(usize) -> Vec<usize>, change: impl Fn(&mut Vec<u8>, usize), name: &str) -> u64 {
     let (disk, states) = sample();
     let newest = states.last().expect("states");
+    let mut count = 0;
     for (path, bytes) in contents(&disk) {
         for place in places(bytes.len()) {
             let what = format!("{name} of {} at {place}", path.display());
             let damaged = copy_of(&disk);
             let mut changed = bytes.clone();
             change(&mut changed, place);
+            if changed == bytes {
+                continue;
+            }
+            count += 1;
             damaged.put(&path, &changed).expect("a file");
             if is_in(&path, "log") && try_open(&copy_of(&damaged), options()).is_ok() {
                 let store = open(&copy_of(&damaged), options());
                 let found = dump(&store.version().expect("open"));
                 assert!(states.contains(&found), "{what}: never a wrong answer");
+                let has_mark =
+                    changed.len() == bytes.len() && changed.ends_with(&bytes[bytes.len() - MARK_BYTES..]);
+                assert!(!has_mark || found == *newest, "{what}: nothing that was synced is passed over");
                 continue;
             }
             let error = refused(&damaged, &what);
@@ -121,12 +134,56 @@ fn damage(places: impl Fn(usize) -> Vec<usize>, change: impl Fn(&mut Vec<u8>, us
             opens_as(&damaged, newest, &what);
         }
     }
+    count
 }
 
 #[test]
 fn a_flipped_bit_is_damage() {
     let places = |bytes: usize| (0..bytes).step_by(1 + bytes / 120).collect();
     damage(places, |bytes, at| bytes[at] ^= 1 << (at % 8), "bit flip");
+}
+
+/// Sectors that were lost, or that hold what belongs elsewhere.
+#[test]
+fn a_wrong_sector_is_damage() {
+    let sectors = |bytes: usize| (0..bytes).step_by(512).collect();
+    let end = |bytes: &Vec<u8>, at: usize| bytes.len().min(at + 512);
+    damage(
+        sectors,
+        |bytes, at| {
+            let end = end(bytes, at);
+            bytes[at..end].fill(0);
+        },
+        "zeros",
+    );
+    damage(
+        sectors,
+        |bytes, at| {
+            let stale = bytes[..end(bytes, at) - at].to_vec();
+            bytes[at..at + stale.len()].copy_from_slice(&stale);
+        },
+        "a sector of another place",
+    );
+}
+
+#[test]
+fn whatever_a_fuzzer_does_to_a_file_is_damage() {
+    fuzzed(40);
+}
+
+fn fuzzed(seeds: usize) -> u64 {
+    let change = |bytes: &mut Vec<u8>, seed| *bytes = mutate(bytes, &mut Random::new(seed as u64));
+    damage(|_| (0..seeds).collect(), change, "mutation")
+}
+
+#[test]
+#[ignore = "long"]
+fn soak_every_byte_damaged_and_every_length() {
+    let flips = |bit| damage(|bytes| (0..bytes).collect(), |bytes, at| bytes[at] ^= 1u8 << bit, "bit flip");
+    tally("bit flips", (0..8).map(flips).sum());
+    let cuts = damage(|bytes| (0..bytes).collect(), |bytes, at| bytes.truncate(at), "cut");
+    tally("files cut off", cuts);
+    tally("files mutated", fuzzed(5000));
 }
 
 #[test]

@@ -7,25 +7,20 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use common::{Dump, HookedDisk, Model, directory, dump, number_batch, on, options};
+use common::{
+    Dump, HookedDisk, declare_for_commits, directory, dump, number_batch, on, options, random_commit,
+};
 use evergraph_disk::SimDisk;
+use evergraph_proof::{Random, tally};
 use evergraph_store::{
     CommitError, Durability, Isolation, Options, Store, Transaction, TransactionOptions, Version,
 };
-use evergraph_types::{Direction, EdgeTypeOptions, Key, Property, PropertyType, Value};
+use evergraph_types::{Direction, EdgeTypeOptions, Value};
 use parking_lot::Mutex;
 
-/// A generator of numbers that looks random enough.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: i64) -> i64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) % bound as u64) as i64
-    }
+/// A number below `bound`.
+fn below(random: &mut Random, bound: i64) -> i64 {
+    random.below(bound as u64) as i64
 }
 
 /// A store in a directory of its own that archives all the time.
@@ -61,7 +56,7 @@ fn number_in(transaction: &Transaction, key: i64, property: &str) -> Option<i64>
 
 /// Moves money between two accounts and notes it as an edge.
 fn transfer(store: &Store, random: &mut Random) {
-    let (from, to, amount) = (random.below(ACCOUNTS), random.below(ACCOUNTS), random.below(50));
+    let (from, to, amount) = (below(random, ACCOUNTS), below(random, ACCOUNTS), below(random, 50));
     let done = store.transact(100_000, |transaction| {
         for (account, change) in [(from, -amount), (to, amount)] {
             let balance = number_in(transaction, account, "balance").expect("an account");
@@ -165,7 +160,7 @@ fn transfers(store: &Store, threads: u64, turns: u64) {
         let paying: Vec<_> = (0..threads)
             .map(|thread| {
                 scope.spawn(move || {
-                    let mut random = Random(thread);
+                    let mut random = Random::new(thread);
                     (0..turns).for_each(|_| transfer(store, &mut random));
                 })
             })
@@ -291,10 +286,10 @@ fn random_transaction(
         appends: BTreeMap::new(),
         isolation,
     };
-    for _ in 0..1 + random.below(5) {
-        let key = random.below(REGISTERS);
+    for _ in 0..1 + below(random, 5) {
+        let key = below(random, REGISTERS);
         let own = record.writes.get(&key);
-        match random.below(6) {
+        match below(random, 6) {
             0 | 1 => {
                 let found = number_in(&transaction, key, "value");
                 match own {
@@ -340,7 +335,7 @@ fn record_history(store: &Store, threads: u64, turns: u64, isolation: Isolation)
         for thread in 0..threads {
             let (history, values) = (&history, &values);
             scope.spawn(move || {
-                let mut random = Random(thread * 7919 + turns);
+                let mut random = Random::new(thread * 7919 + turns);
                 for turn in 0..turns {
                     let record = random_transaction(store, &mut random, values, isolation);
                     history.lock().extend(record);
@@ -376,6 +371,7 @@ fn histories_are_those_of_their_isolation() {
 fn soak_histories_and_transfers() {
     for round in 0..40 {
         histories(2 + round % 7, 2000);
+        tally("histories checked", 4);
         commits_in_order(&Store::in_memory(Options::default()), 2 + round % 5, 3000);
         let (store, _directory) = on_disk(Durability::Interval);
         transfers(&store, 2 + round % 5, 1000);
@@ -386,7 +382,7 @@ fn soak_histories_and_transfers() {
 #[test]
 fn the_checker_finds_planted_anomalies() {
     let (store, values) = (Store::in_memory(Options::default()), AtomicU64::new(1));
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     let history: Vec<Record> = (0..200)
         .filter_map(|_| random_transaction(&store, &mut random, &values, Isolation::Snapshot))
         .collect();
@@ -444,85 +440,15 @@ fn closing_waits_for_commits_and_refuses_those_after() {
     }
 }
 
-/// How a commit is done to the model.
-type ModelWrite = Box<dyn FnOnce(&mut Model) + Send>;
-
-/// One commit of a thread, done to the store; gives its sequence and how it is done to the model.
-fn random_commit(store: &Store, random: &mut Random) -> Option<(u64, ModelWrite)> {
-    const TYPES: [&str; 4] = ["simple", "multi", "mirror", "both"];
-    let (src, dst, value) = (random.below(6), random.below(6), random.below(1000));
-    let edge_type = TYPES[random.below(4) as usize];
-    let (src_key, dst_key) = (Key::Int(src), Key::Int(dst));
-    let given = move || if value % 3 > 0 { vec![("value", Value::Int(value))] } else { Vec::new() };
-    let done: (u64, ModelWrite) = match random.below(12) {
-        0..5 => {
-            let sequence = store.put_edge(src, dst, edge_type, &given()).expect("it fits");
-            (sequence, Box::new(move |model| model.put_edge(&src_key, &dst_key, edge_type, &given())))
-        }
-        5 | 6 => {
-            let sequence = store.put_vertex(src, None, &given()).expect("it fits");
-            (sequence, Box::new(move |model| model.put_vertex(&src_key, None, &given())))
-        }
-        7 => {
-            let mut transaction = store.begin().expect("open");
-            transaction.delete_vertex(src).expect("it fits").then_some(())?;
-            let sequence = transaction.commit().ok()?;
-            (sequence, Box::new(move |model| assert!(model.delete_vertex(&src_key))))
-        }
-        8 | 9 => {
-            let mut transaction = store.begin().expect("open");
-            transaction.delete_edge(src, dst, edge_type).expect("it fits").then_some(())?;
-            transaction.put_edge(dst, src, "multi", &given()).expect("it fits");
-            let sequence = transaction.commit().ok()?;
-            let write = move |model: &mut Model| {
-                assert!(model.delete_edge(&src_key, &dst_key, edge_type));
-                model.put_edge(&dst_key, &src_key, "multi", &given());
-            };
-            (sequence, Box::new(write))
-        }
-        10 => {
-            let edges: Vec<(i64, i64)> = (0..4).map(|row| (src, (dst + row * row) % 6)).collect();
-            let summary = store.add_edges(edge_type, vec![number_batch(edges.clone())]).expect("it fits");
-            let write = move |model: &mut Model| {
-                edges
-                    .iter()
-                    .for_each(|(src, dst)| model.put_edge(&(*src).into(), &(*dst).into(), edge_type, &[]));
-            };
-            (summary.sequence, Box::new(write))
-        }
-        _ => {
-            let edges: Vec<(i64, i64)> = (0..3).map(|row| (src, (dst + row) % 6)).collect();
-            let summary = store.delete_edges(edge_type, vec![number_batch(edges.clone())]).expect("it fits");
-            let write = move |model: &mut Model| {
-                for (src, dst) in edges {
-                    model.delete_edge(&src.into(), &dst.into(), edge_type);
-                }
-            };
-            (summary.sequence, Box::new(write))
-        }
-    };
-    Some(done)
-}
-
 /// However commits are put into groups, the outcome is that of one after the other.
 fn commits_in_order(store: &Store, threads: u64, turns: u64) -> Dump {
-    let mut model = Model::default();
-    for (name, multi, symmetric) in
-        [("simple", false, false), ("multi", true, false), ("mirror", false, true), ("both", true, true)]
-    {
-        let value = Property { name: "value".to_owned(), kind: PropertyType::Int64 };
-        let options = EdgeTypeOptions { multi, symmetric, properties: vec![value], time: None };
-        store.create_edge_type(name, options.clone()).expect("new");
-        model.create_edge_type(name, &options);
-    }
-    store.put_vertex(0, None, &[("value", 0.into())]).expect("it fits");
-    model.put_vertex(&Key::Int(0), None, &[("value", 0.into())]);
+    let mut model = declare_for_commits(store);
     let commits = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for thread in 0..threads {
             let commits = &commits;
             scope.spawn(move || {
-                let mut random = Random(thread ^ turns << 8);
+                let mut random = Random::new(thread ^ turns << 8);
                 let done: Vec<_> = (0..turns).filter_map(|_| random_commit(store, &mut random)).collect();
                 commits.lock().extend(done);
             });

@@ -3,10 +3,15 @@
 
 mod common;
 
-use common::{Action, Case, History, Model, Runner, Write, actions};
+use common::{
+    Action, Case, History, Model, Runner, States, Write, actions, declare_for_commits, dump, open, options,
+    random_commit,
+};
 use evergraph_disk::{CrashPlan, SimDisk};
-use evergraph_store::Durability;
+use evergraph_proof::{Random, tally};
+use evergraph_store::{Durability, Options};
 use evergraph_types::KeyKind;
+use parking_lot::Mutex;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
@@ -78,33 +83,35 @@ fn plans(seeds: u64, operations: u64) -> Vec<CrashPlan> {
 }
 
 /// Runs the workload on a new store and crashes it at every operation. Every `again`th state is worked with and
-/// crashed once more.
+/// crashed once more. Gives the number of different crash states.
 fn crash(case: Case, actions: &[Action], seeds: u64, again: u64) -> u64 {
     let mut runner = start(case);
     let history = History::record(&mut runner, actions);
     let disk = runner.disk.clone();
     drop(runner);
-    let (mut count, mut second) = (0, 0);
-    let states = history.crash_everywhere(
+    let (mut count, mut first, mut second) = (0, States::default(), States::default());
+    history.crash_everywhere(
         &disk,
         case,
         1,
         |at| plans(seeds, at),
+        &mut first,
         |mut runner, what| {
             count += 1;
             if count % again == 0 {
+                let before = second.count();
                 let history = History::record(&mut runner, &afterwards());
                 let disk = runner.disk.clone();
                 drop(runner);
                 let plan = |at: u64| vec![CrashPlan::Random(at ^ count << 10)];
-                second += history.crash_everywhere(&disk, case, 3, plan, |mut runner, _| {
+                history.crash_everywhere(&disk, case, 3, plan, &mut second, |mut runner, _| {
                     runner.run(&Action::One(put_edge(1, 2, 0)));
                 });
-                assert!(second > 0, "{what}");
+                assert!(second.count() > before, "{what}");
             }
         },
     );
-    states + second
+    first.count() + second.count()
 }
 
 fn start(case: Case) -> Runner {
@@ -114,15 +121,83 @@ fn start(case: Case) -> Runner {
 #[test]
 fn what_was_acknowledged_survives_a_crash_at_every_operation() {
     for keys in [KeyKind::Text, KeyKind::Dense] {
-        let states = crash(Case { keys, ..CASE }, &workload(), 3, 17);
-        assert!(states > 1000, "{states} states");
+        let states = crash(Case { keys, ..CASE }, &workload(), 3, 12);
+        assert!(states > 250, "{states} states");
+    }
+}
+
+/// Threads commit, in groups and as bulk loads, while the store archives; power is lost at every operation of the disk:
+/// what is found is the outcome of the first commits in their order, of all at least that were acknowledged by then.
+fn crash_threads(seed: u64, turns: u64, seeds: u64) -> u64 {
+    let disk = SimDisk::new(seed);
+    let options = || Options { log_limit_bytes: 4000, bulk_edges: 6, ..options() };
+    let store = open(&disk, options());
+    let mut model = declare_for_commits(&store);
+    let declared = (store.version().expect("open").sequence(), disk.operations());
+    let commits = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for thread in 0..3 {
+            let (store, disk, commits) = (&store, &disk, &commits);
+            scope.spawn(move || {
+                let mut random = Random::new(seed << 8 | thread);
+                for _ in 0..turns {
+                    let Some((sequence, write)) = random_commit(store, &mut random) else { continue };
+                    commits.lock().push((sequence, disk.operations(), write));
+                }
+            });
+        }
+        for round in 0..6 {
+            let done = if round == 4 { store.compact() } else { store.checkpoint() };
+            done.expect("a good disk");
+        }
+    });
+    drop(store);
+    let mut commits = commits.into_inner();
+    commits.sort_by_key(|(sequence, ..)| *sequence);
+    let mut dumps = vec![model.dump()];
+    let mut acknowledged = vec![declared];
+    for (sequence, operations, write) in commits {
+        write(&mut model);
+        acknowledged.push((sequence, operations));
+        dumps.push(model.dump());
+    }
+    let newest = acknowledged[acknowledged.len() - 1].0;
+    let (mut states, mut replay) = (States::default(), disk.replay());
+    loop {
+        let operations = replay.operations();
+        let known = acknowledged.iter().filter(|(_, at)| *at <= operations);
+        let least = known.map(|(sequence, _)| *sequence).max().unwrap_or(0);
+        for plan in plans(seeds, operations).into_iter().filter(|_| operations >= declared.1) {
+            let what = format!("threads with seed {seed}, operation {operations}, {plan:?}");
+            states.visit(&replay.crash(plan), options(), (least, newest), &what, |_, version| {
+                // A commit that changed nothing has the sequence of the one before.
+                let at = acknowledged.partition_point(|(sequence, _)| *sequence <= version.sequence());
+                assert_eq!(dump(version), dumps[at - 1], "{what}");
+            });
+        }
+        if !replay.advance() {
+            return states.count();
+        }
+    }
+}
+
+#[test]
+fn what_was_acknowledged_to_threads_survives() {
+    let mut states = 0;
+    // How many states a run has depends on how the threads fall into groups.
+    for seed in 0.. {
+        states += crash_threads(seed, 25, 4);
+        if states > 2000 {
+            break;
+        }
+        assert!(seed < 30, "{states} states");
     }
 }
 
 #[test]
 fn with_interval_and_none_a_prefix_survives_that_ends_no_earlier_than_the_last_archive() {
     for durability in [Durability::Interval, Durability::None] {
-        crash(Case { durability, ..CASE }, &workload(), 3, 50);
+        crash(Case { durability, ..CASE }, &workload(), 1, 60);
     }
 }
 
@@ -157,13 +232,21 @@ fn random_workloads(count: u32, longest: usize, seeds: u64, again: u64) -> u64 {
 
 #[test]
 fn random_workloads_survive() {
-    random_workloads(6, 16, 1, 40);
+    random_workloads(5, 14, 1, 40);
 }
 
 #[test]
 #[ignore = "long"]
-#[allow(clippy::print_stdout, reason = "the summary of a long run")]
 fn soak_random_workloads_survive() {
-    let states = random_workloads(300, 30, 4, 40);
-    println!("{states} crash states of the store");
+    let mut states = 0;
+    for seed in 100.. {
+        states += crash_threads(seed, 60, 12);
+        if states > 90_000 {
+            break;
+        }
+        assert!(seed < 1000, "{states} states");
+    }
+    states += random_workloads(300, 30, 4, 40);
+    tally("crash states", states);
+    assert!(states > 100_000, "{states} states");
 }

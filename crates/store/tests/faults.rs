@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Action, Case, Failure, Model, Runner, Write, dump};
+use common::{Action, Case, Failure, Model, Runner, Write, dump, try_open};
 use evergraph_disk::{CrashPlan, Disk, Fault, SimDisk};
 use evergraph_store::{CommitError, Durability, OpenError};
 use evergraph_types::KeyKind;
@@ -137,6 +137,38 @@ fn every_operation_fails_once() {
             failing += 1;
         }
         assert!(failing > 80, "the workload has many operations: {failing}");
+    }
+}
+
+/// Every look at the disk fails once while a store is opened, for writing and for reading: the error names the file,
+/// nothing is changed but leftovers, and the next time it opens as it was.
+#[test]
+fn every_look_fails_once_while_opening() {
+    let mut runner = Runner::new(CASE);
+    workload().iter().skip(1).for_each(|action| runner.run(action));
+    runner.run(&put_edge(1, 9, 0));
+    let Runner { disk, model, store, .. } = runner;
+    drop(store);
+    for read_only in [false, true] {
+        let options = || evergraph_store::Options { read_only, ..Runner::options(CASE) };
+        let mut failing = 0;
+        loop {
+            let disk = disk.crash(CrashPlan::KeepUnsynced);
+            disk.fail_look_at(failing);
+            let before = disk.digest();
+            match try_open(&disk, options()) {
+                Ok(_) => break,
+                Err(OpenError::Disk(error)) => {
+                    assert!(error.to_string().contains("net.eg"), "{failing}: {error}");
+                    assert!(!read_only || disk.digest() == before, "{failing}: a reader changes nothing");
+                }
+                Err(error) => panic!("look {failing}: {error}"),
+            }
+            let store = try_open(&disk, options()).unwrap_or_else(|error| panic!("look {failing}: {error}"));
+            assert_eq!(dump(&store.version().expect("open")), model.dump(), "look {failing}");
+            failing += 1;
+        }
+        assert!(failing > 5, "{failing} looks");
     }
 }
 

@@ -15,7 +15,7 @@ use super::random::Random;
 use super::state::{FileNumber, State};
 use crate::lock::LockTable;
 use crate::poison::{PoisonedOnFailure, RawFile};
-use crate::{AppendFile, Disk, DiskError, DiskLock, LockMode, Mapping};
+use crate::{AppendFile, Checksum, Disk, DiskError, DiskLock, LockMode, Mapping};
 
 /// The simulated disk; clones are handles to the same one.
 #[derive(Clone, Debug)]
@@ -31,6 +31,10 @@ struct Shared {
     journal: Vec<Operation>,
     /// Faults to come, by operation number.
     faults: BTreeMap<u64, Fault>,
+    /// How often something was looked at: read, mapped, measured, listed.
+    looks: u64,
+    /// The look that fails.
+    failing_look: Option<u64>,
     random: Random,
     locks: LockTable,
 }
@@ -48,6 +52,8 @@ impl SimDisk {
                 state,
                 journal: Vec::new(),
                 faults: BTreeMap::new(),
+                looks: 0,
+                failing_look: None,
                 random: Random::new(seed),
                 locks: LockTable::default(),
             })),
@@ -64,6 +70,29 @@ impl SimDisk {
         let mut shared = self.shared.lock();
         let number = shared.journal.len() as u64 + nth;
         shared.faults.insert(number, fault);
+    }
+
+    /// Lets the `nth` look from now fail with an input/output error: a read, a mapping, a length, a listing.
+    pub fn fail_look_at(&self, nth: u64) {
+        let mut shared = self.shared.lock();
+        shared.failing_look = Some(shared.looks + nth);
+    }
+
+    /// A number that stands for everything on the disk: disks that hold the same have the same one.
+    pub fn digest(&self) -> u64 {
+        let state = &self.shared.lock().state;
+        let mut digest = Checksum::new();
+        for directory in state.directories() {
+            digest.update(directory.as_os_str().as_encoded_bytes());
+            digest.update(&[0]);
+        }
+        for (path, file) in state.names() {
+            let content = state.content(*file);
+            digest.update(path.as_os_str().as_encoded_bytes());
+            digest.update(&content.len().to_le_bytes());
+            content.parts().for_each(|part| digest.update(part));
+        }
+        digest.finish()
     }
 
     /// The disk a loss of power at this instant may leave. This one goes on undisturbed.
@@ -128,6 +157,21 @@ impl SimDisk {
         }
     }
 
+    /// Looks at the state, or fails to if it is the turn.
+    fn look<T>(
+        &self,
+        name: &'static str,
+        path: &Path,
+        look: impl FnOnce(&State) -> Result<T, DiskError>,
+    ) -> Result<T, DiskError> {
+        let shared = &mut *self.shared.lock();
+        shared.looks += 1;
+        if shared.failing_look.take_if(|failing| *failing < shared.looks).is_some() {
+            return Err(DiskError::from_io(name, path, Fault::Eio.error()));
+        }
+        look(&shared.state)
+    }
+
     fn append_file(&self, path: &Path, file: FileNumber, length: u64) -> Box<dyn AppendFile> {
         let raw = SimFile { disk: self.clone(), path: path.to_owned(), file };
         Box::new(PoisonedOnFailure::new(raw, path.to_owned(), length))
@@ -166,8 +210,9 @@ impl Disk for SimDisk {
     }
 
     fn read(&self, path: &Path) -> Result<Vec<u8>, DiskError> {
-        let state = &self.shared.lock().state;
-        Ok(state.content(state.find("read", path)?).parts().collect::<Vec<_>>().concat())
+        self.look("read", path, |state| {
+            Ok(state.content(state.find("read", path)?).parts().collect::<Vec<_>>().concat())
+        })
     }
 
     fn read_at(&self, path: &Path, offset: u64, length: usize) -> Result<Vec<u8>, DiskError> {
@@ -176,14 +221,16 @@ impl Disk for SimDisk {
     }
 
     fn map(&self, path: &Path) -> Result<Mapping, DiskError> {
-        let state = &self.shared.lock().state;
-        let content = state.content(state.find("map", path)?);
-        Ok(Mapping::from_parts(content.len() as usize, content.parts()))
+        self.look("map", path, |state| {
+            let content = state.content(state.find("map", path)?);
+            Ok(Mapping::from_parts(content.len() as usize, content.parts()))
+        })
     }
 
     fn len(&self, path: &Path) -> Result<Option<u64>, DiskError> {
-        let state = &self.shared.lock().state;
-        Ok(state.find("look at", path).ok().map(|file| state.content(file).len()))
+        self.look("look at", path, |state| {
+            Ok(state.find("look at", path).ok().map(|file| state.content(file).len()))
+        })
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
@@ -220,7 +267,7 @@ impl Disk for SimDisk {
     }
 
     fn list(&self, directory: &Path) -> Result<Vec<String>, DiskError> {
-        self.shared.lock().state.list(directory)
+        self.look("list", directory, |state| state.list(directory))
     }
 
     fn sync_dir(&self, directory: &Path) -> Result<(), DiskError> {

@@ -80,6 +80,10 @@ impl State {
         &self.directories
     }
 
+    pub(super) fn names(&self) -> &Names {
+        &self.live
+    }
+
     pub(super) fn durable_names(&self) -> &Names {
         &self.durable
     }

@@ -1,10 +1,55 @@
-//! A recorded run of a workload: what is promised and what may be found at every operation of its disk.
+//! A recorded run of a workload: what is promised and what may be found at every operation of its disk; and the disks
+//! that were looked into already.
+
+use std::collections::HashMap;
+use std::sync::Arc;
 
 use evergraph_disk::{CrashPlan, SimDisk};
-use evergraph_store::{Durability, Version, check_on};
+use evergraph_store::{Durability, Options, Store, Version, check_on};
 use evergraph_types::Sequence;
 
-use super::{Action, Case, Model, Runner, directory, dump, on};
+use super::{Action, Case, Dump, Model, Runner, directory, dump, on, try_open};
+
+/// The disks that crashes left so far, and what was found on each: no disk is looked into twice.
+#[derive(Debug, Default)]
+pub(crate) struct States {
+    found: HashMap<u64, Sequence>,
+}
+
+impl States {
+    /// How many different disks there were.
+    pub(crate) fn count(&self) -> u64 {
+        self.found.len() as u64
+    }
+
+    /// The commit that is found on a crashed disk, which must lie between these two. The first time the disk is opened
+    /// and `look` compares what is there; every eighth is checked as a whole before.
+    pub(crate) fn visit(
+        &mut self,
+        disk: &SimDisk,
+        options: Options,
+        (least, most): (Sequence, Sequence),
+        what: &str,
+        look: impl FnOnce(Store, &Arc<Version>),
+    ) {
+        let digest = disk.digest();
+        let known = self.found.get(&digest).copied();
+        let found = known.unwrap_or_else(|| {
+            if self.found.len().is_multiple_of(8) {
+                let report = check_on(on(disk), directory());
+                assert!(report.as_ref().is_ok_and(|report| report.is_healthy()), "{what}: {report:?}");
+            }
+            let store = try_open(disk, options).unwrap_or_else(|error| panic!("{what}: {error}"));
+            let version = store.version().expect("open");
+            let found = version.sequence();
+            self.found.insert(digest, found);
+            look(store, &version);
+            found
+        });
+        assert!(found >= least, "{what}: commit {least} was promised, {found} is there");
+        assert!(found <= most, "{what}: commit {found} is there, {most} was under way");
+    }
+}
 
 /// What was true when an action returned.
 #[derive(Debug)]
@@ -15,6 +60,7 @@ struct Moment {
     /// Whether everything up to here is promised to survive from here on.
     is_durable: bool,
     model: Model,
+    dump: Dump,
 }
 
 /// The run.
@@ -44,36 +90,39 @@ impl History {
             Some(_) => runner.case().durability == Durability::Sync,
         };
         let operations = runner.disk.operations();
-        self.moments.push(Moment { operations, sequence, is_durable, model: runner.model.clone() });
+        let (model, dump) = (runner.model.clone(), runner.model.dump());
+        self.moments.push(Moment { operations, sequence, is_durable, model, dump });
     }
 
-    /// Checks a version found after a crash at this operation, and gives the model of what was found: the state
-    /// after some action, no earlier than the last promised one and no later than the one under way.
-    pub(crate) fn check(&self, operations: u64, version: &std::sync::Arc<Version>, what: &str) -> &Model {
+    /// The oldest and the newest commit that a crash at this operation may leave: the last promised one, and the one
+    /// under way.
+    fn bounds(&self, operations: u64) -> (Sequence, Sequence) {
         let returned = self.moments.partition_point(|moment| moment.operations <= operations);
         let promised = self.moments[..returned].iter().rev().find(|moment| moment.is_durable);
         let least = promised.map_or(0, |moment| moment.sequence);
-        let most = self.moments[returned.min(self.moments.len() - 1)].sequence;
+        (least, self.moments[returned.min(self.moments.len() - 1)].sequence)
+    }
+
+    /// Checks that a version found after a crash is the state after some action, and gives the model of it.
+    fn check(&self, version: &Arc<Version>, what: &str) -> &Model {
         let found = version.sequence();
-        assert!(found >= least, "{what}: commit {least} was promised, {found} is there");
-        assert!(found <= most, "{what}: commit {found} is there, {most} was under way");
         let moment = self.moments.iter().find(|moment| moment.sequence == found);
-        let model = &moment.unwrap_or_else(|| panic!("{what}: no action led to {found}")).model;
-        assert_eq!(dump(version), model.dump(), "{what}");
-        model
+        let moment = moment.unwrap_or_else(|| panic!("{what}: no action led to {found}"));
+        assert_eq!(dump(version), moment.dump, "{what}");
+        &moment.model
     }
 
     /// Opens each disk that a crash at each operation may leave, as far as the plans go, checks what is found, and
-    /// hands it on. Gives the number of crash states.
+    /// hands on those that were not met before.
     pub(crate) fn crash_everywhere(
         &self,
         disk: &SimDisk,
         case: Case,
         step: u64,
         plans: impl Fn(u64) -> Vec<CrashPlan>,
+        states: &mut States,
         mut go_on: impl FnMut(Runner, &str),
-    ) -> u64 {
-        let mut states = 0;
+    ) {
         let mut replay = disk.replay();
         let first = self.moments[0].operations;
         loop {
@@ -82,23 +131,15 @@ impl History {
                 for plan in plans(operations) {
                     let what = format!("operation {operations}, {plan:?}, {case:?}");
                     let crashed = replay.crash(plan);
-                    if states % 8 == 0 {
-                        let report = check_on(on(&crashed), directory());
-                        assert!(
-                            report.as_ref().is_ok_and(|report| report.is_healthy()),
-                            "{what}: {report:?}"
-                        );
-                    }
-                    let mut runner = Runner::resume(case, crashed, Model::default())
-                        .unwrap_or_else(|failure| panic!("{what}: {failure:?}"));
-                    let version = runner.store.version().expect("open");
-                    runner.model = self.check(operations, &version, &what).clone();
-                    states += 1;
-                    go_on(runner, &what);
+                    let bounds = self.bounds(operations);
+                    states.visit(&crashed, Runner::options(case), bounds, &what, |store, version| {
+                        let model = self.check(version, &what).clone();
+                        go_on(Runner::of(case, crashed.clone(), store, model), &what);
+                    });
                 }
             }
             if !replay.advance() {
-                return states;
+                return;
             }
         }
     }

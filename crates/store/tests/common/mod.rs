@@ -4,6 +4,7 @@
 #![allow(dead_code, unused_imports, reason = "no test file uses all of it")]
 
 mod actions;
+mod commits;
 mod dump;
 mod history;
 mod hooked_disk;
@@ -12,8 +13,9 @@ mod replica;
 mod setup;
 
 pub(crate) use actions::{Action, Case, Failure, Runner, Write, actions, case};
+pub(crate) use commits::{ModelWrite, declare_for_commits, random_commit};
 pub(crate) use dump::{Dump, dump};
-pub(crate) use history::History;
+pub(crate) use history::{History, States};
 pub(crate) use hooked_disk::HookedDisk;
 pub(crate) use model::{EdgeModel, Model, Props, VertexModel};
 pub(crate) use replica::Replica;

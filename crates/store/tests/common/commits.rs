@@ -1,0 +1,88 @@
+//! Random commits of threads that each stand for themselves, and how each is done to the model: whatever the order
+//! in which they commit, it is told by their sequences.
+
+use evergraph_proof::Random;
+use evergraph_store::Store;
+use evergraph_types::{EdgeTypeOptions, Key, Property, PropertyType, Value};
+
+use super::{Model, number_batch};
+
+fn below(random: &mut Random, bound: i64) -> i64 {
+    random.below(bound as u64) as i64
+}
+
+/// Declares what the commits use, and gives the model of it.
+pub(crate) fn declare_for_commits(store: &Store) -> Model {
+    let mut model = Model::default();
+    for (name, multi, symmetric) in
+        [("simple", false, false), ("multi", true, false), ("mirror", false, true), ("both", true, true)]
+    {
+        let value = Property { name: "value".to_owned(), kind: PropertyType::Int64 };
+        let options = EdgeTypeOptions { multi, symmetric, properties: vec![value], time: None };
+        store.create_edge_type(name, options.clone()).expect("new");
+        model.create_edge_type(name, &options);
+    }
+    store.put_vertex(0, None, &[("value", 0.into())]).expect("it fits");
+    model.put_vertex(&Key::Int(0), None, &[("value", 0.into())]);
+    model
+}
+
+/// How a commit is done to the model.
+pub(crate) type ModelWrite = Box<dyn FnOnce(&mut Model) + Send>;
+
+/// One commit of a thread, done to the store; gives its sequence and how it is done to the model.
+pub(crate) fn random_commit(store: &Store, random: &mut Random) -> Option<(u64, ModelWrite)> {
+    const TYPES: [&str; 4] = ["simple", "multi", "mirror", "both"];
+    let (src, dst, value) = (below(random, 6), below(random, 6), below(random, 1000));
+    let edge_type = TYPES[below(random, 4) as usize];
+    let (src_key, dst_key) = (Key::Int(src), Key::Int(dst));
+    let given = move || if value % 3 > 0 { vec![("value", Value::Int(value))] } else { Vec::new() };
+    let done: (u64, ModelWrite) = match below(random, 12) {
+        0..5 => {
+            let sequence = store.put_edge(src, dst, edge_type, &given()).expect("it fits");
+            (sequence, Box::new(move |model| model.put_edge(&src_key, &dst_key, edge_type, &given())))
+        }
+        5 | 6 => {
+            let sequence = store.put_vertex(src, None, &given()).expect("it fits");
+            (sequence, Box::new(move |model| model.put_vertex(&src_key, None, &given())))
+        }
+        7 => {
+            let mut transaction = store.begin().expect("open");
+            transaction.delete_vertex(src).expect("it fits").then_some(())?;
+            let sequence = transaction.commit().ok()?;
+            (sequence, Box::new(move |model| assert!(model.delete_vertex(&src_key))))
+        }
+        8 | 9 => {
+            let mut transaction = store.begin().expect("open");
+            transaction.delete_edge(src, dst, edge_type).expect("it fits").then_some(())?;
+            transaction.put_edge(dst, src, "multi", &given()).expect("it fits");
+            let sequence = transaction.commit().ok()?;
+            let write = move |model: &mut Model| {
+                assert!(model.delete_edge(&src_key, &dst_key, edge_type));
+                model.put_edge(&dst_key, &src_key, "multi", &given());
+            };
+            (sequence, Box::new(write))
+        }
+        10 => {
+            let edges: Vec<(i64, i64)> = (0..4 + value % 4).map(|row| (src, (dst + row * row) % 6)).collect();
+            let summary = store.add_edges(edge_type, vec![number_batch(edges.clone())]).expect("it fits");
+            let write = move |model: &mut Model| {
+                edges
+                    .iter()
+                    .for_each(|(src, dst)| model.put_edge(&(*src).into(), &(*dst).into(), edge_type, &[]));
+            };
+            (summary.sequence, Box::new(write))
+        }
+        _ => {
+            let edges: Vec<(i64, i64)> = (0..3).map(|row| (src, (dst + row) % 6)).collect();
+            let summary = store.delete_edges(edge_type, vec![number_batch(edges.clone())]).expect("it fits");
+            let write = move |model: &mut Model| {
+                for (src, dst) in edges {
+                    model.delete_edge(&src.into(), &dst.into(), edge_type);
+                }
+            };
+            (summary.sequence, Box::new(write))
+        }
+    };
+    Some(done)
+}
