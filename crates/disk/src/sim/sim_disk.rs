@@ -216,8 +216,7 @@ impl Disk for SimDisk {
     }
 
     fn read_at(&self, path: &Path, offset: u64, length: usize) -> Result<Vec<u8>, DiskError> {
-        let state = &self.shared.lock().state;
-        Ok(state.content(state.find("read", path)?).read_at(offset, length))
+        self.look("read", path, |state| Ok(state.content(state.find("read", path)?).read_at(offset, length)))
     }
 
     fn map(&self, path: &Path) -> Result<Mapping, DiskError> {
