@@ -5,6 +5,7 @@ use std::path::Path;
 
 use evergraph_load::Progress;
 use evergraph_store::{Closed, OpenError, Options, Store};
+use evergraph_stream::{Follower, Window, WindowError, WindowOptions};
 use evergraph_view::Snapshot;
 
 use crate::loading::{DatabaseLoadError, LoadReport, LoadRequest, load};
@@ -108,6 +109,50 @@ impl Database {
         progress: &dyn Progress,
     ) -> Result<LoadReport, DatabaseLoadError> {
         load(&self.store, path.as_ref(), request, progress)
+    }
+
+    /// A sliding window over the edges of one type, in memory; empty until it is advanced. Any number of them may be open.
+    ///
+    /// # Errors
+    /// Those of [`Window::new`].
+    ///
+    /// ```
+    /// use evergraph::{Database, GraphView, Options, Span, WindowOptions};
+    ///
+    /// let db = Database::in_memory(Options::default());
+    /// db.create_edge_type("login", Default::default())?;
+    /// let mut window = db.window(WindowOptions::new(Span::Edges(1000)))?;
+    /// db.put_edge("alice", "host1", "login", &[])?;
+    /// window.advance()?;
+    /// assert_eq!(window.latest()?.num_edges(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn window(&self, options: WindowOptions) -> Result<Window, WindowError> {
+        Window::new(&self.store, options)
+    }
+
+    /// Follows the edges of one type, or of all, from now on: gives the changes that
+    /// [`algorithms::incremental`](crate::algorithms::incremental) takes.
+    ///
+    /// # Errors
+    /// Those of [`Follower::new`].
+    ///
+    /// ```
+    /// use evergraph::algorithms::{Control, incremental::IncrementalComponents};
+    /// use evergraph::{Database, Options};
+    ///
+    /// let db = Database::in_memory(Options::default());
+    /// db.put_edge(1, 2, "edge", &[])?;
+    /// let mut follower = db.follow(Some("edge"))?;
+    /// let mut components = IncrementalComponents::new(follower.snapshot(), &Control::new())?;
+    /// db.put_edge(2, 3, "edge", &[])?;
+    /// let followed = follower.advance()?;
+    /// components.update(&followed.after, &followed.changes)?;
+    /// assert_eq!(components.count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn follow(&self, edge_type: Option<&str>) -> Result<Follower, WindowError> {
+        Follower::new(&self.store, edge_type)
     }
 
     /// The store below.

@@ -35,6 +35,7 @@
 //! | follow | [`Store::changes`], [`ChangeReader`] |
 //! | write files | [`export`], [`Snapshot::edge_table`] |
 //! | compute | [`algorithms`], on any [`GraphView`] |
+//! | follow | [`Database::window`], [`Database::follow`] with [`algorithms::incremental`], [`Store::changes`] |
 
 mod database;
 mod export;
@@ -93,6 +94,9 @@ pub use evergraph_store::{
     CommitError, Durability, EdgeOps, EdgeTypeStats, Isolation, OpColumn, OpenError, Options, Problem,
     Savepoint, Stats, Store, Transaction, TransactionOptions, Version, VertexPut, WriteError, WriteSet,
     check, conflict_backoff,
+};
+pub use evergraph_stream::{
+    Advance, Duplicates, Followed, Follower, Order, Span, Window, WindowError, WindowOptions, WindowStats,
 };
 pub use evergraph_types::{
     Column, ColumnValues, Direction, EdgeBatch, EdgeData, EdgeType, EdgeTypeId, EdgeTypeOptions, Key,

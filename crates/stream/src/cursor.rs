@@ -1,0 +1,171 @@
+//! A cursor over the events of one edge type in the log: puts and deletes, each put with its place on the axis that the
+//! window slides along.
+//!
+//! ```text
+//!  axis      time property │ time of the commit │ number of the put
+//!  newest    the largest place so far, on which nothing turns but what is late:  place < newest - lateness
+//! ```
+//!
+//! Invariant: what a cursor accepts, and where it places it, depends on the log alone, so that the head and the tail of a
+//! window, which read the same log at different times, agree on every event.
+
+use std::sync::Arc;
+
+use evergraph_store::{ChangeReader, EdgeOps};
+use evergraph_types::{EdgeTypeId, PropertyId, Value, VertexId};
+
+use crate::WindowError;
+
+/// Two ends of an edge, in ids of the store followed.
+pub(crate) type Pair = (VertexId, VertexId);
+
+/// What a window slides along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Axis {
+    /// The time property.
+    Event(PropertyId),
+    /// The time of the commit.
+    Ingest,
+    /// The number of the put.
+    Count,
+}
+
+/// The events of one commit.
+#[derive(Debug)]
+pub(crate) struct Logged {
+    pub(crate) time_micros: i64,
+    pub(crate) edges: EdgeOps,
+}
+
+/// A put that was accepted.
+#[derive(Clone, Debug)]
+pub(crate) struct Put {
+    /// Its place on the axis.
+    pub(crate) at: i64,
+    /// The number of the row in the log, among those of this edge type.
+    pub(crate) position: u64,
+    pub(crate) pair: Pair,
+    pub(crate) logged: Arc<Logged>,
+    pub(crate) row: u32,
+}
+
+/// A row of the log.
+#[derive(Debug)]
+pub(crate) enum Event {
+    Put(Put),
+    Delete(Pair),
+    /// A put without a time.
+    Untimed,
+    /// A put that came too late.
+    Late,
+}
+
+/// What is next.
+#[derive(Debug)]
+pub(crate) enum Next {
+    Event(Event),
+    /// A put at this place, which would take the watermark past the limit. It is still to come.
+    Beyond(i64),
+    /// Nothing yet.
+    End,
+}
+
+/// What all cursors of a window share.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules {
+    pub(crate) edge_type: EdgeTypeId,
+    pub(crate) symmetric: bool,
+    pub(crate) axis: Axis,
+    pub(crate) lateness: i64,
+}
+
+#[derive(Debug)]
+pub(crate) struct Cursor {
+    pub(crate) reader: ChangeReader,
+    rules: Rules,
+    current: Option<Arc<Logged>>,
+    row: usize,
+    /// The number of the next row.
+    pub(crate) position: u64,
+    /// Puts so far.
+    puts: i64,
+    /// The largest place so far.
+    pub(crate) newest: Option<i64>,
+}
+
+impl Cursor {
+    pub(crate) fn new(reader: ChangeReader, rules: Rules) -> Self {
+        Cursor { reader, rules, current: None, row: 0, position: 0, puts: 0, newest: None }
+    }
+
+    /// Below this place a put is late.
+    pub(crate) fn watermark(&self) -> Option<i64> {
+        self.newest.map(|newest| newest.saturating_sub(self.rules.lateness))
+    }
+
+    /// The next row, unless it takes the watermark past `limit`.
+    pub(crate) fn next(&mut self, limit: i64) -> Result<Next, WindowError> {
+        let Some(logged) = self.logged()? else { return Ok(Next::End) };
+        let (edges, row) = (&logged.edges, self.row);
+        let (src, dst) = (edges.src[row], edges.dst[row]);
+        let pair = if self.rules.symmetric && src > dst { (dst, src) } else { (src, dst) };
+        let position = self.position;
+        let is_delete = edges.is_delete(row);
+        let event = match self.place(&logged, row).filter(|_| !is_delete || self.rules.axis == Axis::Ingest) {
+            None if is_delete => Event::Delete(pair),
+            None => Event::Untimed,
+            Some(at) if self.watermark().is_some_and(|watermark| at < watermark) => Event::Late,
+            Some(at) => {
+                let newest = self.newest.map_or(at, |newest| newest.max(at));
+                if newest.saturating_sub(self.rules.lateness) > limit {
+                    return Ok(Next::Beyond(at));
+                }
+                self.newest = Some(newest);
+                if is_delete {
+                    Event::Delete(pair)
+                } else {
+                    Event::Put(Put { at, position, pair, logged: logged.clone(), row: row as u32 })
+                }
+            }
+        };
+        self.puts += i64::from(!is_delete);
+        self.position += 1;
+        self.row += 1;
+        Ok(Next::Event(event))
+    }
+
+    /// An error if the store was closed.
+    pub(crate) fn check(&mut self) -> Result<(), WindowError> {
+        Ok(self.reader.next_through(self.reader.position()).map(|_| ())?)
+    }
+
+    /// The commit that the next row is in.
+    fn logged(&mut self) -> Result<Option<Arc<Logged>>, WindowError> {
+        loop {
+            if let Some(logged) = self.current.as_ref().filter(|logged| self.row < logged.edges.len()) {
+                return Ok(Some(logged.clone()));
+            }
+            let Some(commit) = self.reader.next()? else { return Ok(None) };
+            let time_micros = commit.time_micros;
+            let wanted = |(edge_type, _): &(EdgeTypeId, EdgeOps)| *edge_type == self.rules.edge_type;
+            let mut of_type = commit.writes.edges.into_iter().filter(wanted).map(|(_, edges)| edges);
+            let edges = of_type.next().unwrap_or_default();
+            self.current = Some(Arc::new(Logged { time_micros, edges }));
+            self.row = 0;
+        }
+    }
+
+    fn place(&self, logged: &Logged, row: usize) -> Option<i64> {
+        match self.rules.axis {
+            Axis::Ingest => Some(logged.time_micros),
+            Axis::Count => Some(self.puts + 1),
+            Axis::Event(property) => {
+                let column = logged.edges.column(property).filter(|column| column.is_given(row))?;
+                match column.values.get(row) {
+                    Value::Int(time) | Value::Timestamp(time) => Some(time),
+                    _ => None,
+                }
+            }
+        }
+    }
+}

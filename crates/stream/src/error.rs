@@ -1,0 +1,55 @@
+//! What can go wrong with a window.
+
+use evergraph_store::{ChangesError, Closed, CommitError};
+use evergraph_types::SchemaError;
+use thiserror::Error;
+
+/// Why there is no window, or why it does not advance.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum WindowError {
+    /// A length or a step that is not above 0.
+    #[error("{argument} is {value}, and a window needs one above 0")]
+    NotPositive {
+        /// `last`, `every` or `lateness`.
+        argument: &'static str,
+        /// What was given.
+        value: i64,
+    },
+    /// An argument that does not go with the others.
+    #[error("{argument}: {why}")]
+    Invalid {
+        /// The argument as users know it.
+        argument: &'static str,
+        /// What is wrong with it, and what is allowed.
+        why: String,
+    },
+    /// The edge type has no property that is the time of an event.
+    #[error(
+        "edge type {edge_type:?} has no time property; create it with time=, or slide over the order of ingest"
+    )]
+    NoTime {
+        /// Its name.
+        edge_type: String,
+    },
+    /// The store has no edge type of this name, or one that no window can follow.
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
+    /// A property of the edge type is of another type than when the window was opened.
+    #[error("property {property:?} of edge type {edge_type:?} has changed its type; open the window anew")]
+    PropertyChanged {
+        /// The edge type.
+        edge_type: String,
+        /// The property.
+        property: String,
+    },
+    /// The log cannot be followed.
+    #[error(transparent)]
+    Changes(#[from] ChangesError),
+    /// The window's own store refused what entered or left.
+    #[error("the edges of the window could not be kept: {0}")]
+    Content(#[from] CommitError),
+    /// The store was closed.
+    #[error(transparent)]
+    Closed(#[from] Closed),
+}

@@ -1,0 +1,107 @@
+//! What a window holds and how it moves.
+
+use evergraph_types::Sequence;
+
+use crate::WindowError;
+
+/// How much a window holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Span {
+    /// The events of this long: microseconds, or units of the time property where that is a number.
+    Time(i64),
+    /// The last so many events.
+    Edges(i64),
+}
+
+/// By what a window slides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The time property of the edge type. Time passes as events come.
+    Event,
+    /// When events were committed. Time passes by the clock.
+    Ingest,
+}
+
+/// What happens to an edge that is in the window already.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Duplicates {
+    /// Both are in it, as parallel edges.
+    #[default]
+    Keep,
+    /// One edge, with the properties of the latest, until the last of them leaves.
+    Drop,
+    /// One edge, whose only property `count` says how many there are.
+    Count,
+}
+
+impl Duplicates {
+    /// The rule of this name: `keep`, `drop` or `count`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [("keep", Duplicates::Keep), ("drop", Duplicates::Drop), ("count", Duplicates::Count)]
+            .into_iter()
+            .find_map(|(known, rule)| (known == name).then_some(rule))
+    }
+}
+
+/// The arguments of a window. Start from [`WindowOptions::new`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WindowOptions {
+    /// The edge type whose puts are the events. May be left out where the store has one.
+    pub edge_type: Option<String>,
+    /// How much it holds.
+    pub span: Span,
+    /// By what it slides; by default event time for a duration where the type has a time, else the order of ingest.
+    pub order: Option<Order>,
+    /// How far it moves from one view to the next, in the units of the span; as events come if absent. As long as the
+    /// span, it tumbles.
+    pub every: Option<i64>,
+    /// What happens to edges that are in it already.
+    pub duplicates: Duplicates,
+    /// In event time, how much later than a later event one may come. What comes later still is counted and left out.
+    pub lateness: i64,
+    /// The first event is the first one after this commit; by default the oldest that the log holds.
+    pub after: Option<Sequence>,
+}
+
+impl WindowOptions {
+    /// A window of this span, everything else by default.
+    pub fn new(span: Span) -> Self {
+        WindowOptions {
+            edge_type: None,
+            span,
+            order: None,
+            every: None,
+            duplicates: Duplicates::default(),
+            lateness: 0,
+            after: None,
+        }
+    }
+
+    /// The length, whatever it is of.
+    pub(crate) fn length(&self) -> i64 {
+        match self.span {
+            Span::Time(length) | Span::Edges(length) => length,
+        }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), WindowError> {
+        let positive = |argument, value| {
+            if value > 0 { Ok(()) } else { Err(WindowError::NotPositive { argument, value }) }
+        };
+        positive("last", self.length())?;
+        self.every.map_or(Ok(()), |every| positive("every", every))?;
+        let invalid = |argument, why: &str| Err(WindowError::Invalid { argument, why: why.to_owned() });
+        if self.lateness < 0 {
+            return invalid("lateness", "it is a time from 0");
+        }
+        match (self.span, self.order) {
+            (Span::Edges(_), Some(Order::Event)) => {
+                invalid("order", "a window of so many edges slides in the order of ingest")
+            }
+            (Span::Edges(_), _) | (_, Some(Order::Ingest)) if self.lateness > 0 => {
+                invalid("lateness", "nothing is late in the order of ingest")
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,436 @@
+//! A sliding window: the recent events of a store, as a graph of their own.
+//!
+//! ```text
+//!  log      ... e1 e2 e3 e4 e5 e6 e7 e8 e9 ...
+//!                  ▲ tail            ▲ head          the log is the queue: no second copy of the edges is kept
+//!  window          (start ─────── end]               start = end - length, in places on the axis
+//! ```
+//!
+//! To advance is to move the end: the head reads what is new, and what it reads with a place in the window enters; the
+//! tail reads what has fallen out, and that leaves. Both cost what they move. Events that are read before it is their turn
+//! wait in a heap, which is empty unless events come out of order or the window moves in steps.
+//!
+//! Invariants: the end never falls; the content is what was put with a place in `(start, end]` and not late, in the log up
+//! to the head, less what was deleted after; every event that entered leaves once or is deleted.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::time::{Duration, Instant, SystemTime};
+
+use evergraph_analytics::incremental::Changes;
+use evergraph_store::{ChangeOptions, ChangeReader, ChangesError, Store, Version};
+use evergraph_types::{EdgeType, EdgeTypeId};
+use evergraph_view::Snapshot;
+use hashbrown::HashMap;
+
+use crate::content::{Content, Moves};
+use crate::cursor::{Axis, Cursor, Event, Next, Pair, Put, Rules};
+use crate::{Order, Span, WindowError, WindowOptions};
+
+/// Rows read at a time, so that a window that has far to go does not hold everything at once.
+const ROWS_AT_A_TIME: usize = 1 << 20;
+
+/// Deletions remembered before it is worth to look which are over.
+const DELETIONS_LET_PASS: usize = 1 << 10;
+
+/// What a window has seen and done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WindowStats {
+    /// Edges that entered.
+    pub entered: u64,
+    /// Edges that left.
+    pub left: u64,
+    /// Events left out because they came too late.
+    pub late: u64,
+    /// Events left out because they have no time.
+    pub untimed: u64,
+}
+
+/// What led from the last snapshot taken with changes to this one: ids are those of the window's snapshots.
+#[derive(Clone, Debug)]
+pub struct Advance {
+    /// The window before.
+    pub before: Snapshot,
+    /// The window now.
+    pub after: Snapshot,
+    /// What led from one to the other.
+    pub changes: Changes,
+}
+
+/// A put in the order of its place, then of the log.
+#[derive(Clone, Debug)]
+struct Waiting(Put);
+
+impl Waiting {
+    fn key(&self) -> (i64, u64) {
+        (self.0.at, self.0.position)
+    }
+}
+
+impl PartialEq for Waiting {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Waiting {}
+
+impl PartialOrd for Waiting {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Waiting {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+/// A sliding window over the edges of one type of a store.
+///
+/// ```
+/// use evergraph_store::{Options, Store};
+/// use evergraph_stream::{Span, Window, WindowOptions};
+/// use evergraph_view::GraphView;
+///
+/// let store = Store::in_memory(Options::default());
+/// store.create_edge_type("edge", Default::default())?;
+/// let mut window = Window::new(&store, WindowOptions::new(Span::Edges(2)))?;
+/// for dst in 1..=3 {
+///     store.put_edge(0, dst, "edge", &[])?;
+/// }
+/// window.advance()?;
+/// let snapshot = window.latest()?;
+/// assert_eq!(snapshot.num_edges(), 2);
+/// assert!(!snapshot.has_edge(0, 1, None) && snapshot.has_edge(0, 3, None));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Window {
+    options: WindowOptions,
+    axis: Axis,
+    head: Cursor,
+    tail: Cursor,
+    content: Content,
+    /// The last place in it; `None` before the first event.
+    end: Option<i64>,
+    /// Read by the head since the last move.
+    fresh: Fresh,
+    /// Read by the head before that, with places beyond the end.
+    waiting: BinaryHeap<Reverse<Waiting>>,
+    /// Read by the tail, with places still in the window.
+    leaving: BinaryHeap<Reverse<Waiting>>,
+    /// Pairs that were deleted, each with where the log says so last.
+    deletions: HashMap<Pair, u64>,
+    deletions_let_pass: usize,
+    stats: WindowStats,
+}
+
+/// What the head has read since the last move.
+#[derive(Debug, Default)]
+struct Fresh {
+    /// Where in the log it began.
+    start: u64,
+    puts: Vec<Put>,
+    deleted: Vec<Pair>,
+    /// The place of the put that the head has stopped at.
+    beyond: Option<i64>,
+}
+
+/// Why the head has stopped reading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stop {
+    /// At a put beyond the limit.
+    Beyond,
+    /// At the end of the log.
+    End,
+    /// There is enough for one move.
+    Full,
+}
+
+impl Window {
+    /// A window over a store, empty until it is advanced.
+    ///
+    /// # Errors
+    /// [`WindowError::NotPositive`] and [`WindowError::Invalid`] for arguments, [`WindowError::NoTime`],
+    /// [`WindowError::Schema`] if there is no such edge type, [`WindowError::Changes`] if the log cannot be
+    /// followed.
+    pub fn new(store: &Store, options: WindowOptions) -> Result<Self, WindowError> {
+        options.check()?;
+        let version = store.version()?;
+        let (id, edge_type) = wanted_type(&version, options.edge_type.as_deref())?;
+        let axis = axis_of(&options, &edge_type)?;
+        let symmetric = edge_type.options.symmetric;
+        let rules = Rules { edge_type: id, symmetric, axis, lateness: options.lateness };
+        let head = reader(store, options.after)?;
+        let tail = store.changes(ChangeOptions { after: Some(head.position()), name: None })?;
+        let by_time = if let Axis::Event(property) = axis { Some(property) } else { None };
+        let content = Content::new(&version, edge_type, options.duplicates, by_time)?;
+        Ok(Window {
+            options,
+            axis,
+            head: Cursor::new(head, rules),
+            tail: Cursor::new(tail, rules),
+            content,
+            end: None,
+            fresh: Fresh::default(),
+            waiting: BinaryHeap::new(),
+            leaving: BinaryHeap::new(),
+            deletions: HashMap::new(),
+            deletions_let_pass: DELETIONS_LET_PASS,
+            stats: WindowStats::default(),
+        })
+    }
+
+    /// The window as of the last advance: a snapshot like any other. It has the vertices that have edges in it.
+    ///
+    /// # Errors
+    /// None at present.
+    pub fn latest(&self) -> Result<Snapshot, WindowError> {
+        self.content.snapshot()
+    }
+
+    /// The last place in the window: a time, or the number of an event. `None` before the first event.
+    pub fn end(&self) -> Option<i64> {
+        self.end
+    }
+
+    /// What it has seen and done so far.
+    pub fn stats(&self) -> WindowStats {
+        self.stats
+    }
+
+    /// What the advances since the last call changed: for incremental algorithms.
+    ///
+    /// # Errors
+    /// None at present.
+    pub fn changes(&mut self) -> Result<Advance, WindowError> {
+        let source = self.head.reader.version();
+        let (before, after, changes) = self.content.take_changes(&source)?;
+        Ok(Advance { before, after, changes })
+    }
+
+    /// Moves the end to the newest event, or to now where time passes by the clock. Costs what enters and leaves.
+    ///
+    /// # Errors
+    /// [`WindowError::Changes`] if the log cannot be followed, [`WindowError::PropertyChanged`].
+    pub fn advance(&mut self) -> Result<(), WindowError> {
+        loop {
+            let stop = self.read(i64::MAX)?;
+            let now = (self.axis == Axis::Ingest && stop == Stop::End).then(now_micros);
+            if let Some(end) = self.head.newest.max(now).max(self.end) {
+                self.move_to(end)?;
+            }
+            if stop == Stop::End {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The next view: with `every` the window at its next step, once that is over, else the window after the next commit.
+    /// `None` if the time is up before. Steps in which nothing is in the window are passed over.
+    ///
+    /// # Errors
+    /// Those of [`Window::advance`].
+    pub fn next(&mut self, timeout: Option<Duration>) -> Result<Option<Snapshot>, WindowError> {
+        let until = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        loop {
+            let mut most = until.map(|until| until.saturating_duration_since(Instant::now()));
+            let is_up = most == Some(Duration::ZERO);
+            if let Some(every) = self.options.every {
+                let boundary = self.boundary(every)?;
+                let stop = self.read(boundary.or(self.end).unwrap_or(i64::MIN))?;
+                if let Some(end) = boundary.filter(|&end| self.is_over(end, stop)) {
+                    self.move_to(end)?;
+                    return self.latest().map(Some);
+                }
+                if stop != Stop::End {
+                    continue;
+                }
+                if let Some(end) = boundary.filter(|_| self.axis == Axis::Ingest) {
+                    let left = Duration::from_micros(end.saturating_sub(now_micros()).max(0) as u64 + 1);
+                    most = Some(most.map_or(left, |most| most.min(left)));
+                }
+            } else if self.head.reader.wait(Some(Duration::ZERO)) {
+                self.advance()?;
+                return self.latest().map(Some);
+            }
+            if is_up {
+                return Ok(None);
+            }
+            self.head.reader.wait(most);
+            self.head.check()?;
+        }
+    }
+
+    /// Where the next step ends; `None` if that takes an event to tell.
+    fn boundary(&self, every: i64) -> Result<Option<i64>, WindowError> {
+        let next = self.end.map(|end| align_up(end.saturating_add(1), every));
+        if next.is_some() && (!self.fresh.puts.is_empty() || self.content.num_edges()? > 0) {
+            return Ok(next);
+        }
+        let waiting = self.waiting.peek().map(|Reverse(put)| put.0.at);
+        let first = self.fresh.puts.iter().map(|put| put.at).chain(waiting).chain(self.fresh.beyond).min();
+        Ok(first.map(|at| align_up(at, every).max(next.unwrap_or(i64::MIN))))
+    }
+
+    /// Whether no event can come any more that belongs before `end`, which the head was allowed to read to.
+    fn is_over(&self, end: i64, stop: Stop) -> bool {
+        match self.axis {
+            Axis::Event(_) => stop == Stop::Beyond,
+            Axis::Ingest => stop == Stop::Beyond || (stop == Stop::End && now_micros() > end),
+            Axis::Count => self.head.newest >= Some(end),
+        }
+    }
+
+    /// Reads events while they do not take the watermark past `limit`.
+    fn read(&mut self, limit: i64) -> Result<Stop, WindowError> {
+        for _ in 0..ROWS_AT_A_TIME {
+            let position = self.head.position;
+            match self.head.next(limit)? {
+                Next::End => return Ok(Stop::End),
+                Next::Beyond(at) => {
+                    self.fresh.beyond = Some(at);
+                    return Ok(Stop::Beyond);
+                }
+                Next::Event(Event::Put(put)) => self.fresh.puts.push(put),
+                Next::Event(Event::Delete(pair)) => {
+                    self.deletions.insert(pair, position);
+                    self.fresh.deleted.push(pair);
+                }
+                Next::Event(Event::Untimed) => self.stats.untimed += 1,
+                Next::Event(Event::Late) => self.stats.late += 1,
+            }
+            self.fresh.beyond = None;
+        }
+        Ok(Stop::Full)
+    }
+
+    /// Moves the end, with what has been read.
+    fn move_to(&mut self, end: i64) -> Result<(), WindowError> {
+        let start = end.saturating_sub(self.options.length());
+        let position = self.head.position;
+        let fresh = std::mem::replace(&mut self.fresh, Fresh { start: position, ..Fresh::default() });
+        self.fresh.beyond = fresh.beyond;
+        let mut entering = Vec::with_capacity(fresh.puts.len());
+        for put in fresh.puts {
+            if put.at > end {
+                self.waiting.push(Reverse(Waiting(put)));
+            } else {
+                entering.push(put);
+            }
+        }
+        entering.extend(pop_through(&mut self.waiting, end));
+        entering.retain(|put| put.at > start && !is_deleted(&self.deletions, put));
+        if !entering.is_sorted_by_key(|put| (put.at, put.position)) {
+            entering.sort_by_key(|put| (put.at, put.position));
+        }
+        let leaving = self.leave(start, fresh.start)?;
+        self.stats.entered += entering.len() as u64;
+        self.stats.left += leaving.len() as u64;
+        self.end = Some(end);
+        let moves = Moves { deleted: fresh.deleted, leaving, entering };
+        let source = self.head.reader.version();
+        self.content.apply(&source, &moves)?;
+        self.forget_deletions();
+        Ok(())
+    }
+
+    /// The pairs of events in the window with a place up to `start`. What the head has read from `fresh_start` on is not
+    /// in it yet.
+    fn leave(&mut self, start: i64, fresh_start: u64) -> Result<Vec<Pair>, WindowError> {
+        let mut out: Vec<Put> = pop_through(&mut self.leaving, start).collect();
+        while self.tail.position < self.head.position {
+            match self.tail.next(start)? {
+                Next::Event(Event::Put(put)) if put.at <= start => out.push(put),
+                Next::Event(Event::Put(put)) => self.leaving.push(Reverse(Waiting(put))),
+                Next::Event(_) => {}
+                Next::Beyond(_) | Next::End => break,
+            }
+        }
+        // What waited until now, and what is new, never entered.
+        let was_in = |put: &&Put| put.position < fresh_start && self.end.is_some_and(|end| put.at <= end);
+        let left = out.iter().filter(was_in).filter(|put| !is_deleted(&self.deletions, put));
+        Ok(left.map(|put| put.pair).collect())
+    }
+
+    /// Forgets deletions before which nothing is left that they could be of.
+    fn forget_deletions(&mut self) {
+        if self.deletions.len() > self.deletions_let_pass {
+            let heaps = self.waiting.iter().chain(&self.leaving).map(|Reverse(put)| put.0.position);
+            let oldest = heaps.min().unwrap_or(u64::MAX).min(self.tail.position);
+            self.deletions.retain(|_, position| *position > oldest);
+            self.deletions_let_pass = DELETIONS_LET_PASS.max(2 * self.deletions.len());
+        }
+    }
+}
+
+/// Whether the pair was deleted after this put.
+fn is_deleted(deletions: &HashMap<Pair, u64>, put: &Put) -> bool {
+    deletions.get(&put.pair).is_some_and(|&position| position > put.position)
+}
+
+/// Takes the puts with places up to `last` from a heap, in order.
+fn pop_through(heap: &mut BinaryHeap<Reverse<Waiting>>, last: i64) -> impl Iterator<Item = Put> {
+    std::iter::from_fn(move || {
+        heap.peek().filter(|Reverse(waiting)| waiting.0.at <= last)?;
+        heap.pop().map(|Reverse(waiting)| waiting.0)
+    })
+}
+
+/// The smallest multiple of `every` from a place on.
+fn align_up(at: i64, every: i64) -> i64 {
+    let above = at.rem_euclid(every);
+    if above == 0 { at } else { at.saturating_add(every - above) }
+}
+
+fn now_micros() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
+}
+
+/// The edge type of this name, or the only one.
+fn wanted_type(version: &Version, name: Option<&str>) -> Result<(EdgeTypeId, EdgeType), WindowError> {
+    if let Some(name) = name {
+        let (id, edge_type) = version.schema().require_edge_type(name)?;
+        return Ok((id, edge_type.clone()));
+    }
+    match &version.schema().edge_types[..] {
+        [only] => Ok((0, only.clone())),
+        several => {
+            let names: Vec<&str> = several.iter().map(|kind| kind.name.as_str()).collect();
+            let why = match names.is_empty() {
+                true => "the store has no edge type yet; create one".to_owned(),
+                false => format!("name one of {}", names.join(", ")),
+            };
+            Err(WindowError::Invalid { argument: "edge_type", why })
+        }
+    }
+}
+
+fn axis_of(options: &WindowOptions, edge_type: &EdgeType) -> Result<Axis, WindowError> {
+    if matches!(options.span, Span::Edges(_)) {
+        return Ok(Axis::Count);
+    }
+    let time = edge_type.options.time.as_ref().and_then(|time| edge_type.property(time));
+    match (options.order, time) {
+        (Some(Order::Ingest), _) | (None, None) if options.lateness == 0 => Ok(Axis::Ingest),
+        (Some(Order::Event) | None, Some((property, _))) => Ok(Axis::Event(property)),
+        _ => Err(WindowError::NoTime { edge_type: edge_type.name.clone() }),
+    }
+}
+
+/// A reader of the log from a commit on, or from as far back as it goes.
+fn reader(store: &Store, after: Option<u64>) -> Result<ChangeReader, WindowError> {
+    let mut asked = after.unwrap_or(0);
+    loop {
+        match store.changes(ChangeOptions { after: Some(asked), name: None }) {
+            // It may be trimmed again meanwhile.
+            Err(ChangesError::Trimmed { first, .. }) if after.is_none() && first > asked + 1 => {
+                asked = first - 1
+            }
+            outcome => return Ok(outcome?),
+        }
+    }
+}
