@@ -192,7 +192,8 @@ class Database:
         name : str
             Its name.
         properties : dict, optional
-            The type of each property: ``bool``, ``int64``, ``float64``, ``string`` or ``timestamp``.
+            The type of each property: ``bool``, ``int8`` to ``int64``, ``uint8`` to ``uint64``, ``float32``, ``float64``,
+            ``string``, ``bytes``, ``date``, ``timestamp``, or ``list<T>`` of one of them.
         multi : bool
             Every put adds an edge of its own, as payments or messages are; otherwise there is one edge
             between two vertices, and a put changes it.
@@ -313,7 +314,7 @@ class Database:
             From where to where, as long as each other.
         edge_type : str
             The type of the edges.
-        **columns : columns of bool, int, float, str or time
+        **columns : columns of property values
             Properties by name, as long as ``src``.
 
         Returns

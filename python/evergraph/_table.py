@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-_NUMERIC = {"int64", "float64"}
+_NUMERIC = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"}
 
 
 class Column:
@@ -38,7 +38,7 @@ class Column:
 
     @property
     def type(self) -> str:
-        """The type: ``bool``, ``int64``, ``float64``, ``string`` or ``timestamp``."""
+        """The type, as in the schema: ``int64``, ``string``, ``list<float32>``, ..."""
         return self._native.type_name
 
     def __len__(self) -> int:

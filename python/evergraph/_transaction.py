@@ -70,7 +70,7 @@ class Transaction:
             The vertex.
         type : str, optional
             Its type; left as it is if not given.
-        **properties : bool, int, float, str, datetime.datetime or None
+        **properties : bool, int, float, str, bytes, datetime.date, datetime.datetime, a list of one of these, or None
             What to set. ``None`` removes a value. A ``datetime`` without time zone is taken as UTC.
 
         Raises
@@ -91,7 +91,7 @@ class Transaction:
             From where to where.
         edge_type : str
             The type of the edge.
-        **properties : bool, int, float, str, datetime.datetime or None
+        **properties : bool, int, float, str, bytes, datetime.date, datetime.datetime, a list of one of these, or None
             What to set.
 
         Raises

@@ -1,7 +1,7 @@
 """The types that signatures speak in."""
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, Union
 
 if TYPE_CHECKING:
@@ -10,7 +10,8 @@ if TYPE_CHECKING:
 Key: TypeAlias = int | str
 """What users call a vertex. A store has one kind of key, that of the first vertex."""
 
-Value: TypeAlias = bool | int | float | str | datetime | None
+Scalar: TypeAlias = bool | int | float | str | bytes | date | datetime | None
+Value: TypeAlias = Scalar | list[Scalar]
 """A property. Times without a time zone are taken as UTC; all times come back in UTC."""
 
 Duration: TypeAlias = float | timedelta | str
@@ -19,7 +20,39 @@ Duration: TypeAlias = float | timedelta | str
 Isolation: TypeAlias = Literal["snapshot", "serializable"]
 Durability: TypeAlias = Literal["sync", "interval", "none"]
 KeyKind: TypeAlias = Literal["int64", "string", "dense"]
-PropertyType: TypeAlias = Literal["bool", "int64", "float64", "string", "timestamp"]
+PropertyType: TypeAlias = Literal[
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float32",
+    "float64",
+    "string",
+    "bytes",
+    "date",
+    "timestamp",
+    "list<bool>",
+    "list<int8>",
+    "list<int16>",
+    "list<int32>",
+    "list<int64>",
+    "list<uint8>",
+    "list<uint16>",
+    "list<uint32>",
+    "list<uint64>",
+    "list<float32>",
+    "list<float64>",
+    "list<string>",
+    "list<bytes>",
+    "list<date>",
+    "list<timestamp>",
+]
+"""The type of a property; `list<T>` holds any number of T and nulls."""
 FileFormat: TypeAlias = Literal["edgelist", "csv", "tsv"]
 
 

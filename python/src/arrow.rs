@@ -2,26 +2,25 @@
 //!
 //! | Arrow | property |
 //! |---|---|
-//! | boolean | bool |
-//! | (u)int8 to (u)int64 | int64 |
-//! | float32, float64 | float64 |
+//! | boolean, (u)int8 to (u)int64, float32, float64, date32 | the type of the same name |
 //! | (large) string, string view, dictionary of them | string |
-//! | timestamp, date | timestamp, in microseconds |
+//! | (large) binary, binary view, binary of fixed size | bytes |
+//! | timestamp | timestamp, in microseconds |
+//! | date64 | date |
+//! | (large) list, list of fixed size | list of the type of its items |
 //! | null | string, all null |
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Date64Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
-    Int64Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
-    TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    ArrowPrimitiveType, Date64Type, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
 };
-use arrow_array::{Array, ArrayRef, PrimitiveArray, StringArrayType};
+use arrow_array::{Array, ArrayRef, PrimitiveArray};
 use arrow_schema::{DataType, TimeUnit};
-use evergraph::{Column, ColumnValues, PropertyType, TextValues};
+use evergraph::{Cells, Column, PropertyType, Value};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-const DAY_MICROS: i64 = 86_400_000_000;
+const DAY_MILLIS: i64 = 86_400_000;
 
 /// The chunks of a column as one column.
 pub(crate) fn column_of_chunks(chunks: &[ArrayRef]) -> PyResult<Column> {
@@ -37,10 +36,26 @@ fn property_type(kind: &DataType) -> PyResult<PropertyType> {
     use DataType::*;
     Ok(match kind {
         Boolean => PropertyType::Bool,
-        Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64 => PropertyType::Int64,
-        Float32 | Float64 => PropertyType::Float64,
+        Int8 => PropertyType::Int8,
+        Int16 => PropertyType::Int16,
+        Int32 => PropertyType::Int32,
+        Int64 => PropertyType::Int64,
+        UInt8 => PropertyType::UInt8,
+        UInt16 => PropertyType::UInt16,
+        UInt32 => PropertyType::UInt32,
+        UInt64 => PropertyType::UInt64,
+        Float32 => PropertyType::Float32,
+        Float64 => PropertyType::Float64,
         Utf8 | LargeUtf8 | Utf8View | Null => PropertyType::String,
-        Timestamp(..) | Date32 | Date64 => PropertyType::Timestamp,
+        Binary | LargeBinary | BinaryView | FixedSizeBinary(_) => PropertyType::Bytes,
+        Timestamp(..) => PropertyType::Timestamp,
+        Date32 | Date64 => PropertyType::Date,
+        List(item) | LargeList(item) | FixedSizeList(item, _) => {
+            match property_type(item.data_type())?.as_scalar() {
+                Some(scalar) => PropertyType::list(scalar),
+                None => return Err(PyTypeError::new_err("lists of lists cannot be stored")),
+            }
+        }
         Dictionary(_, values) => property_type(values)?,
         Struct(fields) if fields.len() == 1 => property_type(fields[0].data_type())?,
         Struct(fields) => {
@@ -62,80 +77,73 @@ fn append(column: &mut Column, chunk: &ArrayRef) -> PyResult<()> {
         Struct(_) => append(column, chunk.as_struct().column(0))?,
         Dictionary(..) => append_dictionary(column, chunk)?,
         Null => column.push_nulls(chunk.len()),
+        List(_) | LargeList(_) | FixedSizeList(..) => append_lists(column, chunk)?,
         _ => {
             append_nulls(column, chunk);
-            append_values(column, chunk)?;
+            append_cells(column, chunk)?;
         }
     }
     Ok(())
 }
 
-fn append_values(column: &mut Column, chunk: &ArrayRef) -> PyResult<()> {
+/// Appends the cells of all rows. Those at nulls are appended too: any does there.
+fn append_cells(column: &mut Column, chunk: &ArrayRef) -> PyResult<()> {
     use DataType::*;
-    match (&mut column.values, chunk.data_type()) {
-        (ColumnValues::Bool(values), _) => values.extend(chunk.as_boolean().values().iter()),
-        (ColumnValues::Float64(values), Float32) => extend::<Float32Type, _>(values, chunk, f64::from),
-        (ColumnValues::Float64(values), _) => extend::<Float64Type, _>(values, chunk, |number| number),
-        (ColumnValues::String(values), Utf8) => extend_text(values, chunk.as_string::<i32>()),
-        (ColumnValues::String(values), LargeUtf8) => extend_text(values, chunk.as_string::<i64>()),
-        (ColumnValues::String(values), _) => extend_text(values, chunk.as_string_view()),
-        (ColumnValues::Int64(values), kind) => match kind {
-            Int8 => extend::<Int8Type, _>(values, chunk, i64::from),
-            Int16 => extend::<Int16Type, _>(values, chunk, i64::from),
-            Int32 => extend::<Int32Type, _>(values, chunk, i64::from),
-            UInt8 => extend::<UInt8Type, _>(values, chunk, i64::from),
-            UInt16 => extend::<UInt16Type, _>(values, chunk, i64::from),
-            UInt32 => extend::<UInt32Type, _>(values, chunk, i64::from),
-            UInt64 => return try_extend::<UInt64Type>(values, chunk, |number| i64::try_from(number).ok()),
-            _ => extend::<Int64Type, _>(values, chunk, |number| number),
-        },
-        (ColumnValues::Timestamp(values), kind) => return append_times(values, chunk, kind),
+    let cells = column.cells_mut();
+    match chunk.data_type() {
+        Boolean => chunk.as_boolean().values().iter().for_each(|flag| cells.push_bits(flag.into())),
+        Utf8 => append_bytes(cells, chunk.as_string::<i32>().iter()),
+        LargeUtf8 => append_bytes(cells, chunk.as_string::<i64>().iter()),
+        Utf8View => append_bytes(cells, chunk.as_string_view().iter()),
+        Binary => append_bytes(cells, chunk.as_binary::<i32>().iter()),
+        LargeBinary => append_bytes(cells, chunk.as_binary::<i64>().iter()),
+        BinaryView => append_bytes(cells, chunk.as_binary_view().iter()),
+        FixedSizeBinary(_) => append_bytes(cells, chunk.as_fixed_size_binary().iter()),
+        Timestamp(TimeUnit::Second, _) => {
+            convert::<TimestampSecondType>(cells, chunk, |seconds| seconds.checked_mul(1_000_000))?;
+        }
+        Timestamp(TimeUnit::Millisecond, _) => {
+            convert::<TimestampMillisecondType>(cells, chunk, |millis| millis.checked_mul(1_000))?;
+        }
+        Timestamp(TimeUnit::Nanosecond, _) => {
+            convert::<TimestampNanosecondType>(cells, chunk, |nanos| Some(nanos.div_euclid(1_000)))?;
+        }
+        Date64 => convert::<Date64Type>(cells, chunk, |millis| {
+            i32::try_from(millis.div_euclid(DAY_MILLIS)).ok().map(i64::from)
+        })?,
+        // Every other type has cells as they lie in Arrow's buffer.
+        _ => {
+            let data = chunk.to_data();
+            let width = cells.width().unwrap_or(0);
+            let values = data.buffers().first().map_or(&[][..], |buffer| buffer.as_slice());
+            let start = data.offset() * width;
+            let wanted = values.get(start..start + data.len() * width);
+            cells.extend_from_le(wanted.ok_or_else(|| PyValueError::new_err("the Arrow data is cut off"))?);
+        }
     }
     Ok(())
 }
 
-fn append_times(values: &mut Vec<i64>, chunk: &ArrayRef, kind: &DataType) -> PyResult<()> {
-    match kind {
-        DataType::Timestamp(TimeUnit::Second, _) => {
-            try_extend::<TimestampSecondType>(values, chunk, |seconds| seconds.checked_mul(1_000_000))
-        }
-        DataType::Timestamp(TimeUnit::Millisecond, _) => {
-            try_extend::<TimestampMillisecondType>(values, chunk, |millis| millis.checked_mul(1_000))
-        }
-        DataType::Timestamp(TimeUnit::Nanosecond, _) => {
-            extend::<TimestampNanosecondType, _>(values, chunk, |nanos| nanos.div_euclid(1_000));
-            Ok(())
-        }
-        DataType::Date32 => {
-            extend::<Date32Type, _>(values, chunk, |days| i64::from(days) * DAY_MICROS);
-            Ok(())
-        }
-        DataType::Date64 => try_extend::<Date64Type>(values, chunk, |millis| millis.checked_mul(1_000)),
-        _ => {
-            extend::<TimestampMicrosecondType, _>(values, chunk, |micros| micros);
-            Ok(())
-        }
+fn append_bytes<T: AsRef<[u8]>>(cells: &mut Cells, values: impl Iterator<Item = Option<T>>) {
+    let Some(texts) = cells.texts_mut() else { return };
+    for value in values {
+        texts.push_bytes(value.as_ref().map_or(&[], AsRef::as_ref));
     }
 }
 
-/// Appends all values. Those at nulls are appended too: any value does there.
-fn extend<T: ArrowPrimitiveType, V>(values: &mut Vec<V>, chunk: &ArrayRef, convert: impl Fn(T::Native) -> V) {
-    values.extend(chunk.as_primitive::<T>().values().iter().map(|&value| convert(value)));
-}
-
-/// The same for a conversion that can fail; what fails at a null becomes 0.
-fn try_extend<T: ArrowPrimitiveType>(
-    values: &mut Vec<i64>,
+/// Appends the numbers that a conversion makes; where it fails at a null, 0.
+fn convert<T: ArrowPrimitiveType>(
+    cells: &mut Cells,
     chunk: &ArrayRef,
     convert: impl Fn(T::Native) -> Option<i64>,
 ) -> PyResult<()> {
     let array: &PrimitiveArray<T> = chunk.as_primitive();
     for (row, &value) in array.values().iter().enumerate() {
         match convert(value) {
-            Some(number) => values.push(number),
-            None if array.is_null(row) => values.push(0),
+            Some(number) => cells.push_bits(number as u64),
+            None if array.is_null(row) => cells.push_bits(0),
             None => {
-                let message = format!("row {row}: {value:?} is out of the range of int64");
+                let message = format!("row {row}: {value:?} is out of the range of a property");
                 return Err(PyValueError::new_err(message));
             }
         }
@@ -143,8 +151,28 @@ fn try_extend<T: ArrowPrimitiveType>(
     Ok(())
 }
 
-fn extend_text<'a>(values: &mut TextValues, texts: impl StringArrayType<'a>) {
-    texts.iter().for_each(|text| values.push(text.unwrap_or_default()));
+fn append_lists(column: &mut Column, chunk: &ArrayRef) -> PyResult<()> {
+    let list = |row: usize| match chunk.data_type() {
+        DataType::List(_) => chunk.as_list::<i32>().value(row),
+        DataType::LargeList(_) => chunk.as_list::<i64>().value(row),
+        _ => chunk.as_fixed_size_list().value(row),
+    };
+    let scalar = column.property_type().item().map(PropertyType::scalar);
+    for row in 0..chunk.len() {
+        if chunk.is_null(row) {
+            column.push_nulls(1);
+            continue;
+        }
+        let mut items = Column::new(scalar.unwrap_or(PropertyType::String));
+        append(&mut items, &list(row))?;
+        push(column, Value::List((0..items.len()).map(|item| items.get(item)).collect()))?;
+    }
+    Ok(())
+}
+
+/// Appends a value of the type of the column.
+fn push(column: &mut Column, value: Value) -> PyResult<()> {
+    column.push(value).map_err(|value| PyTypeError::new_err(value.to_string()))
 }
 
 fn append_nulls(column: &mut Column, chunk: &ArrayRef) {
@@ -167,8 +195,7 @@ fn append_dictionary(column: &mut Column, chunk: &ArrayRef) -> PyResult<()> {
         if dictionary.is_null(row) {
             column.push_nulls(1);
         } else {
-            // The words have the type of the column.
-            column.push(words.get(word)).map_err(|value| PyTypeError::new_err(value.to_string()))?;
+            push(column, words.get(word))?;
         }
     }
     Ok(())

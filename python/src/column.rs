@@ -4,10 +4,11 @@
 //!  list, tuple ───────────────────────────────► one value at a time ─┐
 //!  Arrow, polars, pandas ─► C data interface ─► arrow.rs ────────────┼─► Column ─► KeyColumn (keys)
 //!  numpy ─► bool, int, float, datetime64 ─────► as they are ─────────┤
-//!        └► str and object ─► tolist() ───────► one value at a time ─┘
+//!        ├► two dimensions ─► a list a row ─────► one row at a time ───┤
+//!        └► str, bytes, object ─► tolist() ─────► one value at a time ─┘
 //! ```
 
-use evergraph::{Column, ColumnValues, EdgeBatch, KeyColumn, PropertyType, Value};
+use evergraph::{Cells, Column, EdgeBatch, KeyColumn, PropertyType, Value};
 use numpy::{Element, PyArray1, PyArrayDescrMethods, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyImportError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -53,15 +54,17 @@ pub(crate) fn keys_of(name: &str, object: &Bound<'_, PyAny>) -> PyResult<KeyColu
             "column {name:?}, row {row}: a vertex key cannot be null"
         )));
     }
-    match column.values {
-        ColumnValues::Int64(keys) => Ok(KeyColumn::Int(keys)),
-        ColumnValues::String(keys) => Ok(KeyColumn::Text(keys)),
-        _ if column.is_empty() => Ok(KeyColumn::Int(Vec::new())),
-        _ => Err(PyTypeError::new_err(format!(
-            "column {name:?}: vertex keys are integers or strings, not {}",
-            column.property_type()
-        ))),
+    if column.is_empty() {
+        return Ok(KeyColumn::Int(Vec::new()));
     }
+    column.into_keys().map_err(|column| match column.property_type() {
+        PropertyType::UInt64 => PyValueError::new_err(format!(
+            "column {name:?}: a vertex key is out of the range of int64: -2^63 to 2^63 - 1"
+        )),
+        kind => {
+            PyTypeError::new_err(format!("column {name:?}: vertex keys are integers or strings, not {kind}"))
+        }
+    })
 }
 
 /// A column of property values.
@@ -111,56 +114,84 @@ fn of_array(object: &Bound<'_, PyAny>) -> PyResult<Column> {
 }
 
 fn of_numpy(array: &Bound<'_, PyUntypedArray>) -> PyResult<Column> {
-    if array.ndim() != 1 {
-        let message = format!("an array of one dimension is wanted, not of {}", array.ndim());
-        return Err(PyValueError::new_err(message));
-    }
-    let values = match array.dtype().kind() {
-        b'b' => ColumnValues::Bool(numbers(array, "bool")?),
-        b'i' => ColumnValues::Int64(numbers(array, "int64")?),
-        b'u' => ColumnValues::Int64(unsigned(array)?),
-        b'f' => ColumnValues::Float64(numbers(array, "float64")?),
-        b'M' => {
-            let micros = array.call_method1("astype", ("datetime64[us]",))?;
-            return Ok(of_instants(numbers(&micros.call_method1("view", ("int64",))?, "int64")?));
+    let (dtype, kind) = (array.dtype(), array.dtype().kind());
+    match (array.ndim(), kind) {
+        (1, b'O' | b'U' | b'T' | b'S') => return of_values(&array.call_method0("tolist")?),
+        (1, _) => {}
+        (2, b'b' | b'i' | b'u' | b'f') => return of_rows(array),
+        (dimensions, _) => {
+            let message = format!("an array of one dimension is wanted, not of {dimensions}");
+            return Err(PyValueError::new_err(message));
         }
-        b'O' | b'U' | b'T' => return of_values(&array.call_method0("tolist")?),
-        _ => return Err(PyTypeError::new_err(format!("numpy arrays of {} cannot be stored", array.dtype()))),
+    }
+    if kind == b'M' {
+        return of_times(array);
+    }
+    let named = PropertyType::from_name(&dtype.getattr("name")?.extract::<String>()?);
+    let Some((kind, width)) = named.and_then(|kind| Some((kind, kind.width()?))) else {
+        return Err(PyTypeError::new_err(format!("numpy arrays of {dtype} cannot be stored: cast them")));
     };
-    Ok(Column { values, validity: None })
+    let cells = match width {
+        1 => Cells::One(words(array, "uint8")?),
+        2 => Cells::Two(words(array, "uint16")?),
+        4 => Cells::Four(words(array, "uint32")?),
+        _ => Cells::Eight(words(array, "uint64")?),
+    };
+    Column::of_cells(kind, cells).ok_or_else(|| PyTypeError::new_err(format!("cannot read {dtype}")))
 }
 
-/// The numbers of an array, brought to the type `T`, which numpy calls `dtype`.
-fn numbers<T: Element + Copy>(array: &Bound<'_, PyAny>, dtype: &str) -> PyResult<Vec<T>> {
-    let wanted = PyDict::new(array.py());
-    wanted.set_item("copy", false)?;
-    let array = array.call_method("astype", (dtype,), Some(&wanted))?;
+/// The cells of an array as words of their width, which numpy calls `dtype`.
+fn words<T: Element + Copy>(array: &Bound<'_, PyAny>, dtype: &str) -> PyResult<Vec<T>> {
+    // In the byte order of the machine, side by side, before they are looked at as words.
+    let native = array.getattr("dtype")?.call_method1("newbyteorder", ("=",))?;
+    let array = array.py().import("numpy")?.call_method1("ascontiguousarray", (array, native))?;
+    let array = array.call_method1("view", (dtype,))?;
     let array = array
         .cast::<PyArray1<T>>()
         .map_err(|_| PyTypeError::new_err(format!("cannot be read as {dtype}")))?;
     let array = array.try_readonly()?;
     Ok(match array.as_slice() {
         Ok(slice) => slice.to_vec(),
-        // Not contiguous.
         Err(_) => array.as_array().iter().copied().collect(),
     })
 }
 
-fn unsigned(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<i64>> {
-    let numbers: Vec<u64> = numbers(array, "uint64")?;
-    let signed = numbers.iter().enumerate().map(|(row, &number)| {
-        i64::try_from(number)
-            .map_err(|_| PyValueError::new_err(format!("row {row}: {number} is out of the range of int64")))
-    });
-    signed.collect()
+/// Days and times of numpy, which writes "not a time" as the smallest number.
+fn of_times(array: &Bound<'_, PyUntypedArray>) -> PyResult<Column> {
+    let name: String = array.dtype().getattr("name")?.extract()?;
+    let is_date = name == "datetime64[D]";
+    let unit = if is_date { "datetime64[D]" } else { "datetime64[us]" };
+    let numbers: Vec<i64> = words::<u64>(&array.call_method1("astype", (unit,))?, "uint64")?
+        .into_iter()
+        .map(|bits| bits as i64)
+        .collect();
+    let mut column = Column::new(if is_date { PropertyType::Date } else { PropertyType::Timestamp });
+    for (row, number) in numbers.into_iter().enumerate() {
+        if number == i64::MIN {
+            column.push_nulls(1);
+        } else if is_date && i32::try_from(number).is_err() {
+            return Err(PyValueError::new_err(format!(
+                "row {row}: day {number} is out of the range of a date"
+            )));
+        } else {
+            column.push_bits(number as u64);
+        }
+    }
+    Ok(column)
 }
 
-/// Times of numpy, which writes "not a time" as the smallest number.
-fn of_instants(micros: Vec<i64>) -> Column {
-    let nulls = micros.contains(&i64::MIN);
-    let validity = nulls.then(|| micros.iter().map(|&micros| micros != i64::MIN).collect());
-    let values = micros.into_iter().map(|micros| if micros == i64::MIN { 0 } else { micros }).collect();
-    Column { values: ColumnValues::Timestamp(values), validity }
+/// The rows of an array of two dimensions, each a list.
+fn of_rows(array: &Bound<'_, PyUntypedArray>) -> PyResult<Column> {
+    let (rows, items) = (array.shape()[0], array.shape()[1]);
+    let flat = of_numpy(array.call_method1("reshape", (-1,))?.cast()?)?;
+    let scalar = flat.property_type().as_scalar();
+    let kind = scalar.map_or(PropertyType::String, PropertyType::list);
+    let mut column = Column::new(kind);
+    for row in 0..rows {
+        let list = Value::List((row * items..(row + 1) * items).map(|item| flat.get(item)).collect());
+        column.push(list).map_err(|value| PyTypeError::new_err(format!("row {row}: {value}")))?;
+    }
+    Ok(column)
 }
 
 /// A list of Python values. Its type is that of its values, floats if there are ints and floats, and strings if
@@ -179,7 +210,9 @@ fn of_values(list: &Bound<'_, PyAny>) -> PyResult<Column> {
         };
         let value = value_of(&item?).map_err(at_row)?;
         kind = match (kind, value.property_type()) {
-            (Some(PropertyType::Int64), Some(PropertyType::Float64)) => Some(PropertyType::Float64),
+            (Some(PropertyType::Int64), Some(wider @ (PropertyType::Float64 | PropertyType::UInt64))) => {
+                Some(wider)
+            }
             (None, found) => found,
             (kind, _) => kind,
         };

@@ -7,9 +7,10 @@ use pyo3::types::PyDict;
 
 /// The property type of this name.
 pub(crate) fn property_type(name: &str) -> PyResult<PropertyType> {
-    let known = || PropertyType::ALL.map(PropertyType::name).join(", ");
-    PropertyType::from_name(name)
-        .ok_or_else(|| PyValueError::new_err(format!("{name:?} is no property type; there are {}", known())))
+    PropertyType::from_name(name).ok_or_else(|| {
+        let known = PropertyType::known_names();
+        PyValueError::new_err(format!("{name:?} is no property type; there are {known}"))
+    })
 }
 
 /// The kind of keys of this name.

@@ -5,18 +5,22 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, Int64Type, TimestampMicrosecondType};
+use arrow_array::types::{
+    Date32Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+    TimestampMicrosecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
 use arrow_array::{
     Array, ArrayAccessor, ArrayRef, Float64Array, Int64Array, LargeStringArray, RecordBatch, StringArray,
 };
 use arrow_schema::{DataType, FieldRef, TimeUnit};
 use numpy::PyArray1;
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyCapsule, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyCapsule, PyList, PyString, PyTuple};
 
 use crate::capsule::{array_capsules, borrowed_numpy, stream_capsule, table_capsules};
-use crate::value::time_to_python;
+use crate::value::{date_to_python, time_to_python};
 
 /// A table: columns of one length.
 #[pyclass(frozen, module = "evergraph._native")]
@@ -88,12 +92,7 @@ impl Column {
     /// The type, by the names the schema uses.
     #[getter]
     fn type_name(&self) -> String {
-        match self.field.data_type() {
-            DataType::Boolean => "bool".to_owned(),
-            DataType::Utf8 | DataType::LargeUtf8 => "string".to_owned(),
-            DataType::Timestamp(..) => "timestamp".to_owned(),
-            other => other.to_string().to_lowercase(),
-        }
+        type_name(self.field.data_type())
     }
 
     fn __len__(&self) -> usize {
@@ -129,6 +128,18 @@ impl Column {
     }
 }
 
+fn type_name(kind: &DataType) -> String {
+    match kind {
+        DataType::Boolean => "bool".to_owned(),
+        DataType::Utf8 | DataType::LargeUtf8 => "string".to_owned(),
+        DataType::Binary | DataType::LargeBinary => "bytes".to_owned(),
+        DataType::Date32 => "date".to_owned(),
+        DataType::Timestamp(..) => "timestamp".to_owned(),
+        DataType::List(item) | DataType::LargeList(item) => format!("list<{}>", type_name(item.data_type())),
+        other => other.to_string().to_lowercase(),
+    }
+}
+
 fn unknown(kind: &DataType) -> PyErr {
     PyTypeError::new_err(format!("columns of type {kind} have no Python value"))
 }
@@ -138,10 +149,28 @@ fn value_at<'py>(py: Python<'py>, array: &ArrayRef, row: usize) -> PyResult<Boun
     if array.is_null(row) {
         return Ok(py.None().into_bound(py));
     }
+    macro_rules! number {
+        ($kind:ty) => {
+            array.as_primitive::<$kind>().value(row).into_bound_py_any(py)?
+        };
+    }
     Ok(match array.data_type() {
         DataType::Boolean => PyBool::new(py, array.as_boolean().value(row)).to_owned().into_any(),
-        DataType::Int64 => PyInt::new(py, array.as_primitive::<Int64Type>().value(row)).into_any(),
-        DataType::Float64 => PyFloat::new(py, array.as_primitive::<Float64Type>().value(row)).into_any(),
+        DataType::Int8 => number!(Int8Type),
+        DataType::Int16 => number!(Int16Type),
+        DataType::Int32 => number!(Int32Type),
+        DataType::Int64 => number!(Int64Type),
+        DataType::UInt8 => number!(UInt8Type),
+        DataType::UInt16 => number!(UInt16Type),
+        DataType::UInt32 => number!(UInt32Type),
+        DataType::UInt64 => number!(UInt64Type),
+        DataType::Float32 => number!(Float32Type),
+        DataType::Float64 => number!(Float64Type),
+        DataType::Binary => PyBytes::new(py, array.as_binary::<i32>().value(row)).into_any(),
+        DataType::LargeBinary => PyBytes::new(py, array.as_binary::<i64>().value(row)).into_any(),
+        DataType::Date32 => date_to_python(py, array.as_primitive::<Date32Type>().value(row))?,
+        DataType::List(_) => list_to_python(py, &array.as_list::<i32>().value(row))?,
+        DataType::LargeList(_) => list_to_python(py, &array.as_list::<i64>().value(row))?,
         DataType::Utf8 => PyString::new(py, array.as_string::<i32>().value(row)).into_any(),
         DataType::LargeUtf8 => PyString::new(py, array.as_string::<i64>().value(row)).into_any(),
         DataType::Timestamp(TimeUnit::Microsecond, _) => {
@@ -151,10 +180,22 @@ fn value_at<'py>(py: Python<'py>, array: &ArrayRef, row: usize) -> PyResult<Boun
     })
 }
 
+fn list_to_python<'py>(py: Python<'py>, items: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {
+    let values: PyResult<Vec<_>> = (0..items.len()).map(|row| value_at(py, items, row)).collect();
+    Ok(PyList::new(py, values?)?.into_any())
+}
+
 /// A column as numpy has it. With nulls: numbers become float64 with NaN, times NaT, the rest objects with `None`.
 fn to_numpy<'py>(py: Python<'py>, array: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {
-    if let DataType::Timestamp(TimeUnit::Microsecond, _) = array.data_type() {
-        return times_to_numpy(py, array);
+    macro_rules! shared {
+        ($kind:ty) => {
+            borrowed_numpy(py, array.as_primitive::<$kind>())?.into_any()
+        };
+    }
+    match array.data_type() {
+        DataType::Timestamp(TimeUnit::Microsecond, _) => return times_to_numpy(py, array),
+        DataType::Date32 => return dates_to_numpy(py, array),
+        _ => {}
     }
     if array.null_count() > 0 {
         return nullable_to_numpy(py, array);
@@ -163,10 +204,24 @@ fn to_numpy<'py>(py: Python<'py>, array: &ArrayRef) -> PyResult<Bound<'py, PyAny
         DataType::Boolean => {
             PyArray1::from_vec(py, array.as_boolean().values().iter().collect::<Vec<bool>>()).into_any()
         }
-        DataType::Int64 => borrowed_numpy(py, array.as_primitive::<Int64Type>())?.into_any(),
-        DataType::Float64 => borrowed_numpy(py, array.as_primitive::<Float64Type>())?.into_any(),
+        DataType::Int8 => shared!(Int8Type),
+        DataType::Int16 => shared!(Int16Type),
+        DataType::Int32 => shared!(Int32Type),
+        DataType::Int64 => shared!(Int64Type),
+        DataType::UInt8 => shared!(UInt8Type),
+        DataType::UInt16 => shared!(UInt16Type),
+        DataType::UInt32 => shared!(UInt32Type),
+        DataType::UInt64 => shared!(UInt64Type),
+        DataType::Float32 => shared!(Float32Type),
+        DataType::Float64 => shared!(Float64Type),
         _ => objects_to_numpy(py, array)?,
     })
+}
+
+/// Days, which numpy keeps in 64 bits.
+fn dates_to_numpy<'py>(py: Python<'py>, array: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {
+    let days = array.as_primitive::<Date32Type>().iter().map(|day| day.map_or(i64::MIN, i64::from));
+    PyArray1::from_vec(py, days.collect()).call_method1("view", ("datetime64[D]",))
 }
 
 fn times_to_numpy<'py>(py: Python<'py>, array: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {
@@ -180,16 +235,29 @@ fn times_to_numpy<'py>(py: Python<'py>, array: &ArrayRef) -> PyResult<Bound<'py,
 }
 
 fn nullable_to_numpy<'py>(py: Python<'py>, array: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {
+    macro_rules! floats {
+        ($kind:ty) => {
+            array
+                .as_primitive::<$kind>()
+                .iter()
+                .map(|value| value.map_or(f64::NAN, |value| value as f64))
+                .collect()
+        };
+    }
     let floats: Vec<f64> = match array.data_type() {
-        DataType::Int64 => floats(array.as_primitive::<Int64Type>().iter(), |number| number as f64),
-        DataType::Float64 => floats(array.as_primitive::<Float64Type>().iter(), |number| number),
+        DataType::Int8 => floats!(Int8Type),
+        DataType::Int16 => floats!(Int16Type),
+        DataType::Int32 => floats!(Int32Type),
+        DataType::Int64 => floats!(Int64Type),
+        DataType::UInt8 => floats!(UInt8Type),
+        DataType::UInt16 => floats!(UInt16Type),
+        DataType::UInt32 => floats!(UInt32Type),
+        DataType::UInt64 => floats!(UInt64Type),
+        DataType::Float32 => floats!(Float32Type),
+        DataType::Float64 => floats!(Float64Type),
         _ => return objects_to_numpy(py, array),
     };
     Ok(PyArray1::from_vec(py, floats).into_any())
-}
-
-fn floats<T>(values: impl Iterator<Item = Option<T>>, convert: impl Fn(T) -> f64) -> Vec<f64> {
-    values.map(|value| value.map_or(f64::NAN, &convert)).collect()
 }
 
 fn objects_to_numpy<'py>(py: Python<'py>, array: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {

@@ -1,5 +1,5 @@
-//! Property values between Python and Rust: `None`, `bool`, `int`, `float`, `str` and `datetime`, and the scalars of
-//! numpy that are like them.
+//! Property values between Python and Rust: `None`, `bool`, `int`, `float`, `str`, `bytes`, `date` and `datetime`, lists
+//! of them, and the scalars and one-dimensional arrays of numpy that are like them.
 //!
 //! A `datetime` with a time zone keeps its instant; one without is taken as UTC. They come back in UTC.
 
@@ -8,13 +8,16 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{
-    PyBool, PyDateTime, PyDelta, PyDeltaAccess, PyDict, PyFloat, PyInt, PyString, PyTzInfo, PyTzInfoAccess,
+    PyBool, PyByteArray, PyBytes, PyDate, PyDateTime, PyDelta, PyDeltaAccess, PyDict, PyFloat, PyInt, PyList,
+    PyString, PyTuple, PyTzInfo, PyTzInfoAccess,
 };
 
 use crate::key::{type_name, whole_number};
 
 const DAY_SECONDS: i64 = 86_400;
 const SECOND_MICROS: i64 = 1_000_000;
+/// What Python calls 1970-01-01, counting days from the year 1.
+const EPOCH_ORDINAL: i64 = 719_163;
 
 /// The value that a Python object is.
 pub(crate) fn value_of(object: &Bound<'_, PyAny>) -> PyResult<Value> {
@@ -25,7 +28,10 @@ pub(crate) fn value_of(object: &Bound<'_, PyAny>) -> PyResult<Value> {
         return Ok(Value::Bool(flag.is_true()));
     }
     if object.is_instance_of::<PyInt>() {
-        return Ok(whole_number(object)?.map_or(Value::Null, Value::Int));
+        return match object.extract::<u64>() {
+            Ok(number) => Ok(Value::unsigned(number)),
+            Err(_) => Ok(whole_number(object)?.map_or(Value::Null, Value::Int)),
+        };
     }
     if let Ok(number) = object.cast::<PyFloat>() {
         return Ok(Value::Float(number.value()));
@@ -33,23 +39,55 @@ pub(crate) fn value_of(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     if let Ok(text) = object.cast::<PyString>() {
         return Ok(Value::Text(text.to_str()?.to_owned()));
     }
+    if let Ok(bytes) = object.cast::<PyBytes>() {
+        return Ok(Value::Bytes(bytes.as_bytes().to_vec()));
+    }
+    if let Ok(bytes) = object.cast::<PyByteArray>() {
+        return Ok(Value::Bytes(bytes.to_vec()));
+    }
+    // A datetime is a date to Python.
     if let Ok(time) = object.cast::<PyDateTime>() {
         return time_of(time);
+    }
+    if let Ok(date) = object.cast::<PyDate>() {
+        let days: i64 = date.call_method0("toordinal")?.extract()?;
+        return Ok(Value::Date((days - EPOCH_ORDINAL) as i32));
+    }
+    if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+        return list_of(object);
     }
     scalar_of(object)
 }
 
-/// A scalar of numpy, by the kind of its dtype.
+/// A list, of scalars.
+fn list_of(object: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let item = |item: PyResult<Bound<'_, PyAny>>| match value_of(&item?)? {
+        Value::List(_) => Err(PyTypeError::new_err("a list of lists cannot be stored")),
+        value => Ok(value),
+    };
+    object.try_iter()?.map(item).collect::<PyResult<Vec<Value>>>().map(Value::List)
+}
+
+/// A scalar of numpy, by the kind of its dtype, or an array of them.
 fn scalar_of(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     let wrong = || {
         PyTypeError::new_err(format!(
-            "a property is None, bool, int, float, str or datetime, not {}",
+            "a property is None, bool, int, float, str, bytes, date, datetime or a list of them, not {}",
             type_name(object)
         ))
     };
     let shape: usize = object.getattr("ndim").and_then(|ndim| ndim.extract()).map_err(|_| wrong())?;
     let kind: String = object.getattr("dtype")?.getattr("kind")?.extract()?;
     match (shape, kind.as_str()) {
+        (1, "b" | "i" | "u" | "f" | "U" | "T" | "O") => list_of(&object.call_method0("tolist")?),
+        (0, "M") if object.getattr("dtype")?.getattr("name")?.extract::<String>()? == "datetime64[D]" => {
+            let days: i64 = object.call_method1("astype", ("int64",))?.extract()?;
+            match i32::try_from(days) {
+                Ok(days) => Ok(Value::Date(days)),
+                Err(_) if days == i64::MIN => Ok(Value::Null),
+                Err(_) => Err(PyValueError::new_err(format!("day {days} is out of the range of a date"))),
+            }
+        }
         (0, "M") => {
             let micros: i64 = object
                 .call_method1("astype", ("datetime64[us]",))?
@@ -58,7 +96,7 @@ fn scalar_of(object: &Bound<'_, PyAny>) -> PyResult<Value> {
             // numpy writes "not a time" as the smallest number.
             Ok(if micros == i64::MIN { Value::Null } else { Value::Timestamp(micros) })
         }
-        (0, "b" | "i" | "u" | "f" | "U" | "T") => value_of(&object.call_method0("item")?),
+        (0, "b" | "i" | "u" | "f" | "U" | "T" | "S") => value_of(&object.call_method0("item")?),
         _ => Err(wrong()),
     }
 }
@@ -91,9 +129,26 @@ pub(crate) fn value_to_python<'py>(py: Python<'py>, value: Value) -> PyResult<Bo
         Value::Null => py.None().into_bound(py),
         Value::Bool(flag) => PyBool::new(py, flag).to_owned().into_any(),
         Value::Int(number) => PyInt::new(py, number).into_any(),
+        Value::UInt(number) => PyInt::new(py, number).into_any(),
         Value::Float(number) => PyFloat::new(py, number).into_any(),
+        Value::Bytes(bytes) => PyBytes::new(py, &bytes).into_any(),
+        Value::Date(days) => date_to_python(py, days)?,
+        Value::List(items) => {
+            let items: PyResult<Vec<_>> = items.into_iter().map(|item| value_to_python(py, item)).collect();
+            PyList::new(py, items?)?.into_any()
+        }
         Value::Text(text) => PyString::new(py, &text).into_any(),
         Value::Timestamp(micros) => time_to_python(py, micros)?,
+    })
+}
+
+/// A day as a `date`.
+pub(crate) fn date_to_python<'py>(py: Python<'py>, days: i32) -> PyResult<Bound<'py, PyAny>> {
+    let ordinal = i64::from(days) + EPOCH_ORDINAL;
+    py.get_type::<PyDate>().call_method1("fromordinal", (ordinal,)).map_err(|_| {
+        PyValueError::new_err(format!(
+            "the day {days} after 1970-01-01 is outside the years 1 to 9999 that date can hold; read it as a column"
+        ))
     })
 }
 

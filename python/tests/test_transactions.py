@@ -226,9 +226,9 @@ def test_scalars_of_numpy_and_pandas_are_values_and_keys(db: eg.Database) -> Non
     assert db.snapshot().vertex(7) == expected
 
 
-@pytest.mark.parametrize("value", [b"bytes", [1], {"a": 1}, 1j, object(), timedelta(1)])
+@pytest.mark.parametrize("value", [{"a": 1}, 1j, object(), timedelta(1), [[1]], [{"a": 1}]])
 def test_other_values_are_refused_by_name(db: eg.Database, value: object) -> None:
-    with pytest.raises(TypeError, match='property "p": a property is None, bool, int'):
+    with pytest.raises(TypeError, match='property "p": a '):
         db.put_vertex("v", p=value)  # type: ignore[arg-type]
     assert db.snapshot().num_vertices == 0
 

@@ -94,8 +94,7 @@ fn property(text: &str) -> Result<PropertySpec, String> {
 }
 
 fn unknown_type(kind: &str) -> String {
-    let known = PropertyType::ALL.map(PropertyType::name).join(", ");
-    format!("there is no type {kind:?}; there are {known}")
+    format!("there is no type {kind:?}; there are {}", PropertyType::known_names())
 }
 
 impl From<KeysArg> for KeyKind {

@@ -99,8 +99,8 @@ pub use evergraph_stream::{
     Advance, Duplicates, Followed, Follower, Order, Span, Window, WindowError, WindowOptions, WindowStats,
 };
 pub use evergraph_types::{
-    Column, ColumnValues, Direction, EdgeBatch, EdgeData, EdgeType, EdgeTypeId, EdgeTypeOptions, Key,
-    KeyColumn, KeyKind, KeyRef, Property, PropertyId, PropertyType, Schema, SchemaError, Sequence,
+    Cells, Column, Direction, EdgeBatch, EdgeData, EdgeType, EdgeTypeId, EdgeTypeOptions, Key, KeyColumn,
+    KeyKind, KeyRef, Property, PropertyId, PropertyType, ScalarType, Schema, SchemaError, Sequence,
     TextValues, Value, VertexData, VertexId, VertexTypeId,
 };
 pub use evergraph_view::{Csr, FlatView, GraphView, Neighbors, RecordBatch, Snapshot};

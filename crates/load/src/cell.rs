@@ -7,23 +7,23 @@ use evergraph_types::{KeyKind, MAX_VERTICES, PropertyType, TextValues};
 use memchr::memchr;
 
 use crate::fault::{Fault, Place, clip};
-use crate::number::{NotInt, parse_bool, parse_float, parse_int, plain_digits};
+use crate::literal::{read_bits, read_bytes};
+use crate::number::{NotInt, parse_int, plain_digits};
 use crate::scan::is_plain_text;
 use crate::split::Field;
-use crate::time::parse_timestamp;
 
 /// A value of a property column.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Cell<'a> {
     /// Nothing, in a column of any type.
     Null,
     /// Nothing but blanks or a pair of quotes: null, but text if the column turns out to be a string column.
     Blank,
-    Bool(bool),
-    Int(i64),
-    Float(f64),
-    Timestamp(i64),
+    /// A value of fixed width, and its type.
+    Bits(PropertyType, u64),
     Text(Text<'a>),
+    /// Bytes or a list, as a cell, and its type.
+    Bytes(PropertyType, Vec<u8>),
 }
 
 /// Text as it stands in the file: UTF-8 without NUL, with doubled quotes where `escaped`.
@@ -74,10 +74,7 @@ impl Cell<'_> {
     pub(crate) fn kind(&self) -> Option<PropertyType> {
         match self {
             Cell::Null | Cell::Blank => None,
-            Cell::Bool(_) => Some(PropertyType::Bool),
-            Cell::Int(_) => Some(PropertyType::Int64),
-            Cell::Float(_) => Some(PropertyType::Float64),
-            Cell::Timestamp(_) => Some(PropertyType::Timestamp),
+            Cell::Bits(kind, _) | Cell::Bytes(kind, _) => Some(*kind),
             Cell::Text(_) => Some(PropertyType::String),
         }
     }
@@ -85,12 +82,11 @@ impl Cell<'_> {
 
 /// The type that holds the values of both.
 pub(crate) fn join(left: Option<PropertyType>, right: Option<PropertyType>) -> Option<PropertyType> {
-    use PropertyType::{Float64, Int64, String};
     match (left, right) {
         (None, kind) | (kind, None) => kind,
         (Some(left), Some(right)) if left == right => Some(left),
-        (Some(Int64 | Float64), Some(Int64 | Float64)) => Some(Float64),
-        _ => Some(String),
+        (Some(left), Some(right)) if left.is_number() && right.is_number() => Some(PropertyType::Float64),
+        _ => Some(PropertyType::String),
     }
 }
 
@@ -107,7 +103,7 @@ pub(crate) fn read_inferred<'a>(
     if bytes.is_empty() {
         return Ok(if is_missing(field) { Cell::Null } else { Cell::Blank });
     }
-    if let Some(cell) = guess.and_then(|kind| read_as(bytes, kind)) {
+    if let Some(cell) = guess.and_then(|kind| read_as(bytes, kind, false)) {
         return Ok(cell);
     }
     match classify(bytes) {
@@ -130,13 +126,9 @@ pub(crate) fn read_declared<'a>(
     if bytes.is_empty() {
         return Ok(Cell::Null);
     }
-    let cell = match kind {
-        PropertyType::Timestamp => {
-            read_as(bytes, kind).or_else(|| parse_int(bytes).ok().map(Cell::Timestamp))
-        }
-        kind => read_as(bytes, kind),
-    };
-    cell.ok_or_else(|| {
+    let unquoted = if field.escaped { Text { raw: bytes, escaped: true }.to_text() } else { String::new() };
+    let text = if field.escaped { unquoted.as_bytes() } else { bytes };
+    read_as(text, kind, true).ok_or_else(|| {
         let fault = Fault::Value { property: property.to_owned(), kind, text: clip(bytes) };
         Place::new(field.start, fault)
     })
@@ -146,16 +138,14 @@ pub(crate) fn read_declared<'a>(
 pub(crate) fn classify(bytes: &[u8]) -> Option<Cell<'static>> {
     [PropertyType::Int64, PropertyType::Float64, PropertyType::Bool, PropertyType::Timestamp]
         .into_iter()
-        .find_map(|kind| read_as(bytes, kind))
+        .find_map(|kind| read_as(bytes, kind, false))
 }
 
-fn read_as(bytes: &[u8], kind: PropertyType) -> Option<Cell<'static>> {
-    match kind {
-        PropertyType::Bool => parse_bool(bytes).map(Cell::Bool),
-        PropertyType::Int64 => parse_int(bytes).ok().map(Cell::Int),
-        PropertyType::Float64 => parse_float(bytes).map(Cell::Float),
-        PropertyType::Timestamp => parse_timestamp(bytes).map(Cell::Timestamp),
-        PropertyType::String => None,
+/// Times and dates may be bare numbers if the type is declared.
+fn read_as(bytes: &[u8], kind: PropertyType, declared: bool) -> Option<Cell<'static>> {
+    match kind.as_scalar().filter(|scalar| scalar.width().is_some()) {
+        Some(scalar) => read_bits(bytes, scalar, declared).map(|bits| Cell::Bits(kind, bits)),
+        None => read_bytes(bytes, kind).map(|cell| Cell::Bytes(kind, cell)),
     }
 }
 

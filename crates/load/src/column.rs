@@ -4,7 +4,7 @@
 //! column of nulls anything, in place; every other change of type means that the text must be read again as strings,
 //! which the owner of the block does ([`ColumnBuilder::admits`], [`settle`]).
 
-use evergraph_types::{Column, ColumnValues, PropertyType, TextValues};
+use evergraph_types::{Cells, Column, PropertyType};
 
 use crate::cell::{Cell, join};
 
@@ -22,7 +22,7 @@ impl ColumnBuilder {
     /// An empty column of the type known or guessed so far, with room for `rows`.
     pub(crate) fn new(kind: Option<PropertyType>, rows: usize) -> Self {
         let mut column = Column::new(kind.unwrap_or(PropertyType::String));
-        reserve(&mut column, rows);
+        column.cells_mut().reserve(rows);
         ColumnBuilder { kind, column, blanks: false }
     }
 
@@ -43,11 +43,10 @@ impl ColumnBuilder {
     }
 
     /// The values, if they are integers without nulls: what the fast path can append to.
-    pub(crate) fn plain_integers(&mut self) -> Option<&mut Vec<i64>> {
-        match (&mut self.column.values, self.kind) {
-            (ColumnValues::Int64(values), Some(PropertyType::Int64)) => {
-                Some(values).filter(|_| self.column.validity.is_none())
-            }
+    pub(crate) fn plain_integers(&mut self) -> Option<&mut Vec<u64>> {
+        let plain = self.kind == Some(PropertyType::Int64) && self.column.validity.is_none();
+        match self.column.cells_mut() {
+            Cells::Eight(values) if plain => Some(values),
             _ => None,
         }
     }
@@ -59,21 +58,16 @@ impl ColumnBuilder {
         if kind != self.kind {
             self.retype(kind);
         }
-        let rows = self.column.len();
-        match (&mut self.column.values, cell) {
-            (ColumnValues::Bool(values), Cell::Bool(flag)) => values.push(*flag),
-            (ColumnValues::Int64(values), Cell::Int(number)) => values.push(*number),
-            (ColumnValues::Float64(values), Cell::Float(number)) => values.push(*number),
-            (ColumnValues::Timestamp(values), Cell::Timestamp(micros)) => values.push(*micros),
-            (ColumnValues::String(values), Cell::Text(text)) => text.push_to(values),
-            (values, _) => {
-                push_default(values);
-                self.column.validity.get_or_insert_with(|| vec![true; rows]).push(false);
-                return;
+        match cell {
+            Cell::Bits(_, bits) => self.column.push_bits(*bits),
+            Cell::Bytes(_, bytes) => self.column.push_bytes(bytes),
+            Cell::Text(text) => {
+                if let Some(texts) = self.column.cells_mut().texts_mut() {
+                    text.push_to(texts);
+                }
+                self.column.validity.iter_mut().for_each(|validity| validity.push(true));
             }
-        }
-        if let Some(validity) = &mut self.column.validity {
-            validity.push(true);
+            Cell::Null | Cell::Blank => self.column.push_nulls(1),
         }
     }
 
@@ -104,35 +98,16 @@ pub(crate) fn settle<'a>(blocks: impl Iterator<Item = &'a ColumnBuilder> + Clone
 /// Integers to doubles; from any other type all values are null and stay so.
 fn convert(column: Column, kind: PropertyType) -> Column {
     let rows = column.len();
-    let values = match (column.values, kind) {
-        (ColumnValues::Int64(values), PropertyType::Float64) => {
-            ColumnValues::Float64(values.into_iter().map(|number| number as f64).collect())
+    let (from, cells, validity) = column.into_parts();
+    match cells {
+        Cells::Eight(bits) if (from, kind) == (PropertyType::Int64, PropertyType::Float64) => {
+            let doubles: Vec<f64> = bits.into_iter().map(|bits| bits as i64 as f64).collect();
+            Column::from(doubles).with_validity(validity)
         }
-        (_, PropertyType::Bool) => ColumnValues::Bool(vec![false; rows]),
-        (_, PropertyType::Int64) => ColumnValues::Int64(vec![0; rows]),
-        (_, PropertyType::Float64) => ColumnValues::Float64(vec![0.0; rows]),
-        (_, PropertyType::Timestamp) => ColumnValues::Timestamp(vec![0; rows]),
-        (_, PropertyType::String) => {
-            ColumnValues::String(TextValues { offsets: vec![0; rows + 1], bytes: Vec::new() })
+        _ => {
+            let mut column = Column::new(kind);
+            column.push_nulls(rows);
+            column
         }
-    };
-    Column { values, validity: column.validity }
-}
-
-fn push_default(values: &mut ColumnValues) {
-    match values {
-        ColumnValues::Bool(values) => values.push(false),
-        ColumnValues::Int64(values) | ColumnValues::Timestamp(values) => values.push(0),
-        ColumnValues::Float64(values) => values.push(0.0),
-        ColumnValues::String(values) => values.push(""),
-    }
-}
-
-fn reserve(column: &mut Column, rows: usize) {
-    match &mut column.values {
-        ColumnValues::Bool(values) => values.reserve(rows),
-        ColumnValues::Int64(values) | ColumnValues::Timestamp(values) => values.reserve(rows),
-        ColumnValues::Float64(values) => values.reserve(rows),
-        ColumnValues::String(values) => values.offsets.reserve(rows),
     }
 }

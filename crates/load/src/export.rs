@@ -6,10 +6,10 @@
 use std::borrow::Borrow;
 use std::io::Write;
 
-use evergraph_types::{Column, ColumnValues, EdgeBatch, KeyColumn};
+use evergraph_types::{Column, EdgeBatch, KeyColumn, PropertyType};
 use memchr::{memchr, memchr3};
 
-use crate::time::write_timestamp;
+use crate::literal::write_value;
 use crate::{ExportError, Format};
 
 /// How to write edges.
@@ -175,17 +175,17 @@ impl<'a> Writer<'a> {
             let written = self.options.format != Format::EdgeList;
             return if written { Ok(()) } else { Err("a missing value cannot be written") };
         }
-        // Writing to memory does not fail.
-        let _ = match &column.values {
-            ColumnValues::Bool(values) => write!(self.buffer, "{}", values[row]),
-            ColumnValues::Float64(values) => write!(self.buffer, "{:?}", values[row]),
-            ColumnValues::Timestamp(values) => write_timestamp(&mut self.buffer, values[row]),
-            ColumnValues::String(values) => return self.text(values.get(row)),
-            ColumnValues::Int64(values) => {
-                self.integer(values[row]);
-                Ok(())
+        let kind = column.property_type();
+        match column.cells().texts() {
+            None => write_value(&mut self.buffer, kind, &column.get(row)),
+            Some(texts) if kind == PropertyType::String => return self.text(texts.get(row)),
+            Some(_) => {
+                let mut text = Vec::new();
+                write_value(&mut text, kind, &column.get(row));
+                // It is made of strings and ASCII.
+                return self.text(std::str::from_utf8(&text).unwrap_or_default());
             }
-        };
+        }
         Ok(())
     }
 

@@ -14,8 +14,21 @@ use crate::scan::{find_blank, find_delimiter};
 /// Rows with more fields are left to the generic path.
 const MAX_FIELDS: usize = 8;
 
-/// Where the integers of a field go; nowhere if nobody asked for it.
-type Target<'a> = Option<&'a mut Vec<i64>>;
+/// Where the integers of a field go.
+#[derive(Default)]
+enum Target<'a> {
+    /// Nobody asked for the field.
+    #[default]
+    Skipped,
+    Key(&'a mut Vec<i64>),
+    Cell(&'a mut Vec<u64>),
+}
+
+impl Target<'_> {
+    fn is_skipped(&self) -> bool {
+        matches!(self, Target::Skipped)
+    }
+}
 
 /// Appends the plain rows from the end of the block on that start before `end`, and moves its end behind them. Whether
 /// there can be more later on in the block.
@@ -30,7 +43,7 @@ pub(crate) fn plain_rows(plan: &Plan, data: &[u8], end: usize, block: &mut Block
         data,
     };
     let (rows, next) = match &mut targets[..plan.fields] {
-        [Some(first), Some(second)] => shape.pairs(start, end, first, second),
+        [Target::Key(first), Target::Key(second)] => shape.pairs(start, end, first, second),
         targets => shape.rows(start, end, targets, [plan.src, plan.dst]),
     };
     block.lines += rows;
@@ -48,13 +61,14 @@ fn targets<'a>(plan: &Plan, block: &'a mut Block) -> Option<[Target<'a>; MAX_FIE
     let ends = [(plan.src, Some(src)), (plan.dst, Some(dst))];
     let columns = plan.properties.iter().map(|property| property.field);
     let columns = columns.zip(block.columns.iter_mut().map(|column| column.plain_integers()));
-    for (field, column) in ends.into_iter().chain(columns) {
-        if targets[field].replace(column?).is_some() {
+    let ends = ends.into_iter().map(|(field, keys)| (field, keys.map(Target::Key)));
+    for (field, column) in ends.chain(columns.map(|(field, cells)| (field, cells.map(Target::Cell)))) {
+        if !std::mem::replace(&mut targets[field], column?).is_skipped() {
             return None;
         }
     }
     // A first field that must be a number rules out comments.
-    (targets[0].is_some() || !plan.dialect.comments).then_some(targets)
+    (!targets[0].is_skipped() || !plan.dialect.comments).then_some(targets)
 }
 
 /// What plain rows look like.
@@ -103,8 +117,10 @@ impl Shape<'_> {
                 break;
             }
             for (target, value) in targets.iter_mut().zip(row) {
-                if let Some(target) = target {
-                    target.push(value as i64);
+                match target {
+                    Target::Key(keys) => keys.push(value as i64),
+                    Target::Cell(cells) => cells.push(value),
+                    Target::Skipped => {}
                 }
             }
             rows += 1;
@@ -127,7 +143,7 @@ impl Shape<'_> {
 
     #[inline(always)]
     fn field(&self, at: usize, target: &Target) -> Option<(u64, usize)> {
-        if target.is_some() {
+        if !target.is_skipped() {
             return plain_digits(self.data, at);
         }
         let next = if self.blanks {

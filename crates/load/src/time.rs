@@ -18,7 +18,8 @@ pub(crate) fn parse_timestamp(text: &[u8]) -> Option<i64> {
     Some(days * SECONDS_PER_DAY * MICROS_PER_SECOND + micros)
 }
 
-fn parse_date(text: &[u8]) -> Option<i64> {
+/// A day as `2024-01-02`, in days since 1970-01-01.
+pub(crate) fn parse_date(text: &[u8]) -> Option<i64> {
     let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = text else { return None };
     let year = two(*y1, *y2)? * 100 + two(*y3, *y4)?;
     let (month, day) = (two(*m1, *m2)?, two(*d1, *d2)?);
@@ -109,6 +110,16 @@ fn civil_from_days(days: i64) -> (i64, i64, i64) {
     let month = (shifted_month + 2) % 12 + 1;
     let year = year_of_era + era * 400 + i64::from(month <= 2);
     (year, month, day_of_year - (153 * shifted_month + 2) / 5 + 1)
+}
+
+/// Writes the day as ISO 8601, or, outside the years 1 to 9999, as the bare number of days.
+pub(crate) fn write_date(out: &mut Vec<u8>, days: i32) -> io::Result<()> {
+    let (year, month, day) = civil_from_days(days.into());
+    if (1..=9999).contains(&year) {
+        write!(out, "{year:04}-{month:02}-{day:02}")
+    } else {
+        write!(out, "{days}")
+    }
 }
 
 /// Writes the time as ISO 8601 in UTC, or, outside the years 1 to 9999, as the bare number of microseconds.

@@ -9,7 +9,7 @@ use evergraph_load::{
     ColumnRef, Format, LoadError, LoadOptions, NoProgress, OnError, ParsedEdges, Progress, PropertySpec,
     read_edges,
 };
-use evergraph_types::{KeyKind, PropertyType};
+use evergraph_types::{KeyKind, PropertyType, ScalarType};
 
 fn load(name: &str, bytes: &[u8], options: &LoadOptions) -> Result<ParsedEdges, LoadError> {
     let directory = tempfile::tempdir().unwrap();
@@ -107,6 +107,12 @@ fn values_that_are_not_of_the_declared_type() {
         (PropertyType::Float64, "1,5", "\"1,5\" is no float64"),
         (PropertyType::Bool, "yes", "\"yes\" is no bool"),
         (PropertyType::Timestamp, "2024-02-30", "\"2024-02-30\" is no timestamp"),
+        (PropertyType::Date, "2024-02-30", "\"2024-02-30\" is no date"),
+        (PropertyType::Int8, "128", "\"128\" is no int8"),
+        (PropertyType::UInt64, "-1", "\"-1\" is no uint64"),
+        (PropertyType::Float32, "1e39", "\"1e39\" is no float32"),
+        (PropertyType::Bytes, "abc", "\"abc\" is no bytes"),
+        (PropertyType::list(ScalarType::Int8), "[1,300]", "\"[1,300]\" is no list<int8>"),
     ];
     for (kind, value, reason) in cases {
         let found = first_bad("a.txt", format!("1 2 {}\n3 4 {value}\n", good(kind)), &with_property(kind));
@@ -118,10 +124,12 @@ fn values_that_are_not_of_the_declared_type() {
 
 fn good(kind: PropertyType) -> &'static str {
     match kind {
-        PropertyType::Int64 | PropertyType::Float64 => "1",
         PropertyType::Bool => "true",
-        PropertyType::Timestamp => "2024-02-29",
+        PropertyType::Timestamp | PropertyType::Date => "2024-02-29",
         PropertyType::String => "x",
+        PropertyType::Bytes => "00ff",
+        kind if kind.is_number() => "1",
+        _ => "[1,null,3]",
     }
 }
 

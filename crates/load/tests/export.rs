@@ -23,10 +23,17 @@ fn value(kind: PropertyType) -> BoxedStrategy<Value> {
         PropertyType::Bool => any::<bool>().prop_map(Value::Bool).boxed(),
         PropertyType::Int64 => any::<i64>().prop_map(Value::Int).boxed(),
         PropertyType::Float64 => any::<f64>().prop_map(Value::Float).boxed(),
+        PropertyType::Float32 => any::<f32>().prop_map(|number| Value::Float(number.into())).boxed(),
         PropertyType::String => text().prop_map(Value::Text).boxed(),
+        PropertyType::Bytes => vec(any::<u8>(), 1..5).prop_map(Value::Bytes).boxed(),
+        PropertyType::Date => prop_oneof![any::<i32>(), -10_000..10_000].prop_map(Value::Date).boxed(),
         PropertyType::Timestamp => {
             prop_oneof![any::<i64>(), -(1i64 << 50)..1i64 << 50].prop_map(Value::Timestamp).boxed()
         }
+        kind => match kind.item() {
+            Some(item) => vec(value(PropertyType::scalar(item)), 0..4).prop_map(Value::List).boxed(),
+            None => any::<u64>().prop_map(move |bits| Value::of_bits(kind, bits)).boxed(),
+        },
     };
     prop_oneof![1 => Just(Value::Null), 5 => value].boxed()
 }

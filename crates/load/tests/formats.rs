@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)] // A failure to set up is a failed test.
 
 use evergraph_load::{ColumnRef, Format, LoadOptions, NoProgress, ParsedEdges, PropertySpec, read_edges};
-use evergraph_types::{ColumnValues, KeyKind, PropertyType, Value};
+use evergraph_types::{Column, KeyKind, PropertyType, Value};
 
 fn load_with(name: &str, text: &str, options: &LoadOptions) -> ParsedEdges {
     let directory = tempfile::tempdir().unwrap();
@@ -99,8 +99,8 @@ fn the_columns_of_properties() {
     let kind = Some(PropertyType::Timestamp);
     let options = LoadOptions { properties: Some(vec![spec(2.into(), kind)]), ..LoadOptions::default() };
     let parsed = load_with("a.txt", "1 2 1082040961\n3 4 1970-01-01T00:00:01\n", &options);
-    let times = &parsed.parts[0].columns[0].1.values;
-    assert_eq!(*times, ColumnValues::Timestamp(vec![1_082_040_961, 1_000_000]));
+    let times = &parsed.parts[0].columns[0].1;
+    assert_eq!(*times, Column::timestamps(vec![1_082_040_961, 1_000_000]));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use evergraph_load::{
     ColumnRef, Format, LoadError, LoadOptions, NoProgress, OnError, ParsedEdges, PropertySpec, read_edges,
 };
-use evergraph_types::{KeyKind, PropertyType, Value};
+use evergraph_types::{KeyKind, Value};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -173,7 +173,7 @@ fn lines(delimiter: &'static str) -> impl Strategy<Value = Vec<u8>> {
 
 fn options() -> impl Strategy<Value = LoadOptions> {
     let keys = select(vec![None, None, Some(KeyKind::Int64), Some(KeyKind::Dense), Some(KeyKind::Text)]);
-    let kind = prop_oneof![3 => Just(None), 2 => select(PropertyType::ALL.to_vec()).prop_map(Some)];
+    let kind = prop_oneof![3 => Just(None), 2 => select(naive::types()).prop_map(Some)];
     let block_bytes = select(vec![1usize, 2, 3, 5, 8, 13, 40, 200, 1 << 20]);
     let line_limit_bytes = prop_oneof![4 => Just(64usize << 20), 1 => 1..40usize];
     let on_error = select(vec![OnError::Raise, OnError::Skip]);

@@ -9,8 +9,8 @@
 use std::ops::Range;
 
 use evergraph_types::{
-    ColumnValues, EdgeBatch, EdgeType, EdgeTypeId, EdgeTypeOptions, KeyColumn, KeyRef, Schema, SchemaError,
-    TextValues, VertexId,
+    EdgeBatch, EdgeType, EdgeTypeId, EdgeTypeOptions, KeyColumn, KeyRef, Schema, SchemaError, TextValues,
+    VertexId,
 };
 use hashbrown::HashSet;
 use rayon::prelude::*;
@@ -262,7 +262,7 @@ fn check_shape(part: &EdgeBatch) -> Result<(), SchemaError> {
     for (position, (name, column)) in part.columns.iter().enumerate() {
         check(name, column.len())?;
         check(name, column.validity.as_ref().map_or(expected, Vec::len))?;
-        if let ColumnValues::String(texts) = &column.values {
+        if let Some(texts) = column.cells().texts() {
             check_text_lengths(texts, |row| format!("property {name:?} in row {row}"))?;
         }
         if part.columns[..position].iter().any(|(earlier, _)| earlier == name) {
@@ -292,7 +292,7 @@ fn batch_columns(owner: &EdgeType, parts: &[EdgeBatch]) -> Result<Vec<OpColumn>,
                 owner: owner.name.clone(),
                 name: format!("{name} (row {row})"),
                 expected: column.values.property_type(),
-                found: value.to_string(),
+                found: value.misfit(column.values.property_type()),
             })?;
         }
     }

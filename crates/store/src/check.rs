@@ -289,13 +289,21 @@ fn hash_edge(builder: &impl BuildHasher, src: VertexId, dst: VertexId, values: &
     let mut hasher = builder.build_hasher();
     (src, dst).hash(&mut hasher);
     for value in values {
-        match value {
-            Value::Null => hasher.write_u8(0),
-            Value::Bool(flag) => flag.hash(&mut hasher),
-            Value::Int(number) | Value::Timestamp(number) => number.hash(&mut hasher),
-            Value::Float(number) => number.to_bits().hash(&mut hasher),
-            Value::Text(text) => text.hash(&mut hasher),
-        }
+        hash_value(value, &mut hasher);
     }
     hasher.finish()
+}
+
+fn hash_value(value: &Value, hasher: &mut impl Hasher) {
+    match value {
+        Value::Null => hasher.write_u8(0),
+        Value::Bool(flag) => flag.hash(hasher),
+        Value::Int(number) | Value::Timestamp(number) => number.hash(hasher),
+        Value::UInt(number) => number.hash(hasher),
+        Value::Float(number) => number.to_bits().hash(hasher),
+        Value::Text(text) => text.hash(hasher),
+        Value::Bytes(bytes) => bytes.hash(hasher),
+        Value::Date(days) => days.hash(hasher),
+        Value::List(items) => items.iter().for_each(|item| hash_value(item, hasher)),
+    }
 }

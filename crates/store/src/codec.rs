@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use evergraph_types::{Column, ColumnValues, KeyColumn, PropertyType, TextValues, Value};
+use evergraph_types::{Cells, Column, KeyColumn, PropertyType, TextValues, Value};
 
 use crate::catalog::ItemChange;
 use crate::ops::{EdgeOps, OpColumn, VertexPut, WriteSet};
@@ -116,26 +116,41 @@ pub(crate) fn encode_keys(keys: Option<&KeyColumn>, out: &mut Vec<u8>) {
 }
 
 fn encode_value(value: &Value, out: &mut Vec<u8>) {
-    out.push(value.property_type().map_or(0, |kind| kind.code() + 1));
     match value {
-        Value::Null => {}
-        Value::Bool(flag) => out.push(u8::from(*flag)),
-        Value::Int(number) | Value::Timestamp(number) => out.extend_from_slice(&number.to_le_bytes()),
-        Value::Float(number) => out.extend_from_slice(&number.to_le_bytes()),
-        Value::Text(text) => put_bytes(out, text.as_bytes()),
+        Value::Null => out.push(0),
+        Value::Bool(flag) => out.extend_from_slice(&[1, u8::from(*flag)]),
+        Value::Int(number) => put_tagged(2, number.to_le_bytes(), out),
+        Value::UInt(number) => put_tagged(3, number.to_le_bytes(), out),
+        Value::Float(number) => put_tagged(4, number.to_le_bytes(), out),
+        Value::Text(text) => {
+            out.push(5);
+            put_bytes(out, text.as_bytes());
+        }
+        Value::Bytes(bytes) => {
+            out.push(6);
+            put_bytes(out, bytes);
+        }
+        Value::Date(days) => put_tagged(7, days.to_le_bytes(), out),
+        Value::Timestamp(micros) => put_tagged(8, micros.to_le_bytes(), out),
+        Value::List(items) => {
+            out.push(9);
+            put_u32(out, items.len());
+            items.iter().for_each(|item| encode_value(item, out));
+        }
     }
+}
+
+fn put_tagged<const N: usize>(tag: u8, bytes: [u8; N], out: &mut Vec<u8>) {
+    out.push(tag);
+    out.extend_from_slice(&bytes);
 }
 
 fn encode_column(column: &Column, out: &mut Vec<u8>) {
     out.push(column.property_type().code());
     put_flags(out, column.validity.as_ref());
-    match &column.values {
-        ColumnValues::Bool(values) => out.extend(values.iter().map(|&flag| u8::from(flag))),
-        ColumnValues::Int64(values) | ColumnValues::Timestamp(values) => {
-            out.extend(values.iter().flat_map(|value| value.to_le_bytes()));
-        }
-        ColumnValues::Float64(values) => out.extend(values.iter().flat_map(|value| value.to_le_bytes())),
-        ColumnValues::String(values) => put_texts(out, values),
+    match column.cells() {
+        Cells::Variable(texts) => (0..texts.len()).for_each(|row| put_bytes(out, texts.get_bytes(row))),
+        cells => cells.to_le(out),
     }
 }
 
@@ -238,27 +253,61 @@ impl<'a> Input<'a> {
     }
 
     fn value(&mut self) -> Option<Value> {
-        let Some(code) = self.u8()?.checked_sub(1) else { return Some(Value::Null) };
-        Some(match PropertyType::from_code(code)? {
-            PropertyType::Bool => Value::Bool(self.u8()? != 0),
-            PropertyType::Int64 => Value::Int(self.array().map(i64::from_le_bytes)?),
-            PropertyType::Timestamp => Value::Timestamp(self.array().map(i64::from_le_bytes)?),
-            PropertyType::Float64 => Value::Float(self.array().map(f64::from_le_bytes)?),
-            PropertyType::String => Value::Text(self.text()?.to_owned()),
+        match self.u8()? {
+            9 => {
+                let count = self.count(1)?;
+                (0..count).map(|_| self.u8().and_then(|tag| self.scalar(tag))).collect::<Option<_>>().map(Value::List)
+            }
+            tag => self.scalar(tag),
+        }
+    }
+
+    fn scalar(&mut self, tag: u8) -> Option<Value> {
+        Some(match tag {
+            0 => Value::Null,
+            1 => Value::Bool(match self.u8()? {
+                0 => false,
+                1 => true,
+                _ => return None,
+            }),
+            2 => Value::Int(self.array().map(i64::from_le_bytes)?),
+            3 => Value::UInt(self.array().map(u64::from_le_bytes)?),
+            4 => Value::Float(self.array().map(f64::from_le_bytes)?),
+            5 => Value::Text(self.text()?.to_owned()),
+            6 => Value::Bytes(self.bytes()?.to_vec()),
+            7 => Value::Date(self.array().map(i32::from_le_bytes)?),
+            8 => Value::Timestamp(self.array().map(i64::from_le_bytes)?),
+            _ => return None,
         })
     }
 
     fn column(&mut self, rows: usize) -> Option<Column> {
         let kind = PropertyType::from_code(self.u8()?)?;
         let validity = self.flags(rows)?;
-        let values = match kind {
-            PropertyType::Bool => ColumnValues::Bool(self.bools(rows)?),
-            PropertyType::Int64 => ColumnValues::Int64(self.words(rows, i64::from_le_bytes)?),
-            PropertyType::Timestamp => ColumnValues::Timestamp(self.words(rows, i64::from_le_bytes)?),
-            PropertyType::Float64 => ColumnValues::Float64(self.words(rows, f64::from_le_bytes)?),
-            PropertyType::String => ColumnValues::String(self.texts(rows)?),
+        let cells = match kind.width() {
+            Some(width) => self.cells(kind, width, rows)?,
+            None => {
+                let mut texts = TextValues::default();
+                for row in 0..rows {
+                    let bytes = self.bytes()?;
+                    let is_null = validity.as_ref().is_some_and(|validity| !validity[row]);
+                    if !is_null {
+                        Value::of_bytes(kind, bytes)?;
+                    }
+                    texts.push_bytes(bytes);
+                }
+                Cells::Variable(texts)
+            }
         };
-        Some(Column { values, validity })
+        Some(Column::of_cells(kind, cells)?.with_validity(validity))
+    }
+
+    fn cells(&mut self, kind: PropertyType, width: usize, rows: usize) -> Option<Cells> {
+        let bytes = self.take(rows.checked_mul(width)?)?;
+        let is_sane = kind != PropertyType::Bool || bytes.iter().all(|&byte| byte <= 1);
+        let mut cells = Cells::new(Some(width));
+        cells.extend_from_le(bytes);
+        is_sane.then_some(cells)
     }
 
     fn vertex_put(&mut self) -> Option<VertexPut> {
@@ -308,6 +357,22 @@ mod tests {
 
     use super::*;
 
+    /// A value of each kind.
+    fn values() -> Vec<Value> {
+        let scalars = [
+            Value::Null,
+            Value::Bool(true),
+            Value::Int(-1),
+            Value::UInt(u64::MAX),
+            Value::Float(0.5),
+            Value::from("x"),
+            Value::Bytes(vec![0, 255]),
+            Value::Date(-9),
+            Value::Timestamp(9),
+        ];
+        scalars.iter().cloned().chain([Value::List(scalars.to_vec())]).collect()
+    }
+
     fn sample() -> Vec<WriteSet> {
         let mut ops = EdgeOps::default();
         let kind = |id| if id == 0 { PropertyType::Float64 } else { PropertyType::String };
@@ -317,12 +382,7 @@ mod tests {
         let put = VertexPut {
             vertex: 7,
             label: Some(2),
-            properties: vec![
-                (0, Value::Int(-1)),
-                (1, Value::Null),
-                (2, Value::Timestamp(9)),
-                (3, Value::Bool(true)),
-            ],
+            properties: (0..).zip(values()).collect(),
         };
         vec![
             WriteSet {

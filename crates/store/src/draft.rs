@@ -12,14 +12,13 @@ use std::sync::Arc;
 
 use evergraph_segment::Segment;
 use evergraph_types::{
-    EdgeTypeId, PropertyId, PropertyType, Schema, Sequence, Value, VertexId, VertexTypeId,
+    CellValue, EdgeTypeId, PropertyId, Schema, Sequence, Value, VertexId, VertexTypeId,
 };
 use rayon::prelude::*;
 
 use crate::adjacency::Entry;
 use crate::batch::ResolvedBatch;
 use crate::dictionary::Dictionary;
-use crate::fragment::bits_of_value;
 use crate::heap::{Block, Changes};
 use crate::merge::{Delta, PlainDelta, Policy, RowDelta, merge_list};
 use crate::ops::{EdgeOps, VertexPut, WriteSet};
@@ -252,16 +251,16 @@ impl Draft {
             &|cell| cell.0,
             &|_, leaf, cells, changes| {
                 for &(vertex, value) in cells {
-                    if kind == PropertyType::String {
+                    if kind.width().is_none() {
                         leaf.get(vertex)
                             .and_then(block_of_text)
                             .into_iter()
                             .for_each(|old| changes.retire(old));
                     }
-                    let cell = match value {
-                        Value::Text(text) => Some(write_text(text.as_bytes(), changes)),
-                        value => bits_of_value(value),
-                    };
+                    let cell = value.cell(kind).map(|cell| match cell {
+                        CellValue::Bits(bits) => bits,
+                        CellValue::Bytes(bytes) => write_text(&bytes, changes),
+                    });
                     leaf.set(vertex, cell);
                 }
             },
@@ -292,7 +291,7 @@ impl Draft {
     }
 }
 
-/// A new string block, as a cell.
+/// A new block of bytes, as a cell.
 fn write_text(text: &[u8], changes: &mut Changes) -> u64 {
     let block: Block = changes.allocate(4 + text.len());
     // SAFETY: the new block has room for the length and the bytes.

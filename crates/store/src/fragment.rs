@@ -6,14 +6,14 @@
 //!        per column: property: u16 | type: u8 | has nulls: u8 | offset from the area: u32
 //!        per column, each part padded to 8:
 //!          [validity: 1 bit × rows, least significant first]   if it has nulls
-//!          bool: u8 × rows;  int64, float64, timestamp: u64 × rows
-//!          string: end offsets u32 × (rows + 1), then the bytes
+//!          fixed width: cells of 1, 2, 4 or 8 bytes × rows
+//!          variable width: end offsets u32 × (rows + 1), then the bytes
 //! ```
 //!
 //! Invariant: a property without a column is null in every row.
 #![allow(unsafe_code)]
 
-use evergraph_types::{PropertyId, PropertyType, Value};
+use evergraph_types::{Cells, Column, PropertyId, PropertyType, Value};
 
 /// The column area of a run, for reading.
 #[derive(Clone, Copy)]
@@ -82,18 +82,26 @@ impl<'a> ColumnSlice<'a> {
         self.validity.is_some_and(|validity| validity[row / 8] >> (row % 8) & 1 == 0)
     }
 
-    /// The bits of a value of fixed width.
+    /// The bits of a cell of fixed width.
     pub(crate) fn bits(&self, row: usize) -> u64 {
-        match self.kind {
-            PropertyType::Bool => u64::from(self.values[row]),
-            _ => self.values[8 * row..8 * row + 8].try_into().map_or(0, u64::from_le_bytes),
-        }
+        let width = self.kind.width().unwrap_or(0);
+        let mut bits = [0; 8];
+        bits[..width].copy_from_slice(&self.values[width * row..width * (row + 1)]);
+        u64::from_le_bytes(bits)
     }
 
-    /// The bytes of a string.
-    pub(crate) fn text(&self, row: usize) -> &'a [u8] {
+    /// The bytes of a cell of variable width.
+    pub(crate) fn bytes(&self, row: usize) -> &'a [u8] {
         let heap = &self.values[pad8(4 * (self.rows + 1))..];
         &heap[read_u32(self.values, 4 * row) as usize..read_u32(self.values, 4 * row + 4) as usize]
+    }
+
+    /// Appends the cells of these rows to those of a column of the same type.
+    pub(crate) fn copy_cells(&self, rows: impl ExactSizeIterator<Item = usize>, into: &mut Cells) {
+        match into {
+            Cells::Variable(texts) => rows.for_each(|row| texts.push_bytes(self.bytes(row))),
+            cells => cells.extend_rows_from_le(self.values, rows),
+        }
     }
 
     /// The value at `row`.
@@ -101,31 +109,10 @@ impl<'a> ColumnSlice<'a> {
         if self.is_null(row) {
             return Value::Null;
         }
-        match self.kind {
-            PropertyType::String => Value::Text(String::from_utf8_lossy(self.text(row)).into_owned()),
-            kind => value_of_bits(kind, self.bits(row)),
+        match self.kind.width() {
+            None => Value::of_bytes(self.kind, self.bytes(row)).unwrap_or(Value::Null),
+            Some(_) => Value::of_bits(self.kind, self.bits(row)),
         }
-    }
-}
-
-/// A fixed-width value from its 64 bits; null for strings, which have none.
-pub(crate) fn value_of_bits(kind: PropertyType, bits: u64) -> Value {
-    match kind {
-        PropertyType::Bool => Value::Bool(bits != 0),
-        PropertyType::Int64 => Value::Int(bits as i64),
-        PropertyType::Float64 => Value::Float(f64::from_bits(bits)),
-        PropertyType::Timestamp => Value::Timestamp(bits as i64),
-        PropertyType::String => Value::Null,
-    }
-}
-
-/// The 64 bits of a fixed-width value; `None` for null and strings.
-pub(crate) fn bits_of_value(value: &Value) -> Option<u64> {
-    match value {
-        Value::Bool(flag) => Some(u64::from(*flag)),
-        Value::Int(number) | Value::Timestamp(number) => Some(*number as u64),
-        Value::Float(number) => Some(number.to_bits()),
-        Value::Null | Value::Text(_) => None,
     }
 }
 
@@ -160,30 +147,25 @@ impl ColumnDraft {
     pub(crate) fn push_slice(&mut self, column: &ColumnSlice<'_>, row: usize) {
         if column.is_null(row) {
             self.push_null();
-        } else if self.kind == PropertyType::String {
-            self.push(true, 0, column.text(row));
+        } else if self.kind.width().is_none() {
+            self.push(true, 0, column.bytes(row));
         } else {
             self.push(true, column.bits(row), &[]);
         }
     }
 
     /// Appends row `row` of an incoming column of the same type.
-    pub(crate) fn push_column(&mut self, column: &evergraph_types::Column, row: usize) {
-        use evergraph_types::ColumnValues::{Bool, Float64, Int64, String, Timestamp};
-        if column.is_null(row) {
-            return self.push_null();
-        }
-        match &column.values {
-            Bool(values) => self.push(true, u64::from(values[row]), &[]),
-            Int64(values) | Timestamp(values) => self.push(true, values[row] as u64, &[]),
-            Float64(values) => self.push(true, values[row].to_bits(), &[]),
-            String(values) => self.push(true, 0, values.get(row).as_bytes()),
+    pub(crate) fn push_column(&mut self, column: &Column, row: usize) {
+        match column.cells() {
+            _ if column.is_null(row) => self.push_null(),
+            Cells::Variable(texts) => self.push(true, 0, texts.get_bytes(row)),
+            cells => self.push(true, cells.bits(row), &[]),
         }
     }
 
     fn push(&mut self, valid: bool, bits: u64, text: &[u8]) {
         self.valid.push(valid);
-        if self.kind == PropertyType::String {
+        if self.kind.width().is_none() {
             self.text.extend_from_slice(text);
             self.ends.push(self.text.len() as u32);
         } else {
@@ -193,7 +175,7 @@ impl ColumnDraft {
 
     /// About how many bytes the column takes.
     pub(crate) fn bytes(&self) -> usize {
-        8 * self.bits.len() + 4 * self.ends.len() + self.text.len()
+        self.kind.width().unwrap_or(0) * self.bits.len() + 4 * self.ends.len() + self.text.len()
     }
 
     fn has_nulls(&self) -> bool {
@@ -213,15 +195,17 @@ impl ColumnDraft {
             }
             out.resize(pad8(out.len()), 0);
         }
-        match self.kind {
-            PropertyType::Bool => out.extend(self.bits.iter().map(|&bits| bits as u8)),
-            PropertyType::String => {
+        match self.kind.width() {
+            Some(8) => out.extend(self.bits.iter().flat_map(|bits| bits.to_le_bytes())),
+            Some(width) => {
+                self.bits.iter().for_each(|bits| out.extend_from_slice(&bits.to_le_bytes()[..width]))
+            }
+            None => {
                 out.extend_from_slice(&0u32.to_le_bytes());
                 out.extend(self.ends.iter().flat_map(|end| end.to_le_bytes()));
                 out.resize(pad8(out.len()), 0);
                 out.extend_from_slice(&self.text);
             }
-            _ => out.extend(self.bits.iter().flat_map(|bits| bits.to_le_bytes())),
         }
         out.resize(pad8(out.len()), 0);
     }

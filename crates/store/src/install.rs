@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use evergraph_disk::Corruption;
 use evergraph_segment::{SectionId, Segment};
-use evergraph_types::{Direction, EdgeTypeId, PropertyId, PropertyType};
+use evergraph_types::{Direction, EdgeTypeId, PropertyId};
 use rayon::prelude::*;
 
 use crate::adjacency::{ChunkRef, Entry};
@@ -37,7 +37,7 @@ pub(crate) fn install(
 
     for property in 0..draft.version.columns.len() as PropertyId {
         let rows: Vec<WideRow> = reader.rows(column_section(property))?;
-        let text = draft.version.schema.vertex_properties[usize::from(property)].kind == PropertyType::String;
+        let text = draft.version.schema.vertex_properties[usize::from(property)].kind.width().is_none();
         rows.iter().filter(|row| text && row.count > 0).try_for_each(|row| reader.check_text(row))?;
         let set = |row: &WideRow, old: Option<u64>, changes: &mut Changes| {
             if text {

@@ -164,11 +164,8 @@ impl OpColumn {
                 self.values = column.clone();
             }
             Some(column) => {
-                for row in 0..rows {
-                    let fits = self.values.push(column.get(row));
-                    fits.map_err(|value| (row, value))?;
-                    self.given.iter_mut().for_each(|given| given.push(true));
-                }
+                self.values.append(column)?;
+                self.given.iter_mut().for_each(|given| given.resize(given.len() + rows, true));
             }
             None => (0..rows).for_each(|_| self.push(None)),
         }

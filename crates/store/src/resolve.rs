@@ -65,7 +65,11 @@ impl Resolver {
         let properties = &self.schema.vertex_properties;
         writes.vertex_deletes.iter().all(is_id)
             && writes.vertex_puts.iter().all(|put| {
-                is_id(&put.vertex) && put.properties.iter().all(|(id, _)| usize::from(*id) < properties.len())
+                is_id(&put.vertex)
+                    && put.properties.iter().all(|(id, value)| {
+                        let property = properties.get(usize::from(*id));
+                        property.is_some_and(|property| value.clone().coerce(property.kind).is_ok())
+                    })
             })
             && writes.edges.iter().all(|(edge_type, ops)| {
                 let kind = self.schema.edge_types.get(usize::from(*edge_type));

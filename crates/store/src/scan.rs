@@ -6,15 +6,13 @@
 
 use std::ops::Range;
 
-use evergraph_types::{
-    Column, ColumnValues, Direction, EdgeTypeId, PropertyId, PropertyType, Value, VertexId, VertexTypeId,
-};
+use evergraph_types::{Column, Direction, EdgeTypeId, PropertyId, Value, VertexId, VertexTypeId};
 
 use crate::adjacency::{ChunkRef, Entry};
-use crate::fragment::{ColumnArea, value_of_bits};
+use crate::fragment::ColumnArea;
 use crate::merge::runs_of;
 use crate::paged_array::{LEAF_CELLS, Leaf};
-use crate::version::{Version, text_of_cell};
+use crate::version::Version;
 
 /// Neighbors that lie side by side, and the properties of their edges.
 #[derive(Clone, Copy)]
@@ -60,18 +58,7 @@ impl<'a> Run<'a> {
         };
         let start = into.len();
         let nulls = rows.clone().any(|row| column.is_null(row));
-        match &mut into.values {
-            ColumnValues::Bool(values) => values.extend(rows.clone().map(|row| column.bits(row) != 0)),
-            ColumnValues::Int64(values) | ColumnValues::Timestamp(values) => {
-                values.extend(rows.clone().map(|row| column.bits(row) as i64));
-            }
-            ColumnValues::Float64(values) => {
-                values.extend(rows.clone().map(|row| f64::from_bits(column.bits(row))));
-            }
-            ColumnValues::String(values) => {
-                rows.clone().for_each(|row| values.push(&String::from_utf8_lossy(column.text(row))));
-            }
-        }
+        column.copy_cells(rows.clone(), into.cells_mut());
         if nulls || into.validity.is_some() {
             let validity = into.validity.get_or_insert_with(|| vec![true; start]);
             validity.extend(rows.map(|row| !column.is_null(row)));
@@ -135,17 +122,11 @@ impl Version {
         self.for_each_page(range, |base, vertices, rows| {
             let leaf = cells.leaf(base);
             for id in rows.filter(|&id| vertices.get(id).is_some()) {
-                let fits = match leaf.and_then(|leaf| leaf.get(id)) {
-                    None => column.push(Value::Null),
-                    Some(cell) if kind == PropertyType::String => {
-                        // SAFETY: a cell of this version's string column, read while `self` is borrowed.
-                        column.push(Value::Text(
-                            String::from_utf8_lossy(unsafe { text_of_cell(cell) }).into_owned(),
-                        ))
-                    }
-                    Some(cell) => column.push(value_of_bits(kind, cell)),
-                };
-                debug_assert!(fits.is_ok(), "a cell is of the type of its column");
+                match leaf.and_then(|leaf| leaf.get(id)) {
+                    None => column.push_nulls(1),
+                    Some(cell) if kind.width().is_none() => column.push_bytes(self.text(cell)),
+                    Some(cell) => column.push_bits(cell),
+                }
             }
         });
         Some(column)

@@ -1,8 +1,8 @@
 //! Changes to a schema: declared types, and what the first use of a name infers.
 
 use evergraph_types::{
-    EdgeType, EdgeTypeOptions, KeyKind, KeyRef, MAX_TEXT_BYTES, MAX_VERTICES, Property, PropertyId,
-    PropertyType, Schema, SchemaError, TextValues, Value, VertexTypeId,
+    CellValue, EdgeType, EdgeTypeOptions, KeyKind, KeyRef, MAX_TEXT_BYTES, MAX_VERTICES, Property,
+    PropertyId, PropertyType, Schema, SchemaError, TextValues, Value, VertexTypeId,
 };
 
 /// The most types, and properties of vertices: their ids have 16 bits, one of them kept back.
@@ -218,13 +218,14 @@ pub(crate) fn coerce(
     expected: PropertyType,
     value: Value,
 ) -> Result<Value, SchemaError> {
-    if let Value::Text(text) = &value {
-        check_text_length(text.len(), || format!("property {name:?} of {owner}"))?;
-    }
-    value.coerce(expected).map_err(|value| SchemaError::PropertyType {
+    let value = value.coerce(expected).map_err(|value| SchemaError::PropertyType {
         owner: owner.to_owned(),
         name: name.to_owned(),
         expected,
-        found: value.to_string(),
-    })
+        found: value.misfit(expected),
+    })?;
+    if let Some(CellValue::Bytes(bytes)) = value.cell(expected) {
+        check_text_length(bytes.len(), || format!("property {name:?} of {owner}"))?;
+    }
+    Ok(value)
 }

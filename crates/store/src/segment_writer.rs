@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use evergraph_segment::{SectionId, Segment, SegmentError, SegmentInfo, SegmentWriter};
-use evergraph_types::{Direction, EdgeTypeId, PropertyId, PropertyType, VertexId};
+use evergraph_types::{Direction, EdgeTypeId, PropertyId, VertexId};
 
 use crate::additions::{Additions, Side, SortKey, fit_32_bits};
 use crate::adjacency::Entry;
@@ -267,7 +267,7 @@ fn write_column(
         word: cell.unwrap_or(0),
     };
     let mut rows = contents.rows(&version.columns[usize::from(property)], section, row);
-    if version.schema.vertex_properties[usize::from(property)].kind == PropertyType::String {
+    if version.schema.vertex_properties[usize::from(property)].kind.width().is_none() {
         writer.begin(text_section(property));
         for row in rows.iter_mut().filter(|row| row.count > 0) {
             writer.pad_to(4);

@@ -15,7 +15,6 @@ use crate::adjacency::{ChunkRef, Entry, Neighbors};
 use crate::catalog::Catalog;
 use crate::dictionary::Dictionary;
 use crate::flat_table::FlatTable;
-use crate::fragment::value_of_bits;
 use crate::heap::Block;
 use crate::merge::{for_each_block, runs_of};
 use crate::ops::EdgeOps;
@@ -174,12 +173,16 @@ impl Version {
         let kind = self.schema.vertex_properties.get(usize::from(property)).map(|property| property.kind);
         let cell = self.columns.get(usize::from(property)).and_then(|column| column.get(vertex));
         match (kind, cell) {
-            (Some(PropertyType::String), Some(cell)) => {
-                // SAFETY: a cell of this version's string column, read while `self` is borrowed.
-                Value::Text(String::from_utf8_lossy(unsafe { text_of_cell(cell) }).into_owned())
-            }
-            (Some(kind), Some(cell)) => value_of_bits(kind, cell),
+            (Some(kind), Some(cell)) => self.value_of_cell(kind, cell),
             _ => Value::Null,
+        }
+    }
+
+    /// The value of a cell of one of this version's vertex columns.
+    pub(crate) fn value_of_cell(&self, kind: PropertyType, cell: u64) -> Value {
+        match kind.width() {
+            None => Value::of_bytes(kind, self.text(cell)).unwrap_or(Value::Null),
+            Some(_) => Value::of_bits(kind, cell),
         }
     }
 
@@ -325,7 +328,7 @@ impl Version {
     pub(crate) fn for_each_block(&self, visit: &mut dyn FnMut(Block)) {
         self.vertices.for_each_page(visit);
         for (property, column) in self.columns.iter().enumerate() {
-            if self.schema.vertex_properties[property].kind == PropertyType::String {
+            if self.schema.vertex_properties[property].kind.width().is_none() {
                 column.for_each_leaf(&mut |base, leaf| {
                     let cells = (base..=base + (LEAF_CELLS - 1)).filter_map(|index| leaf.get(index));
                     cells.filter_map(block_of_text).for_each(&mut *visit);

@@ -8,8 +8,8 @@ use common::{batch, dump, number_batch, open, options, with_columns};
 use evergraph_disk::SimDisk;
 use evergraph_store::{CommitError, Options, Store, Version, WriteError};
 use evergraph_types::{
-    Column, ColumnValues, EdgeBatch, EdgeTypeOptions, Key, KeyColumn, KeyKind, MAX_TEXT_BYTES, MAX_VERTICES,
-    Property, PropertyType, SchemaError, TextValues, Value,
+    Column, EdgeBatch, EdgeTypeOptions, Key, KeyColumn, KeyKind, MAX_TEXT_BYTES, MAX_VERTICES, Property,
+    PropertyType, SchemaError, TextValues, Value,
 };
 
 /// A store on a disk with vertices 0 to 4, of this kind.
@@ -193,7 +193,7 @@ fn every_write_that_does_not_fit_is_refused_whole() {
 type BadBatch = (&'static str, KeyKind, fn() -> Vec<EdgeBatch>, fn(&SchemaError) -> bool);
 
 fn column(values: Vec<f64>) -> Column {
-    Column { values: ColumnValues::Float64(values), validity: None }
+    Column::from(values)
 }
 
 fn one_row(columns: Vec<(&str, Column)>) -> Vec<EdgeBatch> {
@@ -226,7 +226,7 @@ const BAD_BATCHES: [BadBatch; 13] = [
     (
         "weight",
         KeyKind::Int64,
-        || one_row(vec![("weight", Column { validity: Some(vec![true; 2]), ..column(vec![1.0]) })]),
+        || one_row(vec![("weight", column(vec![1.0]).with_validity(Some(vec![true; 2])))]),
         |error| matches!(error, SchemaError::ColumnLength { expected: 1, found: 2, .. }),
     ),
     (

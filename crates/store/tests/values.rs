@@ -6,9 +6,22 @@ mod common;
 use common::{number_batch, open, options};
 use evergraph_disk::SimDisk;
 use evergraph_store::{Options, Store};
-use evergraph_types::{Column, Direction, PropertyType, Value};
+use evergraph_types::{Column, Direction, EdgeTypeOptions, Property, PropertyType, ScalarType, Value};
 
-fn odd_values() -> Vec<(&'static str, Vec<Value>)> {
+/// Odd values of each scalar type, and lists of them: empty, with a null, and of all.
+fn odd_values() -> Vec<(PropertyType, Vec<Value>)> {
+    let scalars: Vec<(PropertyType, Vec<Value>)> =
+        ScalarType::ALL.map(|scalar| (PropertyType::scalar(scalar), odd_scalars(scalar))).to_vec();
+    let lists = ScalarType::ALL.map(|scalar| {
+        let all = odd_scalars(scalar);
+        let with_null = [Value::Null].into_iter().chain(all.clone()).collect();
+        let lists = [Vec::new(), vec![Value::Null], all, with_null].map(Value::List);
+        (PropertyType::list(scalar), lists.to_vec())
+    });
+    scalars.into_iter().chain(lists).collect()
+}
+
+fn odd_scalars(scalar: ScalarType) -> Vec<Value> {
     let texts = ["", "\0", "\u{10ffff}", "line\nline", "  ", "ß\u{301}", "null", "0"];
     let numbers = [0, 1, -1, i64::MAX, i64::MIN, 1 << 53, u32::MAX as i64];
     let floats = [
@@ -22,19 +35,43 @@ fn odd_values() -> Vec<(&'static str, Vec<Value>)> {
         5e-324,
         f64::MAX,
     ];
-    vec![
-        ("bool", vec![Value::Bool(true), Value::Bool(false)]),
-        ("int64", numbers.map(Value::Int).to_vec()),
-        ("float64", floats.map(Value::Float).to_vec()),
-        ("string", texts.map(Value::from).to_vec()),
-        ("timestamp", numbers.map(Value::Timestamp).to_vec()),
-    ]
+    let singles = floats.map(|number| number as f32).into_iter().chain([f32::MAX, f32::MIN_POSITIVE, 1e-45]);
+    if let Some((least, greatest)) = scalar.integer_range() {
+        let near = [greatest, greatest - 1, greatest / 2].map(Value::unsigned);
+        let low = [least, least + 1, 0, 1].map(Value::Int);
+        return near.into_iter().chain(low).collect();
+    }
+    match scalar {
+        ScalarType::Bool => vec![Value::Bool(true), Value::Bool(false)],
+        ScalarType::Float64 => floats.map(Value::Float).to_vec(),
+        ScalarType::Float32 => singles.map(|number| Value::Float(number.into())).collect(),
+        ScalarType::String => texts.map(Value::from).to_vec(),
+        ScalarType::Bytes => {
+            [&b""[..], b"\0", b"\xff\xfe"].map(|bytes| Value::Bytes(bytes.to_vec())).to_vec()
+        }
+        ScalarType::Date => [0, -1, i32::MAX, i32::MIN].map(Value::Date).to_vec(),
+        _ => numbers.map(Value::Timestamp).to_vec(),
+    }
+}
+
+/// A store whose vertices and edges have a property of each type, named like it.
+fn declare(store: &Store) {
+    let property = |(kind, _): (PropertyType, Vec<Value>)| Property { name: kind.to_string(), kind };
+    let properties: Vec<Property> = odd_values().into_iter().map(property).collect();
+    let borrowed: Vec<_> =
+        properties.iter().map(|property| (property.name.as_str(), property.kind)).collect();
+    store.create_vertex_type("thing", &borrowed).expect("it fits");
+    for edge_type in ["single", "batch"] {
+        let options = EdgeTypeOptions { properties: properties.clone(), ..EdgeTypeOptions::default() };
+        store.create_edge_type(edge_type, options).expect("it fits");
+    }
 }
 
 /// Told apart where `==` does not.
 fn bits(value: &Value) -> (Option<PropertyType>, String) {
     let text = match value {
         Value::Float(number) => format!("{:x}", number.to_bits()),
+        Value::List(items) => format!("{:?}", items.iter().map(bits).collect::<Vec<_>>()),
         other => format!("{other:?}"),
     };
     (value.property_type(), text)
@@ -52,6 +89,7 @@ fn check(store: &Store, edge_type: &str, what: &str) {
     let schema = version.schema();
     let (id, kind) = schema.edge_type(edge_type).expect("a type");
     for (name, all) in odd_values() {
+        let name = name.name();
         let vertex_property = schema.vertex_property(name).expect("a property").0;
         let edge_property = kind.property(name).expect("a property").0;
         for row in 0..ROWS {
@@ -80,7 +118,7 @@ fn put_one_by_one(store: &Store) {
     for row in 0..ROWS {
         let all = odd_values();
         let given: Vec<(&str, Value)> =
-            all.iter().map(|(name, values)| (*name, value(values, row))).collect();
+            all.iter().map(|(kind, values)| (kind.name(), value(values, row))).collect();
         store.put_vertex(row as i64, None, &given).expect("it fits");
         store.put_edge(row as i64, 100, "single", &given).expect("it fits");
     }
@@ -88,10 +126,10 @@ fn put_one_by_one(store: &Store) {
 
 fn put_batch(store: &Store) {
     let mut batch = number_batch((0..ROWS as i64).map(|row| (row, 100)));
-    for (name, all) in odd_values() {
-        let mut column = Column::new(all[0].property_type().expect("not null"));
+    for (kind, all) in odd_values() {
+        let mut column = Column::new(kind);
         (0..ROWS).for_each(|row| column.push(value(&all, row)).expect("of the type"));
-        batch.columns.push((name.to_owned(), column));
+        batch.columns.push((kind.to_string(), column));
     }
     store.add_edges("batch", vec![batch]).expect("it fits");
 }
@@ -102,6 +140,7 @@ fn values_come_back_bit_by_bit() {
         let disk = SimDisk::new(0);
         let options = || Options { bulk_edges, ..options() };
         let mut store = open(&disk, options());
+        declare(&store);
         put_one_by_one(&store);
         put_batch(&store);
         for what in

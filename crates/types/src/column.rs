@@ -1,73 +1,16 @@
-//! Columns of property values, typed and nullable, as they travel from input to fragments.
+//! Columns of property values, typed and nullable, as they travel from input to fragments and back.
 //!
-//! Invariant: `validity`, where present, is as long as the values; a null row still has a (zero, empty) value.
+//! Invariants: the cells have the width of the type; `validity`, where present, is as long as the cells; a null row
+//! still has a (zero, empty) cell.
 
-use crate::{PropertyType, Value};
-
-/// Strings laid end to end: string `i` is `bytes[offsets[i]..offsets[i + 1]]`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TextValues {
-    /// One more than there are strings, from 0, ascending.
-    pub offsets: Vec<u64>,
-    /// The UTF-8 bytes.
-    pub bytes: Vec<u8>,
-}
-
-impl Default for TextValues {
-    fn default() -> Self {
-        TextValues { offsets: vec![0], bytes: Vec::new() }
-    }
-}
-
-impl TextValues {
-    /// How many strings there are.
-    pub fn len(&self) -> usize {
-        self.offsets.len() - 1
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Appends one string.
-    pub fn push(&mut self, text: &str) {
-        self.bytes.extend_from_slice(text.as_bytes());
-        self.offsets.push(self.bytes.len() as u64);
-    }
-
-    /// The string at `row`; empty where the bytes are no UTF-8, which `push` rules out.
-    pub fn get(&self, row: usize) -> &str {
-        let range = self.offsets[row] as usize..self.offsets[row + 1] as usize;
-        std::str::from_utf8(&self.bytes[range]).unwrap_or("")
-    }
-
-    /// All strings in order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
-        (0..self.len()).map(|row| self.get(row))
-    }
-}
-
-/// The values of a column, by type.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ColumnValues {
-    /// Booleans.
-    Bool(Vec<bool>),
-    /// 64-bit integers.
-    Int64(Vec<i64>),
-    /// Doubles.
-    Float64(Vec<f64>),
-    /// Strings.
-    String(TextValues),
-    /// Microseconds since 1970-01-01 UTC.
-    Timestamp(Vec<i64>),
-}
+use crate::value::CellValue;
+use crate::{Cells, KeyColumn, PropertyType, ScalarType, TextValues, Value};
 
 /// A typed column with optional nulls.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// The values, nulls included as zero or empty.
-    pub values: ColumnValues,
+    kind: PropertyType,
+    cells: Cells,
     /// `false` where the row is null; absent when no row is.
     pub validity: Option<Vec<bool>>,
 }
@@ -75,35 +18,55 @@ pub struct Column {
 impl Column {
     /// An empty column of this type.
     pub fn new(kind: PropertyType) -> Self {
-        let values = match kind {
-            PropertyType::Bool => ColumnValues::Bool(Vec::new()),
-            PropertyType::Int64 => ColumnValues::Int64(Vec::new()),
-            PropertyType::Float64 => ColumnValues::Float64(Vec::new()),
-            PropertyType::String => ColumnValues::String(TextValues::default()),
-            PropertyType::Timestamp => ColumnValues::Timestamp(Vec::new()),
-        };
-        Column { values, validity: None }
+        Column { kind, cells: Cells::new(kind.width()), validity: None }
+    }
+
+    /// A column of these cells, without nulls; `None` if they are not as wide as the type says.
+    ///
+    /// ```
+    /// use evergraph_types::{Cells, Column, PropertyType, Value};
+    ///
+    /// let bits = [0.5f32, 2.0].map(f32::to_bits).to_vec();
+    /// let column = Column::of_cells(PropertyType::Float32, Cells::Four(bits)).expect("4 bytes each");
+    /// assert_eq!(column.get(1), Value::Float(2.0));
+    /// ```
+    pub fn of_cells(kind: PropertyType, cells: Cells) -> Option<Self> {
+        (cells.width() == kind.width()).then_some(Column { kind, cells, validity: None })
+    }
+
+    /// Microseconds since 1970-01-01 UTC.
+    pub fn timestamps(micros: Vec<i64>) -> Self {
+        Column { kind: PropertyType::Timestamp, ..Column::from(micros) }
+    }
+
+    /// The same column with these rows null; `None` leaves none.
+    pub fn with_validity(self, validity: Option<Vec<bool>>) -> Self {
+        Column { validity, ..self }
     }
 
     /// The type of the column.
     pub fn property_type(&self) -> PropertyType {
-        match self.values {
-            ColumnValues::Bool(_) => PropertyType::Bool,
-            ColumnValues::Int64(_) => PropertyType::Int64,
-            ColumnValues::Float64(_) => PropertyType::Float64,
-            ColumnValues::String(_) => PropertyType::String,
-            ColumnValues::Timestamp(_) => PropertyType::Timestamp,
-        }
+        self.kind
+    }
+
+    /// The cells, nulls included as zero or empty.
+    pub fn cells(&self) -> &Cells {
+        &self.cells
+    }
+
+    /// The cells, to append to; the validity is to be kept as long.
+    pub fn cells_mut(&mut self) -> &mut Cells {
+        &mut self.cells
+    }
+
+    /// The cells and validity.
+    pub fn into_parts(self) -> (PropertyType, Cells, Option<Vec<bool>>) {
+        (self.kind, self.cells, self.validity)
     }
 
     /// The number of rows.
     pub fn len(&self) -> usize {
-        match &self.values {
-            ColumnValues::Bool(values) => values.len(),
-            ColumnValues::Int64(values) | ColumnValues::Timestamp(values) => values.len(),
-            ColumnValues::Float64(values) => values.len(),
-            ColumnValues::String(values) => values.len(),
-        }
+        self.cells.len()
     }
 
     /// Whether there is no row.
@@ -121,33 +84,41 @@ impl Column {
         if self.is_null(row) {
             return Value::Null;
         }
-        match &self.values {
-            ColumnValues::Bool(values) => Value::Bool(values[row]),
-            ColumnValues::Int64(values) => Value::Int(values[row]),
-            ColumnValues::Float64(values) => Value::Float(values[row]),
-            ColumnValues::String(values) => Value::Text(values.get(row).to_owned()),
-            ColumnValues::Timestamp(values) => Value::Timestamp(values[row]),
+        match &self.cells {
+            Cells::Variable(texts) => Value::of_bytes(self.kind, texts.get_bytes(row)).unwrap_or(Value::Null),
+            cells => Value::of_bits(self.kind, cells.bits(row)),
         }
     }
 
     /// Appends a value, coerced to the column's type as [`Value::coerce`] allows; hands it back if it does not fit.
     pub fn push(&mut self, value: Value) -> Result<(), Value> {
-        let value = value.coerce(self.property_type())?;
-        match (&mut self.values, &value) {
-            (ColumnValues::Bool(values), Value::Bool(flag)) => values.push(*flag),
-            (ColumnValues::Int64(values), Value::Int(number)) => values.push(*number),
-            (ColumnValues::Float64(values), Value::Float(number)) => values.push(*number),
-            (ColumnValues::String(values), Value::Text(text)) => values.push(text),
-            (ColumnValues::Timestamp(values), Value::Timestamp(micros)) => values.push(*micros),
-            _ => {
-                self.push_nulls(1);
-                return Ok(());
-            }
+        let value = value.coerce(self.kind)?;
+        match value.cell(self.kind) {
+            Some(CellValue::Bits(bits)) => self.push_bits(bits),
+            Some(CellValue::Bytes(bytes)) => self.push_bytes(&bytes),
+            None => self.push_nulls(1),
+        }
+        Ok(())
+    }
+
+    /// Appends a cell of fixed width.
+    #[inline]
+    pub fn push_bits(&mut self, bits: u64) {
+        self.cells.push_bits(bits);
+        if let Some(validity) = &mut self.validity {
+            validity.push(true);
+        }
+    }
+
+    /// Appends a cell of variable width.
+    pub fn push_bytes(&mut self, bytes: &[u8]) {
+        match &mut self.cells {
+            Cells::Variable(texts) => texts.push_bytes(bytes),
+            cells => cells.push_bits(0),
         }
         if let Some(validity) = &mut self.validity {
             validity.push(true);
         }
-        Ok(())
     }
 
     /// Appends so many nulls.
@@ -156,12 +127,118 @@ impl Column {
         if count == 0 {
             return;
         }
-        match &mut self.values {
-            ColumnValues::Bool(values) => values.resize(total, false),
-            ColumnValues::Int64(values) | ColumnValues::Timestamp(values) => values.resize(total, 0),
-            ColumnValues::Float64(values) => values.resize(total, 0.0),
-            ColumnValues::String(values) => values.offsets.resize(total + 1, values.bytes.len() as u64),
-        }
+        self.cells.pad_to(total);
         self.validity.get_or_insert_with(|| vec![true; rows]).resize(total, false);
+    }
+
+    /// Appends the rows of a column, each coerced as [`Value::coerce`] allows; hands back the first row and value that
+    /// does not fit. Rows before that one are appended.
+    pub fn append(&mut self, other: &Column) -> Result<(), (usize, Value)> {
+        if self.kind != other.kind {
+            return (0..other.len())
+                .try_for_each(|row| self.push(other.get(row)).map_err(|value| (row, value)));
+        }
+        let rows = self.len();
+        self.cells.extend(&other.cells);
+        if let Some(validity) = &other.validity {
+            self.validity.get_or_insert_with(|| vec![true; rows]).extend_from_slice(validity);
+        } else if let Some(validity) = &mut self.validity {
+            validity.resize(rows + other.len(), true);
+        }
+        Ok(())
+    }
+
+    /// Appends the rows of a column of numbers as doubles, nulls as `missing`; nothing for other columns.
+    pub fn append_floats(&self, missing: f64, out: &mut Vec<f64>) {
+        let start = out.len();
+        match (&self.cells, self.kind.as_scalar()) {
+            (Cells::Eight(bits), Some(ScalarType::Float64)) => {
+                out.extend(bits.iter().map(|&bits| f64::from_bits(bits)));
+            }
+            (Cells::Four(bits), Some(ScalarType::Float32)) => {
+                out.extend(bits.iter().map(|&bits| f64::from(f32::from_bits(bits))));
+            }
+            (Cells::Eight(bits), Some(ScalarType::Int64)) => {
+                out.extend(bits.iter().map(|&bits| bits as i64 as f64))
+            }
+            (cells, Some(scalar)) if scalar.is_number() => {
+                out.extend((0..cells.len()).map(|row| match Value::of_bits(self.kind, cells.bits(row)) {
+                    Value::Int(number) => number as f64,
+                    Value::UInt(number) => number as f64,
+                    _ => missing,
+                }));
+            }
+            _ => {}
+        }
+        if let Some(validity) = &self.validity {
+            let nulls = out[start..].iter_mut().zip(validity).filter(|(_, valid)| !**valid);
+            nulls.for_each(|(number, _)| *number = missing);
+        }
+    }
+
+    /// Removes all rows, and keeps the memory.
+    pub fn clear(&mut self) {
+        match &mut self.cells {
+            Cells::One(values) => values.clear(),
+            Cells::Two(values) => values.clear(),
+            Cells::Four(values) => values.clear(),
+            Cells::Eight(values) => values.clear(),
+            Cells::Variable(texts) => {
+                texts.offsets.truncate(1);
+                texts.bytes.clear();
+            }
+        }
+        self.validity = None;
+    }
+
+    /// The column as vertex keys: integers without nulls, each an `int64`, or strings. Handed back if it is neither.
+    pub fn into_keys(self) -> Result<KeyColumn, Column> {
+        if self.validity.as_ref().is_some_and(|validity| validity.contains(&false)) {
+            return Err(self);
+        }
+        let Some(scalar) = self.kind.as_scalar() else { return Err(self) };
+        match self.cells {
+            Cells::Variable(texts) if scalar == ScalarType::String => Ok(KeyColumn::Text(texts)),
+            Cells::Eight(bits) if scalar == ScalarType::Int64 => {
+                Ok(KeyColumn::Int(bits.into_iter().map(|bits| bits as i64).collect()))
+            }
+            _ if scalar.integer_range().is_some() => {
+                let number = |row| match self.get(row) {
+                    Value::Int(number) => Some(number),
+                    _ => None,
+                };
+                let numbers: Option<Vec<i64>> = (0..self.len()).map(number).collect();
+                numbers.map(KeyColumn::Int).ok_or(self)
+            }
+            _ => Err(self),
+        }
+    }
+}
+
+impl From<Vec<bool>> for Column {
+    fn from(flags: Vec<bool>) -> Self {
+        let cells = Cells::One(flags.into_iter().map(u8::from).collect());
+        Column { kind: PropertyType::Bool, cells, validity: None }
+    }
+}
+
+impl From<Vec<i64>> for Column {
+    fn from(numbers: Vec<i64>) -> Self {
+        let cells = Cells::Eight(numbers.into_iter().map(|number| number as u64).collect());
+        Column { kind: PropertyType::Int64, cells, validity: None }
+    }
+}
+
+impl From<Vec<f64>> for Column {
+    fn from(numbers: Vec<f64>) -> Self {
+        let cells = Cells::Eight(numbers.into_iter().map(f64::to_bits).collect());
+        Column { kind: PropertyType::Float64, cells, validity: None }
+    }
+}
+
+/// Strings, which are UTF-8.
+impl From<TextValues> for Column {
+    fn from(texts: TextValues) -> Self {
+        Column { kind: PropertyType::String, cells: Cells::Variable(texts), validity: None }
     }
 }

@@ -4,19 +4,24 @@
 //! Nothing here does I/O, locks or allocates shared state.
 
 mod batch;
+mod cells;
 mod column;
 mod id;
 mod key;
+mod list;
+mod property_type;
 mod record;
 mod schema;
 mod value;
 
 pub use batch::{EdgeBatch, KeyColumn};
-pub use column::{Column, ColumnValues, TextValues};
+pub use cells::{Cells, TextValues};
+pub use column::Column;
 pub use id::{Direction, MAX_VERTICES, Sequence, VertexId};
 pub use key::{Key, KeyKind, KeyRef};
+pub use property_type::{PropertyType, ScalarType};
 pub use record::{EdgeData, VertexData};
 pub use schema::{
     EdgeType, EdgeTypeId, EdgeTypeOptions, Property, PropertyId, Schema, SchemaError, VertexTypeId,
 };
-pub use value::{MAX_TEXT_BYTES, PropertyType, Value};
+pub use value::{CellValue, MAX_TEXT_BYTES, Value};

@@ -1,70 +1,18 @@
-//! Property values and their types.
+//! Property values, what fits which type, and values as cells.
+//!
+//! Invariant: a number has one form: `UInt` holds only what `Int` cannot, so that equal numbers are equal values.
 
+use std::borrow::Cow;
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use crate::list::{decode_list, encode_list};
+use crate::{PropertyType, ScalarType};
 
-/// The type of a property column. The names are those of Arrow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum PropertyType {
-    /// `true` or `false`.
-    Bool,
-    /// Signed 64-bit integer.
-    Int64,
-    /// IEEE 754 double.
-    Float64,
-    /// UTF-8 string.
-    String,
-    /// Microseconds since 1970-01-01 UTC.
-    Timestamp,
-}
-
-impl PropertyType {
-    /// Every type, in the order of their codes on disk.
-    pub const ALL: [PropertyType; 5] = [
-        PropertyType::Bool,
-        PropertyType::Int64,
-        PropertyType::Float64,
-        PropertyType::String,
-        PropertyType::Timestamp,
-    ];
-
-    /// The name users write: `bool`, `int64`, `float64`, `string`, `timestamp`.
-    pub fn name(self) -> &'static str {
-        match self {
-            PropertyType::Bool => "bool",
-            PropertyType::Int64 => "int64",
-            PropertyType::Float64 => "float64",
-            PropertyType::String => "string",
-            PropertyType::Timestamp => "timestamp",
-        }
-    }
-
-    /// The type of this name, if there is one.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-
-    /// The code on disk: the position in [`PropertyType::ALL`].
-    pub fn code(self) -> u8 {
-        self as u8
-    }
-
-    /// The type of this code on disk, if there is one.
-    pub fn from_code(code: u8) -> Option<Self> {
-        Self::ALL.get(usize::from(code)).copied()
-    }
-}
-
-impl fmt::Display for PropertyType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// The most bytes one string may have, as a value or as a key: the parts of a neighbor list then fit the 32-bit offsets
-/// of the format.
+/// The most bytes a cell of variable width may have, as a value or as a key: the parts of a neighbor list then fit the
+/// 32-bit offsets of the format.
 pub const MAX_TEXT_BYTES: usize = 1 << 20;
+
+const MICROS_PER_DAY: i64 = 86_400_000_000;
 
 /// One property value.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,42 +21,194 @@ pub enum Value {
     Null,
     /// A boolean.
     Bool(bool),
-    /// A 64-bit integer.
+    /// An integer.
     Int(i64),
-    /// A double.
+    /// An integer beyond the 64-bit signed ones. [`Value::unsigned`] makes the right one.
+    UInt(u64),
+    /// A float.
     Float(f64),
     /// A string.
     Text(String),
+    /// Bytes.
+    Bytes(Vec<u8>),
+    /// Days since 1970-01-01.
+    Date(i32),
     /// Microseconds since 1970-01-01 UTC.
     Timestamp(i64),
+    /// Scalars and nulls.
+    List(Vec<Value>),
+}
+
+/// A value as it is kept, given its type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CellValue<'a> {
+    /// The bits of a cell of fixed width, those above its width zero.
+    Bits(u64),
+    /// The bytes of a cell of variable width.
+    Bytes(Cow<'a, [u8]>),
 }
 
 impl Value {
-    /// The type this value has by itself; `None` for null, which fits every type.
+    /// An unsigned integer.
+    pub fn unsigned(number: u64) -> Value {
+        i64::try_from(number).map_or(Value::UInt(number), Value::Int)
+    }
+
+    /// The type this value has by itself; `None` for null, which fits every type. A list has the type of its items,
+    /// and is one of strings if they have none or do not agree.
     pub fn property_type(&self) -> Option<PropertyType> {
-        match self {
-            Value::Null => None,
-            Value::Bool(_) => Some(PropertyType::Bool),
-            Value::Int(_) => Some(PropertyType::Int64),
-            Value::Float(_) => Some(PropertyType::Float64),
-            Value::Text(_) => Some(PropertyType::String),
-            Value::Timestamp(_) => Some(PropertyType::Timestamp),
+        Some(match self {
+            Value::Null => return None,
+            Value::Bool(_) => PropertyType::Bool,
+            Value::Int(_) => PropertyType::Int64,
+            Value::UInt(_) => PropertyType::UInt64,
+            Value::Float(_) => PropertyType::Float64,
+            Value::Text(_) => PropertyType::String,
+            Value::Bytes(_) => PropertyType::Bytes,
+            Value::Date(_) => PropertyType::Date,
+            Value::Timestamp(_) => PropertyType::Timestamp,
+            Value::List(items) => {
+                let kinds = items.iter().filter_map(Value::property_type);
+                let agreed = kinds.map(Some).reduce(|left, right| common_type(left?, right?)).flatten();
+                PropertyType::list(agreed.and_then(PropertyType::as_scalar).unwrap_or(ScalarType::String))
+            }
+        })
+    }
+
+    /// This value as the column type `wanted`. What is exact stays exact:
+    ///
+    /// - null fits all;
+    /// - an integer fits the integer types that hold it, a float column while it is exact there, a timestamp column as
+    ///   microseconds and a date column as days;
+    /// - a float fits both float types; for `float32` it is rounded to the nearest, and refused if it is finite and
+    ///   beyond the range. NaN is a value, not null;
+    /// - a date fits a timestamp column, as its midnight in UTC;
+    /// - a list fits if its items do.
+    ///
+    /// Otherwise the value is handed back.
+    pub fn coerce(self, wanted: PropertyType) -> Result<Value, Value> {
+        match (self, wanted.item()) {
+            (Value::Null, _) => Ok(Value::Null),
+            (Value::List(items), Some(item)) => {
+                let wanted = PropertyType::scalar(item);
+                let fits = |value: &Value| value.clone().coerce(wanted);
+                let coerced: Result<Vec<Value>, Value> = items.iter().map(fits).collect();
+                coerced.map(Value::List).map_err(|_| Value::List(items))
+            }
+            (value, Some(_)) => Err(value),
+            (value, None) => value.coerce_scalar(wanted.as_scalar().unwrap_or(ScalarType::Bool)),
         }
     }
 
-    /// This value as the column type `wanted`, where that loses nothing: null fits all, an integer fits a float
-    /// column while it is exact, and a timestamp column (as microseconds). Otherwise the value is handed back.
-    pub fn coerce(self, wanted: PropertyType) -> Result<Value, Value> {
+    fn coerce_scalar(self, wanted: ScalarType) -> Result<Value, Value> {
         const EXACT: i64 = 1 << 53;
-        match (self, wanted) {
-            (Value::Null, _) => Ok(Value::Null),
-            (Value::Int(number), PropertyType::Float64) if (-EXACT..=EXACT).contains(&number) => {
+        const EXACT_SINGLE: i64 = 1 << 24;
+        match (&self, wanted) {
+            (&Value::Int(number), ScalarType::Float64) if (-EXACT..=EXACT).contains(&number) => {
                 Ok(Value::Float(number as f64))
             }
-            (Value::Int(number), PropertyType::Timestamp) => Ok(Value::Timestamp(number)),
-            (value, wanted) if value.property_type() == Some(wanted) => Ok(value),
-            (value, _) => Err(value),
+            (&Value::Int(number), ScalarType::Float32)
+                if (-EXACT_SINGLE..=EXACT_SINGLE).contains(&number) =>
+            {
+                Ok(Value::Float(number as f64))
+            }
+            (&Value::Int(number), ScalarType::Timestamp) => Ok(Value::Timestamp(number)),
+            (&Value::Int(days), ScalarType::Date) => i32::try_from(days).map(Value::Date).map_err(|_| self),
+            (&Value::Date(days), ScalarType::Timestamp) => {
+                Ok(Value::Timestamp(i64::from(days) * MICROS_PER_DAY))
+            }
+            (&Value::Int(number), _) => match wanted.integer_range() {
+                Some((least, greatest)) if number >= least && (number < 0 || number as u64 <= greatest) => {
+                    Ok(self)
+                }
+                _ => Err(self),
+            },
+            (&Value::UInt(number), ScalarType::UInt64) => Ok(Value::unsigned(number)),
+            (&Value::UInt(number), _) => match i64::try_from(number) {
+                Ok(number) => Value::Int(number).coerce_scalar(wanted),
+                Err(_) => Err(self),
+            },
+            (&Value::Float(number), ScalarType::Float32) => {
+                let single = number as f32;
+                if single.is_finite() || !number.is_finite() {
+                    Ok(Value::Float(single.into()))
+                } else {
+                    Err(self)
+                }
+            }
+            _ if self.property_type() == Some(PropertyType::scalar(wanted)) => Ok(self),
+            _ => Err(self),
         }
+    }
+
+    /// The value in words, for a message that says that it does not fit `wanted`: with the range if that is why.
+    pub fn misfit(&self, wanted: PropertyType) -> String {
+        match (self, wanted.as_scalar().and_then(ScalarType::integer_range)) {
+            (Value::Int(_) | Value::UInt(_), Some((least, greatest))) => {
+                format!("{self}, which is not from {least} to {greatest},")
+            }
+            _ => self.to_string(),
+        }
+    }
+
+    /// The cell of a value that [`Value::coerce`] has made fit `kind`; `None` for null.
+    pub fn cell(&self, kind: PropertyType) -> Option<CellValue<'_>> {
+        let width = kind.width().unwrap_or(8);
+        let truncated = |bits: u64| CellValue::Bits(bits & (u64::MAX >> (64 - 8 * width)));
+        Some(match self {
+            Value::Null => return None,
+            Value::Bool(flag) => CellValue::Bits(u64::from(*flag)),
+            Value::Int(number) | Value::Timestamp(number) => truncated(*number as u64),
+            Value::UInt(number) => CellValue::Bits(*number),
+            Value::Date(days) => CellValue::Bits(u64::from(*days as u32)),
+            Value::Float(number) if kind == PropertyType::Float32 => {
+                CellValue::Bits(u64::from((*number as f32).to_bits()))
+            }
+            Value::Float(number) => CellValue::Bits(number.to_bits()),
+            Value::Text(text) => CellValue::Bytes(Cow::Borrowed(text.as_bytes())),
+            Value::Bytes(bytes) => CellValue::Bytes(Cow::Borrowed(bytes)),
+            Value::List(items) => CellValue::Bytes(Cow::Owned(encode_list(kind.item()?, items))),
+        })
+    }
+
+    /// The value of a cell of fixed width; null for types of variable width.
+    pub fn of_bits(kind: PropertyType, bits: u64) -> Value {
+        let Some(scalar) = kind.as_scalar() else { return Value::Null };
+        match scalar {
+            ScalarType::Bool => Value::Bool(bits != 0),
+            ScalarType::Int8 => Value::Int((bits as i8).into()),
+            ScalarType::Int16 => Value::Int((bits as i16).into()),
+            ScalarType::Int32 => Value::Int((bits as i32).into()),
+            ScalarType::Int64 => Value::Int(bits as i64),
+            ScalarType::UInt8 => Value::Int((bits as u8).into()),
+            ScalarType::UInt16 => Value::Int((bits as u16).into()),
+            ScalarType::UInt32 => Value::Int((bits as u32).into()),
+            ScalarType::UInt64 => Value::unsigned(bits),
+            ScalarType::Float32 => Value::Float(f32::from_bits(bits as u32).into()),
+            ScalarType::Float64 => Value::Float(f64::from_bits(bits)),
+            ScalarType::Date => Value::Date(bits as i32),
+            ScalarType::Timestamp => Value::Timestamp(bits as i64),
+            ScalarType::String | ScalarType::Bytes => Value::Null,
+        }
+    }
+
+    /// The value of a cell of variable width; `None` if the bytes are none of this type.
+    pub fn of_bytes(kind: PropertyType, bytes: &[u8]) -> Option<Value> {
+        match (kind.item(), kind) {
+            (Some(item), _) => decode_list(item, bytes).map(Value::List),
+            (None, PropertyType::String) => Some(Value::Text(std::str::from_utf8(bytes).ok()?.to_owned())),
+            (None, PropertyType::Bytes) => Some(Value::Bytes(bytes.to_vec())),
+            _ => None,
+        }
+    }
+}
+
+/// The type that holds the values of both: of two that are alike that, float64 of integers and floats.
+fn common_type(left: PropertyType, right: PropertyType) -> Option<PropertyType> {
+    match (left, right) {
+        _ if left == right => Some(left),
+        _ if left.is_number() && right.is_number() => Some(PropertyType::Float64),
+        _ => None,
     }
 }
 
@@ -118,9 +218,20 @@ impl fmt::Display for Value {
             Value::Null => f.write_str("null"),
             Value::Bool(flag) => write!(f, "{flag}"),
             Value::Int(number) => write!(f, "{number}"),
+            Value::UInt(number) => write!(f, "{number}"),
             Value::Float(number) => write!(f, "{number}"),
             Value::Text(text) => write!(f, "{text:?}"),
+            Value::Bytes(bytes) => write!(f, "{} bytes", bytes.len()),
+            Value::Date(days) => write!(f, "day {days}"),
             Value::Timestamp(micros) => write!(f, "{micros} us"),
+            Value::List(items) => {
+                f.write_str("[")?;
+                for (position, item) in items.iter().enumerate() {
+                    let comma = if position > 0 { ", " } else { "" };
+                    write!(f, "{comma}{item}")?;
+                }
+                f.write_str("]")
+            }
         }
     }
 }

@@ -12,7 +12,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use evergraph_store::{Options, Store};
-use evergraph_types::{Column, ColumnValues, Direction, EdgeBatch, KeyColumn, TextValues};
+use evergraph_types::{Column, Direction, EdgeBatch, KeyColumn, TextValues};
 use evergraph_view::Snapshot;
 
 const DEGREES: [i64; 6] = [1, 10, 100, 1_000, 10_000, 100_000];
@@ -50,11 +50,8 @@ fn batch() -> EdgeBatch {
     let dst: Vec<i64> = DEGREES.iter().flat_map(|&degree| 1_000_000..1_000_000 + degree).collect();
     let mut texts = TextValues::default();
     dst.iter().for_each(|key| texts.push(&key.to_string()));
-    let numbers = dst.iter().map(|&key| key as f64).collect();
-    let column = |values| Column { values, validity: None };
-    let columns = vec![
-        ("amount".to_owned(), column(ColumnValues::Float64(numbers))),
-        ("note".to_owned(), column(ColumnValues::String(texts))),
-    ];
+    let numbers: Vec<f64> = dst.iter().map(|&key| key as f64).collect();
+    let columns =
+        vec![("amount".to_owned(), Column::from(numbers)), ("note".to_owned(), Column::from(texts))];
     EdgeBatch { src: KeyColumn::Int(src), dst: KeyColumn::Int(dst), columns }
 }

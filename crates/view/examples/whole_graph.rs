@@ -13,9 +13,7 @@ use std::time::Instant;
 
 use evergraph_generate::{Generator, Kronecker, Model};
 use evergraph_store::{Options, Store};
-use evergraph_types::{
-    Column, ColumnValues, Direction, EdgeBatch, EdgeTypeOptions, KeyColumn, KeyKind, TextValues,
-};
+use evergraph_types::{Column, Direction, EdgeBatch, EdgeTypeOptions, KeyColumn, KeyKind, TextValues};
 use evergraph_view::{GraphView, Snapshot};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -86,14 +84,13 @@ fn batch(edges: &[(u32, u32)], keys: KeyKind, properties: bool) -> EdgeBatch {
         }
         _ => KeyColumn::Int(edges.iter().map(|edge| i64::from(end(edge))).collect()),
     };
-    let whole = |values| Column { values, validity: None };
     let rows = 0..edges.len();
     let mut notes = TextValues::default();
     rows.clone().for_each(|row| notes.push(["a", "bc", "", "def"][row % 4]));
     let columns = vec![
-        ("amount".to_owned(), whole(ColumnValues::Float64(rows.clone().map(|row| row as f64).collect()))),
-        ("note".to_owned(), whole(ColumnValues::String(notes))),
-        ("at".to_owned(), whole(ColumnValues::Timestamp(rows.map(|row| row as i64).collect()))),
+        ("amount".to_owned(), Column::from(rows.clone().map(|row| row as f64).collect::<Vec<f64>>())),
+        ("note".to_owned(), Column::from(notes)),
+        ("at".to_owned(), Column::timestamps(rows.map(|row| row as i64).collect())),
     ];
     let columns = if properties { columns } else { Vec::new() };
     EdgeBatch { src: column(&|edge| edge.0), dst: column(&|edge| edge.1), columns }

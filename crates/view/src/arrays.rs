@@ -4,13 +4,14 @@
 
 use std::sync::Arc;
 
+use arrow_array::types::{BinaryType, ByteArrayType, LargeBinaryType, LargeUtf8Type, Utf8Type};
 use arrow_array::{
-    ArrayRef, BooleanArray, Float64Array, GenericStringArray, Int64Array, OffsetSizeTrait, RecordBatch,
-    TimestampMicrosecondArray,
+    ArrayRef, BooleanArray, GenericByteArray, Int64Array, LargeListArray, ListArray, RecordBatch, make_array,
 };
-use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
-use arrow_schema::{Field, Schema};
-use evergraph_types::{Column, ColumnValues, KeyColumn, PropertyType, TextValues};
+use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_data::ArrayData;
+use arrow_schema::{DataType, Field, Schema, TimeUnit};
+use evergraph_types::{Cells, Column, KeyColumn, PropertyType, ScalarType, TextValues, Value};
 
 use crate::gather::fill_pieces;
 
@@ -33,59 +34,125 @@ pub(crate) fn key_array(keys: KeyColumn) -> ArrayRef {
     }
 }
 
+/// The Arrow type of columns of a property type.
+pub(crate) fn data_type(kind: PropertyType) -> DataType {
+    if let Some(item) = kind.item() {
+        return DataType::List(Arc::new(item_field(PropertyType::scalar(item))));
+    }
+    match kind.as_scalar().unwrap_or(ScalarType::Bool) {
+        ScalarType::Bool => DataType::Boolean,
+        ScalarType::Int8 => DataType::Int8,
+        ScalarType::Int16 => DataType::Int16,
+        ScalarType::Int32 => DataType::Int32,
+        ScalarType::Int64 => DataType::Int64,
+        ScalarType::UInt8 => DataType::UInt8,
+        ScalarType::UInt16 => DataType::UInt16,
+        ScalarType::UInt32 => DataType::UInt32,
+        ScalarType::UInt64 => DataType::UInt64,
+        ScalarType::Float32 => DataType::Float32,
+        ScalarType::Float64 => DataType::Float64,
+        ScalarType::String => DataType::Utf8,
+        ScalarType::Bytes => DataType::Binary,
+        ScalarType::Date => DataType::Date32,
+        ScalarType::Timestamp => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
+    }
+}
+
+fn item_field(kind: PropertyType) -> Field {
+    Field::new_list_field(data_type(kind), true)
+}
+
 /// Pieces of a column of this type, laid end to end.
 pub(crate) fn column_array(kind: PropertyType, parts: &[&Column]) -> ArrayRef {
     let nulls = nulls_of(parts);
-    match kind {
-        PropertyType::Bool => {
-            let flags = concat(&values(parts, |values| match values {
-                ColumnValues::Bool(values) => Some(values.as_slice()),
-                _ => None,
-            }));
-            Arc::new(BooleanArray::new(BooleanBuffer::from(flags), nulls))
-        }
-        PropertyType::Float64 => {
-            let numbers = concat(&values(parts, |values| match values {
-                ColumnValues::Float64(values) => Some(values.as_slice()),
-                _ => None,
-            }));
-            Arc::new(Float64Array::new(ScalarBuffer::from(numbers), nulls))
-        }
-        PropertyType::Int64 | PropertyType::Timestamp => {
-            let numbers = ScalarBuffer::from(concat(&values(parts, |values| match values {
-                ColumnValues::Int64(values) | ColumnValues::Timestamp(values) => Some(values.as_slice()),
-                _ => None,
-            })));
-            if kind == PropertyType::Int64 {
-                return Arc::new(Int64Array::new(numbers, nulls));
+    let cells: Vec<&Cells> = parts.iter().map(|part| part.cells()).collect();
+    if kind.width().is_none() {
+        let texts: Vec<&TextValues> = cells.iter().filter_map(|cells| cells.texts()).collect();
+        return match kind {
+            PropertyType::String => text_array(&texts, nulls),
+            PropertyType::Bytes => byte_array::<BinaryType, LargeBinaryType>(&texts, nulls),
+            _ => list_array(kind, parts, nulls),
+        };
+    }
+    let rows = cells.iter().map(|cells| cells.len()).sum();
+    let buffer = buffer_of(&cells);
+    if kind == PropertyType::Bool {
+        let flags = BooleanBuffer::collect_bool(rows, |row| buffer[row] != 0);
+        return Arc::new(BooleanArray::new(flags, nulls));
+    }
+    let data = ArrayData::builder(data_type(kind)).len(rows).nulls(nulls).add_buffer(buffer);
+    make_array(data.build().expect("the cells are as wide as the values of the type"))
+}
+
+/// Cells of one fixed width, laid end to end.
+fn buffer_of(parts: &[&Cells]) -> Buffer {
+    macro_rules! of_width {
+        ($width:ident) => {{
+            let mut slices = Vec::with_capacity(parts.len());
+            for part in parts {
+                if let Cells::$width(values) = part {
+                    slices.push(values.as_slice());
+                }
             }
-            Arc::new(TimestampMicrosecondArray::new(numbers, nulls).with_timezone("UTC"))
-        }
-        PropertyType::String => {
-            let texts = values(parts, |values| match values {
-                ColumnValues::String(values) => Some(values),
-                _ => None,
-            });
-            text_array(&texts, nulls)
+            Buffer::from_vec(concat(&slices))
+        }};
+    }
+    match parts.first() {
+        None | Some(Cells::Variable(_)) => Buffer::from_vec(Vec::<u8>::new()),
+        Some(Cells::One(_)) => of_width!(One),
+        Some(Cells::Two(_)) => of_width!(Two),
+        Some(Cells::Four(_)) => of_width!(Four),
+        Some(Cells::Eight(_)) => of_width!(Eight),
+    }
+}
+
+/// Lists: their items as a column of their own, and where each list ends in it.
+fn list_array(kind: PropertyType, parts: &[&Column], nulls: Option<NullBuffer>) -> ArrayRef {
+    let item = PropertyType::scalar(kind.item().unwrap_or(ScalarType::Bool));
+    let mut items = Column::new(item);
+    let mut ends = vec![0i64];
+    for part in parts {
+        for row in 0..part.len() {
+            if let Value::List(values) = part.get(row) {
+                // What was encoded as an item of this type fits it.
+                values.into_iter().for_each(|value| drop(items.push(value)));
+            }
+            ends.push(items.len() as i64);
         }
     }
+    let field = Arc::new(item_field(item));
+    let values = column_array(item, &[&items]);
+    let wrong = "the ends of the lists ascend up to the number of items";
+    if let Ok(last) = i32::try_from(items.len()) {
+        debug_assert!(last >= 0);
+        let ends: Vec<i32> = ends.into_iter().map(|end| end as i32).collect();
+        let ends = OffsetBuffer::new(ScalarBuffer::from(ends));
+        return Arc::new(ListArray::try_new(field, ends, values, nulls).expect(wrong));
+    }
+    let ends = OffsetBuffer::new(ScalarBuffer::from(ends));
+    Arc::new(LargeListArray::try_new(field, ends, values, nulls).expect(wrong))
 }
 
 /// Pieces of a column of strings, laid end to end.
 pub(crate) fn text_array(parts: &[&TextValues], nulls: Option<NullBuffer>) -> ArrayRef {
+    byte_array::<Utf8Type, LargeUtf8Type>(parts, nulls)
+}
+
+/// Byte strings in pieces, laid end to end: with 32-bit offsets if these reach.
+fn byte_array<N: ByteArrayType<Offset = i32>, W: ByteArrayType<Offset = i64>>(
+    parts: &[&TextValues],
+    nulls: Option<NullBuffer>,
+) -> ArrayRef {
     let total: usize = parts.iter().map(|part| part.bytes.len()).sum();
     if i32::try_from(total).is_ok() {
-        Arc::new(string_array::<i32>(parts, nulls))
+        Arc::new(byte_array_of::<N>(parts, nulls))
     } else {
-        Arc::new(string_array::<i64>(parts, nulls))
+        Arc::new(byte_array_of::<W>(parts, nulls))
     }
 }
 
-fn string_array<O: OffsetSizeTrait>(
-    parts: &[&TextValues],
-    nulls: Option<NullBuffer>,
-) -> GenericStringArray<O> {
-    let mut offsets = vec![O::usize_as(0); 1 + parts.iter().map(|part| part.len()).sum::<usize>()];
+fn byte_array_of<T: ByteArrayType>(parts: &[&TextValues], nulls: Option<NullBuffer>) -> GenericByteArray<T> {
+    let mut offsets = vec![T::Offset::usize_as(0); 1 + parts.iter().map(|part| part.len()).sum::<usize>()];
     let starts = parts.iter().scan(0, |end, part| Some(std::mem::replace(end, *end + part.bytes.len())));
     let placed: Vec<(&TextValues, usize)> = parts.iter().copied().zip(starts).collect();
     fill_pieces(
@@ -94,12 +161,12 @@ fn string_array<O: OffsetSizeTrait>(
         |(part, _)| part.len(),
         |piece, (part, start)| {
             let ends = part.offsets[1..].iter();
-            piece.iter_mut().zip(ends).for_each(|(to, &end)| *to = O::usize_as(start + end as usize));
+            piece.iter_mut().zip(ends).for_each(|(to, &end)| *to = T::Offset::usize_as(start + end as usize));
         },
     );
     let bytes = concat(&parts.iter().map(|part| part.bytes.as_slice()).collect::<Vec<_>>());
     let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
-    GenericStringArray::try_new(offsets, Buffer::from_vec(bytes), nulls)
+    GenericByteArray::try_new(offsets, Buffer::from_vec(bytes), nulls)
         .expect("strings are UTF-8 and their offsets ascend")
 }
 
@@ -114,13 +181,6 @@ fn nulls_of(parts: &[&Column]) -> Option<NullBuffer> {
         }
         NullBuffer::from(valid)
     })
-}
-
-fn values<'a, T: ?Sized>(
-    parts: &[&'a Column],
-    values_of: impl Fn(&'a ColumnValues) -> Option<&'a T>,
-) -> Vec<&'a T> {
-    parts.iter().filter_map(|part| values_of(&part.values)).collect()
 }
 
 /// Slices end to end, copied in parallel if they are long.
@@ -147,8 +207,8 @@ mod tests {
         let parts: Vec<&TextValues> = parts.iter().collect();
         let nulls = Some(NullBuffer::from(vec![true, false, true, true, false]));
         let expected = [Some("a"), None, Some("bcé"), Some(""), None];
-        let narrow = string_array::<i32>(&parts, nulls.clone());
-        let wide = string_array::<i64>(&parts, nulls);
+        let narrow = byte_array_of::<Utf8Type>(&parts, nulls.clone());
+        let wide = byte_array_of::<LargeUtf8Type>(&parts, nulls);
         assert_eq!(narrow.iter().collect::<Vec<_>>(), expected);
         assert_eq!(wide.iter().collect::<Vec<_>>(), expected);
     }

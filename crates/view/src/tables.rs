@@ -11,8 +11,8 @@
 use arrow_array::RecordBatch;
 use evergraph_store::Version;
 use evergraph_types::{
-    Column, ColumnValues, Direction, EdgeBatch, EdgeTypeId, Key, KeyColumn, KeyKind, PropertyId,
-    PropertyType, Schema, TextValues, VertexId, VertexTypeId,
+    Column, Direction, EdgeBatch, EdgeTypeId, Key, KeyColumn, KeyKind, PropertyId, PropertyType, Schema,
+    TextValues, VertexId, VertexTypeId,
 };
 use rayon::prelude::*;
 
@@ -71,7 +71,7 @@ fn type_names(schema: &Schema, types: &[VertexTypeId]) -> Column {
     let mut names = TextValues::default();
     types.iter().for_each(|&id| names.push(schema.vertex_type_name(id).unwrap_or_default()));
     let validity = types.contains(&0).then(|| types.iter().map(|&id| id != 0).collect());
-    Column { values: ColumnValues::String(names), validity }
+    Column::from(names).with_validity(validity)
 }
 
 /// All edges of the selected types.
@@ -140,10 +140,7 @@ pub(crate) fn edge_batch(
     keys: &KeyTable,
     rows: EdgeRows,
 ) -> EdgeBatch {
-    let types = layout.has_type.then(|| {
-        let values = ColumnValues::String(type_column(selection, &rows));
-        (TYPE.to_owned(), Column { values, validity: None })
-    });
+    let types = layout.has_type.then(|| (TYPE.to_owned(), Column::from(type_column(selection, &rows))));
     let (src, dst) = (keys.column(&rows.src), keys.column(&rows.dst));
     let names = layout.properties.iter().map(|column| column.name.clone());
     EdgeBatch { src, dst, columns: types.into_iter().chain(names.zip(rows.columns)).collect() }

@@ -7,7 +7,7 @@
 //!
 //! Invariant: `neighbors` and `weights` of a [`WeightedList`] have the same length.
 
-use evergraph_types::{Column, ColumnValues, Direction, EdgeTypeId, PropertyId, PropertyType, VertexId};
+use evergraph_types::{Column, Direction, EdgeTypeId, PropertyId, PropertyType, VertexId};
 use thiserror::Error;
 
 use crate::selection::Selection;
@@ -29,7 +29,7 @@ pub enum WeightError {
     },
     /// It is not a number.
     #[error(
-        "property {property:?} of edge type {edge_type:?} is of type {kind}; weights are int64 or float64"
+        "property {property:?} of edge type {edge_type:?} is of type {kind}; weights are integers or floats"
     )]
     NotANumber {
         /// The name asked for.
@@ -85,7 +85,7 @@ impl<'a> SelectedWeights<'a> {
         let mut properties = Vec::new();
         for (edge_type, owner) in selection.edge_types() {
             let found = owner.property(property).map(|(id, declared)| (id, declared.kind));
-            if let Some((_, kind)) = found.filter(|(_, kind)| !is_number(*kind)) {
+            if let Some((_, kind)) = found.filter(|(_, kind)| !kind.is_number()) {
                 let (property, edge_type) = (property.to_owned(), owner.name.clone());
                 return Err(WeightError::NotANumber { property, edge_type, kind: kind.name() });
             }
@@ -98,14 +98,10 @@ impl<'a> SelectedWeights<'a> {
     }
 }
 
-fn is_number(kind: PropertyType) -> bool {
-    matches!(kind, PropertyType::Int64 | PropertyType::Float64)
-}
-
 fn unknown(selection: &Selection, property: &str) -> WeightError {
     let all = selection.edge_types().flat_map(|(_, owner)| &owner.options.properties);
     let mut names: Vec<&str> =
-        all.filter(|other| is_number(other.kind)).map(|other| other.name.as_str()).collect();
+        all.filter(|other| other.kind.is_number()).map(|other| other.name.as_str()).collect();
     names.sort_unstable();
     names.dedup();
     let known = if names.is_empty() { "no number".to_owned() } else { names.join(", ") };
@@ -126,22 +122,9 @@ impl WeightedLists for SelectedWeights<'_> {
                     *column = Column::new(kind);
                 }
                 run.copy_rows(property, 0..neighbors.len(), column);
-                drain(column, &mut into.weights);
+                column.append_floats(DEFAULT_WEIGHT, &mut into.weights);
+                column.clear();
             });
         }
-    }
-}
-
-/// Moves the values of a column of numbers to the end of `weights`.
-fn drain(column: &mut Column, weights: &mut Vec<f64>) {
-    let start = weights.len();
-    match &mut column.values {
-        ColumnValues::Int64(values) => weights.extend(values.drain(..).map(|value| value as f64)),
-        ColumnValues::Float64(values) => weights.append(values),
-        _ => {}
-    }
-    if let Some(validity) = column.validity.take() {
-        let missing = weights[start..].iter_mut().zip(validity).filter(|(_, valid)| !valid);
-        missing.for_each(|(weight, _)| *weight = DEFAULT_WEIGHT);
     }
 }

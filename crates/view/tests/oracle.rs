@@ -97,7 +97,7 @@ fn check(snapshot: &Snapshot, model: &Model, kind: KeyKind, selected: &[usize]) 
 fn check_weights(snapshot: &Snapshot, model: &Model, selected: &[usize], property: &str) {
     let kinds =
         |id: &usize| EDGE_TYPES[*id].3.iter().filter(|(name, _)| *name == property).map(|(_, kind)| *kind);
-    let is_number = |kind| matches!(kind, PropertyType::Int64 | PropertyType::Float64);
+    let is_number = |kind: PropertyType| kind.is_number();
     let lists = match snapshot.weighted_lists(property) {
         Ok(lists) => lists,
         Err(WeightError::NotANumber { .. }) => {

@@ -15,8 +15,7 @@ use common::{declare_types, rows};
 use evergraph_disk::SimDisk;
 use evergraph_store::{Options, Store};
 use evergraph_types::{
-    Column, ColumnValues, Direction, EdgeBatch, EdgeTypeOptions, KeyColumn, KeyKind, PropertyType,
-    TextValues, Value,
+    Column, Direction, EdgeBatch, EdgeTypeOptions, KeyColumn, KeyKind, PropertyType, TextValues, Value,
 };
 use evergraph_view::{GraphView, RecordBatch, Snapshot};
 
@@ -108,13 +107,11 @@ fn many_edges(count: u64, vertices: u64) -> EdgeBatch {
     let dst = (0..count).map(|i| (mix(i + count) % vertices) as i64 - 5).collect();
     let mut notes = TextValues::default();
     (0..count).for_each(|i| notes.push(&"n".repeat((i % 4) as usize)));
+    let weights: Vec<f64> = (0..count).map(|i| i as f64).collect();
     let validity = Some((0..count).map(|i| i % 5 != 0).collect());
     let columns = vec![
-        (
-            "weight".to_owned(),
-            Column { values: ColumnValues::Float64((0..count).map(|i| i as f64).collect()), validity },
-        ),
-        ("note".to_owned(), Column { values: ColumnValues::String(notes), validity: None }),
+        ("weight".to_owned(), Column::from(weights).with_validity(validity)),
+        ("note".to_owned(), Column::from(notes)),
     ];
     EdgeBatch { src: KeyColumn::Int(src), dst: KeyColumn::Int(dst), columns }
 }

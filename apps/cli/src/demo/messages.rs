@@ -6,7 +6,7 @@ use std::path::Path;
 
 use evergraph::load::{LoadOptions, NoProgress, PropertySpec, read_edges};
 use evergraph::{
-    ColumnValues, Database, Direction, EdgeBatch, EdgeTypeOptions, GraphView, Options, PropertyType, Snapshot,
+    Database, Direction, EdgeBatch, EdgeTypeOptions, GraphView, Options, PropertyType, Snapshot, Value,
 };
 use serde::Serialize;
 
@@ -98,13 +98,14 @@ fn messages(file: &Path) -> Result<Vec<Message>, CommandError> {
 
 fn rows(batch: &EdgeBatch) -> Vec<Message> {
     const MICROS_PER_SECOND: i64 = 1_000_000;
-    let times = match batch.columns.first().map(|(_, column)| &column.values) {
-        Some(ColumnValues::Int64(times)) => times.as_slice(),
-        _ => &[],
-    };
+    let column = batch.columns.first().map(|(_, column)| column);
+    let times = (0..batch.len()).map(|row| match column.map(|column| column.get(row)) {
+        Some(Value::Int(seconds)) => seconds,
+        _ => 0,
+    });
     let keys = (batch.src.as_numbers().unwrap_or_default(), batch.dst.as_numbers().unwrap_or_default());
     let ends = keys.0.iter().zip(keys.1);
-    ends.zip(times).map(|((&src, &dst), &seconds)| (src, dst, seconds * MICROS_PER_SECOND)).collect()
+    ends.zip(times).map(|((&src, &dst), seconds)| (src, dst, seconds * MICROS_PER_SECOND)).collect()
 }
 
 /// How many pairs of vertices have an edge from the first to the second.

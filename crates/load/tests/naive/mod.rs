@@ -307,6 +307,12 @@ fn int(text: &[u8]) -> Option<i64> {
     parse(text)
 }
 
+/// The types whose values have one form in every file: all but bytes and lists.
+pub(crate) fn types() -> Vec<PropertyType> {
+    let plain = |kind: &PropertyType| kind.width().is_some() || *kind == PropertyType::String;
+    PropertyType::ALL.into_iter().filter(plain).collect()
+}
+
 /// The value as a type would show it.
 fn typed(text: &[u8], kind: PropertyType, declared: bool) -> Option<String> {
     match kind {
@@ -316,7 +322,31 @@ fn typed(text: &[u8], kind: PropertyType, declared: bool) -> Option<String> {
         PropertyType::Timestamp => {
             day(text).or_else(|| int(text).filter(|_| declared)).map(|micros| format!("{micros} us"))
         }
-        PropertyType::String => None,
+        PropertyType::Date => {
+            let days =
+                day(text).map(|micros| micros / 86_400_000_000).or_else(|| int(text).filter(|_| declared));
+            days.and_then(|days| i32::try_from(days).ok()).map(|days| format!("day {days}"))
+        }
+        PropertyType::Int8 => parse::<i8>(text).map(|number| number.to_string()),
+        PropertyType::Int16 => parse::<i16>(text).map(|number| number.to_string()),
+        PropertyType::Int32 => parse::<i32>(text).map(|number| number.to_string()),
+        PropertyType::UInt8 => {
+            int(text).and_then(|number| u8::try_from(number).ok()).map(|number| number.to_string())
+        }
+        PropertyType::UInt16 => {
+            int(text).and_then(|number| u16::try_from(number).ok()).map(|number| number.to_string())
+        }
+        PropertyType::UInt32 => {
+            int(text).and_then(|number| u32::try_from(number).ok()).map(|number| number.to_string())
+        }
+        PropertyType::UInt64 => parse::<u64>(text).map(|number| number.to_string()),
+        PropertyType::Float32 => {
+            let overflows =
+                |single: &f32| single.is_finite() || parse::<f64>(text).is_some_and(f64::is_infinite);
+            let single = parse::<f32>(text).filter(|single| single.is_nan() || overflows(single));
+            single.map(|number| show_float(number.into()))
+        }
+        _ => None,
     }
 }
 

@@ -7,7 +7,7 @@ use evergraph_store::{
     CommitError, Durability, OpenError, Options, Savepoint, Store, Transaction, Version, WriteError, check_on,
 };
 use evergraph_types::{
-    Column, Direction, EdgeBatch, EdgeTypeOptions, Key, KeyKind, PropertyType, SchemaError, Value,
+    Column, Direction, EdgeBatch, EdgeTypeOptions, Key, KeyKind, PropertyType, ScalarType, SchemaError, Value,
 };
 use proptest::prelude::*;
 
@@ -18,12 +18,18 @@ const TYPES: [&str; 6] = ["plain", "multi", "mirror", "both", "bare", "bare mirr
 /// Edges of the types from this one on never have properties.
 const BARE: usize = 4;
 /// Property names with their types, for vertices and edges.
-const PROPERTIES: [(&str, PropertyType); 5] = [
+const PROPERTIES: [(&str, PropertyType); 11] = [
     ("number", PropertyType::Int64),
     ("text", PropertyType::String),
     ("float", PropertyType::Float64),
     ("flag", PropertyType::Bool),
     ("time", PropertyType::Timestamp),
+    ("small", PropertyType::Int8),
+    ("medium", PropertyType::UInt16),
+    ("single", PropertyType::Float32),
+    ("day", PropertyType::Date),
+    ("bytes", PropertyType::Bytes),
+    ("list", PropertyType::list(ScalarType::Int32)),
 ];
 const VERTEX_TYPES: [&str; 2] = ["Person", "Firm"];
 /// Keys most actions choose from.
@@ -86,7 +92,7 @@ pub(crate) enum Action {
     Add {
         edge_type: usize,
         edges: Vec<(u16, u16)>,
-        columns: u8,
+        columns: u16,
         parts: usize,
     },
     Delete {
@@ -98,7 +104,7 @@ pub(crate) enum Action {
         edge_type: usize,
         hub: u16,
         spokes: std::ops::Range<u16>,
-        columns: u8,
+        columns: u16,
         reverse: bool,
     },
     /// Deletes every `step`th of these.
@@ -158,10 +164,10 @@ fn action() -> impl Strategy<Value = Action> {
         6 => writes().prop_map(Action::Commit),
         1 => writes().prop_map(Action::Rollback),
         4 => write().prop_map(Action::One),
-        4 => (0..TYPES.len(), edges(), any::<u8>(), 1..4usize)
+        4 => (0..TYPES.len(), edges(), any::<u16>(), 1..4usize)
             .prop_map(|(edge_type, edges, columns, parts)| Action::Add { edge_type, edges, columns, parts }),
         2 => (0..TYPES.len(), edges()).prop_map(|(edge_type, edges)| Action::Delete { edge_type, edges }),
-        1 => (0..TYPES.len(), 0..2u16, spokes.clone(), any::<u8>(), any::<bool>())
+        1 => (0..TYPES.len(), 0..2u16, spokes.clone(), any::<u16>(), any::<bool>())
             .prop_map(|(edge_type, hub, spokes, columns, reverse)| Action::Hub {
                 edge_type, hub, spokes, columns, reverse
             }),
@@ -183,6 +189,17 @@ fn value(kind: PropertyType, seed: Option<i8>) -> Value {
         PropertyType::Float64 => Value::Float(f64::from(seed) / 4.0),
         PropertyType::String => Value::Text("äbc".repeat(usize::from(seed.unsigned_abs()) % 7)),
         PropertyType::Timestamp => Value::Timestamp(i64::from(seed) << 40),
+        PropertyType::Int8 => Value::Int(seed.into()),
+        PropertyType::UInt16 => Value::Int(i64::from(seed.unsigned_abs()) * 256),
+        PropertyType::Float32 => Value::Float(f64::from(seed) / 8.0),
+        PropertyType::Date => Value::Date(i32::from(seed) << 20),
+        PropertyType::Bytes => Value::Bytes(vec![seed as u8; usize::from(seed.unsigned_abs()) % 5]),
+        kind if kind.item().is_some() => {
+            // Its first item tells the type where it is inferred.
+            let item = |number: u8| if number % 3 == 1 { Value::Null } else { Value::Int(number.into()) };
+            Value::List((0..=seed.unsigned_abs() % 6).map(item).collect())
+        }
+        other => unreachable!("{other} is not among the properties"),
     }
 }
 
@@ -471,7 +488,7 @@ impl Runner {
         &mut self,
         edge_type: usize,
         edges: &[(u16, u16)],
-        columns: u8,
+        columns: u16,
         parts: usize,
     ) -> Result<(), CommitError> {
         let name = TYPES[edge_type];

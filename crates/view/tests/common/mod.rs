@@ -67,6 +67,11 @@ fn value_of(kind: PropertyType, seed: u8) -> Value {
         PropertyType::Float64 => Value::Float(f64::from(seed) / 3.0),
         PropertyType::String => Value::Text("ä".repeat(usize::from(seed % 4))),
         PropertyType::Timestamp => Value::Timestamp(-i64::from(seed)),
+        PropertyType::Float32 => Value::Float(f64::from(seed) / 4.0),
+        PropertyType::Date => Value::Date(-i32::from(seed)),
+        PropertyType::Bytes => Value::Bytes(vec![seed; usize::from(seed % 3)]),
+        kind if kind.is_number() => Value::Int(i64::from(seed / 2)),
+        _ => Value::List((0..seed % 4).map(|item| Value::Int(item.into())).chain([Value::Null]).collect()),
     }
 }
 
