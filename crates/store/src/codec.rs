@@ -256,7 +256,10 @@ impl<'a> Input<'a> {
         match self.u8()? {
             9 => {
                 let count = self.count(1)?;
-                (0..count).map(|_| self.u8().and_then(|tag| self.scalar(tag))).collect::<Option<_>>().map(Value::List)
+                (0..count)
+                    .map(|_| self.u8().and_then(|tag| self.scalar(tag)))
+                    .collect::<Option<_>>()
+                    .map(Value::List)
             }
             tag => self.scalar(tag),
         }
@@ -379,11 +382,7 @@ mod tests {
         ops.push(1, 2, false, &[(0, Value::Float(0.5))], kind);
         ops.push(2, 1, true, &[], kind);
         ops.push(3, 1, false, &[(1, Value::from("x")), (0, Value::Null)], kind);
-        let put = VertexPut {
-            vertex: 7,
-            label: Some(2),
-            properties: (0..).zip(values()).collect(),
-        };
+        let put = VertexPut { vertex: 7, label: Some(2), properties: (0..).zip(values()).collect() };
         vec![
             WriteSet {
                 schema: Some(Default::default()),

@@ -11,9 +11,7 @@
 use std::sync::Arc;
 
 use evergraph_segment::Segment;
-use evergraph_types::{
-    CellValue, EdgeTypeId, PropertyId, Schema, Sequence, Value, VertexId, VertexTypeId,
-};
+use evergraph_types::{CellValue, EdgeTypeId, PropertyId, Schema, Sequence, Value, VertexId, VertexTypeId};
 use rayon::prelude::*;
 
 use crate::adjacency::Entry;

@@ -83,9 +83,12 @@ macro_rules! match_width {
     };
 }
 
-/// The number of these little-endian bytes.
-trait Word: Sized {
+/// A cell of fixed width.
+trait Word: Sized + Copy {
+    /// The number of these little-endian bytes.
     fn read(bytes: &[u8]) -> Self;
+    fn of_bits(bits: u64) -> Self;
+    fn bits(self) -> u64;
 }
 
 macro_rules! impl_word {
@@ -94,6 +97,14 @@ macro_rules! impl_word {
             #[inline]
             fn read(bytes: &[u8]) -> Self {
                 bytes.first_chunk().map_or(0, |bytes| <$word>::from_le_bytes(*bytes))
+            }
+            #[inline]
+            fn of_bits(bits: u64) -> Self {
+                bits as $word
+            }
+            #[inline]
+            fn bits(self) -> u64 {
+                self.into()
             }
         })*
     };
@@ -161,7 +172,7 @@ impl Cells {
     /// Appends a cell of fixed width. Bits above the width are dropped; a byte string is empty.
     #[inline]
     pub fn push_bits(&mut self, bits: u64) {
-        match_width!(self, values => values.push(bits as _), texts => texts.push_bytes(&[]));
+        match_width!(self, values => values.push(Word::of_bits(bits)), texts => texts.push_bytes(&[]));
     }
 
     /// The bits of a cell of fixed width; 0 for a byte string.
@@ -170,7 +181,7 @@ impl Cells {
     /// If there is no such row.
     #[inline]
     pub fn bits(&self, row: usize) -> u64 {
-        match_width!(self, values => values[row] as u64, _texts => 0)
+        match_width!(self, values => values[row].bits(), _texts => 0)
     }
 
     /// The byte strings, if the width varies.
