@@ -135,9 +135,12 @@ impl Replica {
 fn some_value(kind: PropertyType) -> Value {
     match kind {
         PropertyType::Bool => Value::Bool(true),
-        PropertyType::Int64 => Value::Int(1),
-        PropertyType::Float64 => Value::Float(0.5),
+        PropertyType::Float32 | PropertyType::Float64 => Value::Float(0.5),
         PropertyType::Timestamp => Value::Timestamp(1),
-        _ => Value::Text("x".to_owned()),
+        PropertyType::Date => Value::Date(1),
+        PropertyType::Bytes => Value::Bytes(vec![1]),
+        PropertyType::String => Value::Text("x".to_owned()),
+        kind if kind.is_number() => Value::Int(1),
+        _ => Value::List(vec![Value::Int(1)]),
     }
 }
