@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use evergraph_store::{Run, Version};
+use evergraph_store::Run;
 use evergraph_types::{Column, Direction, EdgeTypeId, PropertyId, VertexId};
 use rayon::prelude::*;
 
@@ -45,27 +45,37 @@ impl EdgeRows {
     }
 
     /// Appends the edges of a vertex in one direction.
-    pub(crate) fn push_vertex(&mut self, version: &Version, direction: Direction, vertex: VertexId) {
-        version.for_each_run(self.edge_type, direction, vertex, |run| {
+    pub(crate) fn push_vertex(&mut self, selection: &Selection, direction: Direction, vertex: VertexId) {
+        selection.for_each_run(self.edge_type, direction, vertex, |run, rows| {
             let neighbors = run.neighbors();
             let (near, far) = match direction {
                 Direction::Out => (&mut self.src, &mut self.dst),
                 Direction::In => (&mut self.dst, &mut self.src),
             };
-            far.extend_from_slice(neighbors);
+            match rows {
+                None => far.extend_from_slice(neighbors),
+                Some(rows) => far.extend(rows.iter().map(|&row| neighbors[row])),
+            }
             near.resize(far.len(), vertex);
-            self.push_properties(run, 0..neighbors.len());
+            match rows {
+                None => self.push_properties(run, 0..neighbors.len()),
+                Some(rows) => self.push_properties(run, rows.iter().copied()),
+            }
         });
     }
 
     /// Appends the edges of a vertex to itself and to vertices of larger ids: of a symmetric type, those that count
     /// for this vertex.
-    fn push_half(&mut self, version: &Version, vertex: VertexId) {
+    fn push_half(&mut self, selection: &Selection, vertex: VertexId) {
         let mut wanted = std::mem::take(&mut self.wanted);
-        version.for_each_run(self.edge_type, Direction::Out, vertex, |run| {
+        selection.for_each_run(self.edge_type, Direction::Out, vertex, |run, rows| {
             let neighbors = run.neighbors();
+            let counts = |row: &usize| neighbors[*row] >= vertex;
             wanted.clear();
-            wanted.extend((0..neighbors.len()).filter(|&row| neighbors[row] >= vertex));
+            match rows {
+                None => wanted.extend((0..neighbors.len()).filter(counts)),
+                Some(rows) => wanted.extend(rows.iter().copied().filter(counts)),
+            }
             self.dst.extend(wanted.iter().map(|&row| neighbors[row]));
             self.src.resize(self.dst.len(), vertex);
             self.push_properties(run, wanted.iter().copied());
@@ -109,15 +119,14 @@ pub(crate) fn edge_rows(
     edge_type: EdgeTypeId,
     range: Range<VertexId>,
 ) -> EdgeRows {
-    let version = &selection.version;
-    let kind = version.schema().edge_types.get(usize::from(edge_type));
+    let kind = selection.version.schema().edge_types.get(usize::from(edge_type));
     let symmetric = kind.is_some_and(|kind| kind.options.symmetric);
     let mut rows = EdgeRows::new(layout, edge_type);
     for vertex in range {
         if symmetric {
-            rows.push_half(version, vertex);
+            rows.push_half(selection, vertex);
         } else {
-            rows.push_vertex(version, Direction::Out, vertex);
+            rows.push_vertex(selection, Direction::Out, vertex);
         }
     }
     rows

@@ -2,6 +2,7 @@
 //! version of a store.
 
 mod arrays;
+mod confinement;
 mod csr;
 mod edge_layout;
 mod edge_rows;
@@ -15,8 +16,9 @@ mod tables;
 mod weighted_lists;
 
 pub use arrow_array::RecordBatch;
+pub use confinement::{Confinement, EdgeRule, VertexBits};
 pub use csr::Csr;
-pub use evergraph_store::{FlatTable, Neighbors};
+pub use evergraph_store::{FlatTable, Neighbors, Run};
 pub use flat::FlatView;
 pub use graph_view::GraphView;
 pub use snapshot::Snapshot;

@@ -24,7 +24,7 @@ use crate::edge_rows::{edge_ranges, edge_rows};
 use crate::key_table::KeyTable;
 use crate::selection::Selection;
 use crate::weighted_lists::SelectedWeights;
-use crate::{Csr, FlatView, GraphView, WeightError, WeightedLists, tables};
+use crate::{Confinement, Csr, FlatView, GraphView, WeightError, WeightedLists, tables};
 
 /// A view of one version of the graph. Taking and cloning one is a copy of a pointer; what it sees never changes, and
 /// is kept in memory while it lives.
@@ -64,11 +64,11 @@ impl Snapshot {
     /// A snapshot of a version, with all edge types.
     pub fn new(version: Arc<Version>) -> Self {
         let edge_types = (0..version.schema().edge_types.len() as EdgeTypeId).collect();
-        Self::select(version, edge_types)
+        Self::select(version, edge_types, None)
     }
 
-    fn select(version: Arc<Version>, edge_types: Vec<EdgeTypeId>) -> Self {
-        let selection = Selection { version, edge_types };
+    fn select(version: Arc<Version>, edge_types: Vec<EdgeTypeId>, confinement: Option<Confinement>) -> Self {
+        let selection = Selection { version, edge_types, confinement };
         Snapshot { inner: Arc::new(Inner { selection, flat: OnceLock::new() }) }
     }
 
@@ -95,10 +95,42 @@ impl Snapshot {
         if edge_types == self.inner.selection.edge_types {
             return Ok(self.clone());
         }
-        Ok(Self::select(self.inner.selection.version.clone(), edge_types))
+        let confinement = self.inner.selection.confinement.as_ref().map(Confinement::uncounted);
+        Ok(Self::select(self.store_version().clone(), edge_types, confinement))
     }
 
-    fn store_version(&self) -> &Arc<Version> {
+    /// The same version and edge types, confined to a part: everything that is asked of the snapshot, by key, by table or
+    /// by an algorithm, knows these vertices and edges only. Confining twice leaves what is in both parts.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use evergraph_store::{Options, Store};
+    /// # use evergraph_view::{Confinement, GraphView, Snapshot, VertexBits};
+    /// let store = Store::in_memory(Options::default());
+    /// store.put_edge(1, 2, "knows", &[])?;
+    /// store.put_edge(2, 3, "knows", &[])?;
+    /// let all = Snapshot::new(store.version()?);
+    /// let ids = [1, 2].map(|key| all.vertex_id(key));
+    /// let part = all.confined(Confinement::new(Arc::new(VertexBits::new(ids.into_iter().flatten())), None));
+    /// assert_eq!((part.num_vertices(), part.num_edges(), part.vertex_id(3)), (2, 1, None));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn confined(&self, part: Confinement) -> Self {
+        let selection = &self.inner.selection;
+        let part = match &selection.confinement {
+            None => part,
+            Some(confinement) => confinement.and(&part),
+        };
+        Self::select(selection.version.clone(), selection.edge_types.clone(), Some(part))
+    }
+
+    /// The part it is confined to; `None` if it shows all.
+    pub fn confinement(&self) -> Option<&Confinement> {
+        self.inner.selection.confinement.as_ref()
+    }
+
+    /// The version of the store that it is of.
+    pub fn store_version(&self) -> &Arc<Version> {
         &self.inner.selection.version
     }
 
@@ -124,7 +156,7 @@ impl Snapshot {
 
     /// The id of a vertex.
     pub fn vertex_id<'k>(&self, key: impl Into<KeyRef<'k>>) -> Option<VertexId> {
-        self.store_version().vertex_id(key.into())
+        self.store_version().vertex_id(key.into()).filter(|&id| self.has_vertex(id))
     }
 
     /// The key of an id.
@@ -151,7 +183,7 @@ impl Snapshot {
 
     /// The ids of all vertices, ascending.
     pub fn vertex_ids(&self) -> Vec<VertexId> {
-        self.store_version().vertex_ids()
+        self.inner.selection.vertex_ids()
     }
 
     /// The type and properties of a vertex; `None` if there is none.
@@ -176,7 +208,7 @@ impl Snapshot {
         let mut found = Vec::new();
         for id in self.inner.selection.named(edge_type) {
             let kind = &self.schema().edge_types[usize::from(id)];
-            self.store_version().for_each_edge_between(id, src, dst, |run, row| {
+            self.inner.selection.for_each_edge_between(id, src, dst, |run, row| {
                 let declared = (0 as PropertyId..).zip(&kind.options.properties);
                 let values =
                     declared.map(|(property, declared)| (declared.name.clone(), run.value(property, row)));
@@ -199,7 +231,7 @@ impl Snapshot {
             .selection
             .named(edge_type)
             .into_iter()
-            .any(|id| self.store_version().has_edge(id, src, dst))
+            .any(|id| self.inner.selection.has_edge(id, src, dst))
     }
 
     /// The keys of the neighbors of a vertex, type by type in the order of their lists; a neighbor comes once for each
@@ -213,8 +245,10 @@ impl Snapshot {
         let vertex = self.vertex_id(key)?;
         let mut keys = Vec::new();
         for id in self.inner.selection.named(edge_type) {
-            let neighbors = self.store_version().neighbors(id, direction, vertex);
-            keys.extend(neighbors.iter().map(|neighbor| self.store_version().key(neighbor)));
+            let _ = self.inner.selection.for_each_slice(id, direction, vertex, &mut |slice| {
+                keys.extend(slice.iter().map(|&neighbor| self.store_version().key(neighbor)));
+                ControlFlow::Continue(())
+            });
         }
         Some(keys)
     }
@@ -227,8 +261,8 @@ impl Snapshot {
         edge_type: Option<&str>,
     ) -> Option<usize> {
         let vertex = self.vertex_id(key)?;
-        let ids = self.inner.selection.named(edge_type).into_iter();
-        Some(ids.map(|id| self.store_version().neighbors(id, direction, vertex).len()).sum())
+        let selection = &self.inner.selection;
+        Some(selection.degree_over(&selection.named(edge_type), direction, vertex))
     }
 
     /// The edges of a vertex as a table with the columns of [`Snapshot::edge_table`]. `None` if there is no such vertex.
@@ -307,7 +341,7 @@ impl GraphView for Snapshot {
     }
 
     fn num_vertices(&self) -> u64 {
-        self.store_version().num_vertices()
+        self.inner.selection.num_vertices()
     }
 
     fn num_edges(&self) -> u64 {
@@ -319,7 +353,7 @@ impl GraphView for Snapshot {
     }
 
     fn has_vertex(&self, vertex: VertexId) -> bool {
-        self.store_version().has_vertex(vertex)
+        self.inner.selection.has_vertex(vertex)
     }
 
     fn degree(&self, direction: Direction, vertex: VertexId) -> usize {
@@ -332,9 +366,10 @@ impl GraphView for Snapshot {
         vertex: VertexId,
         visit: &mut dyn FnMut(&[VertexId]) -> ControlFlow<()>,
     ) {
-        let lists = self.inner.selection.edge_types.iter();
-        let lists = lists.map(|&edge_type| self.store_version().neighbors(edge_type, direction, vertex));
-        let _ = lists.flat_map(|list| list.slices()).try_for_each(visit);
+        let selection = &self.inner.selection;
+        let mut edge_types = selection.edge_types.iter();
+        let _ = edge_types
+            .try_for_each(|&edge_type| selection.for_each_slice(edge_type, direction, vertex, visit));
     }
 
     fn weighted_lists(&self, property: &str) -> Result<Box<dyn WeightedLists + '_>, WeightError> {

@@ -8,6 +8,8 @@
 //! `id`, `src` and `dst` are `Int64` or `Utf8` by the kind of keys, `type` is `Utf8`, times are
 //! `Timestamp(Microsecond, "UTC")`; any string column beyond 2 GiB is `LargeUtf8`.
 
+use std::ops::Range;
+
 use arrow_array::RecordBatch;
 use evergraph_store::Version;
 use evergraph_types::{
@@ -32,7 +34,7 @@ const IDS_PER_TASK: usize = 1 << 14;
 pub(crate) fn vertex_table(selection: &Selection) -> RecordBatch {
     let version = &selection.version;
     let schema = version.schema();
-    let ids = version.vertex_ids();
+    let ids = selection.vertex_ids();
     let parts: Vec<&[VertexId]> = ids.chunks(IDS_PER_TASK).collect();
     let mut columns = vec![(ID.to_owned(), KeyTable::new(version).array(&parts), false)];
     let ranges: Vec<_> = (0..version.id_bound())
@@ -40,18 +42,35 @@ pub(crate) fn vertex_table(selection: &Selection) -> RecordBatch {
         .map(|start| start..start.saturating_add(IDS_PER_TASK as VertexId))
         .collect();
     if !schema.vertex_types.is_empty() {
-        let types = ranges.par_iter().map(|range| type_names(schema, &version.vertex_types(range.clone())));
+        let types = ranges.par_iter().map(|range| {
+            shown_rows(selection, range, type_names(schema, &version.vertex_types(range.clone())))
+        });
         let types: Vec<Column> = types.collect();
         let types: Vec<&Column> = types.iter().collect();
         columns.push((TYPE.to_owned(), column_array(PropertyType::String, &types), true));
     }
     for (id, property) in (0..).zip(&schema.vertex_properties) {
-        let parts = ranges.par_iter().filter_map(|range| version.vertex_column(id, range.clone()));
+        let parts = ranges.par_iter().filter_map(|range| {
+            Some(shown_rows(selection, range, version.vertex_column(id, range.clone())?))
+        });
         let parts: Vec<Column> = parts.collect();
         let array = column_array(property.kind, &parts.iter().collect::<Vec<_>>());
         columns.push((vertex_column_name(schema, id), array, true));
     }
     record_batch(columns)
+}
+
+/// Of a column with a row for each vertex of a range, the rows of those that are shown.
+fn shown_rows(selection: &Selection, range: &Range<VertexId>, column: Column) -> Column {
+    let Some(confinement) = &selection.confinement else { return column };
+    let end = range.end.min(selection.version.id_bound());
+    let vertices = (range.start..end).filter(|&id| selection.version.has_vertex(id));
+    let mut shown = Column::new(column.property_type());
+    for (row, _) in vertices.enumerate().filter(|&(_, id)| confinement.vertices().contains(id)) {
+        let fits = shown.push(column.get(row));
+        debug_assert!(fits.is_ok(), "a value of the column");
+    }
+    shown
 }
 
 /// A property's own name, or `vertex.<name>` where that is taken.
@@ -96,7 +115,7 @@ pub(crate) fn edges_of(
     let layout = EdgeLayout::new(selection);
     let rows = |&edge_type| {
         let mut rows = EdgeRows::new(&layout, edge_type);
-        rows.push_vertex(&selection.version, direction, vertex);
+        rows.push_vertex(selection, direction, vertex);
         rows
     };
     let parts: Vec<EdgeRows> = edge_types.iter().map(rows).collect();

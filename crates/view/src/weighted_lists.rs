@@ -111,9 +111,12 @@ fn unknown(selection: &Selection, property: &str) -> WeightError {
 impl WeightedLists for SelectedWeights<'_> {
     fn append(&self, direction: Direction, vertex: VertexId, into: &mut WeightedList) {
         for &(edge_type, property) in &self.properties {
-            self.selection.version.for_each_run(edge_type, direction, vertex, |run| {
+            self.selection.for_each_run(edge_type, direction, vertex, |run, rows| {
                 let neighbors = run.neighbors();
-                into.neighbors.extend_from_slice(neighbors);
+                match rows {
+                    None => into.neighbors.extend_from_slice(neighbors),
+                    Some(rows) => into.neighbors.extend(rows.iter().map(|&row| neighbors[row])),
+                }
                 let Some((property, kind)) = property else {
                     return into.weights.resize(into.neighbors.len(), DEFAULT_WEIGHT);
                 };
@@ -121,7 +124,10 @@ impl WeightedLists for SelectedWeights<'_> {
                 if column.property_type() != kind {
                     *column = Column::new(kind);
                 }
-                run.copy_rows(property, 0..neighbors.len(), column);
+                match rows {
+                    None => run.copy_rows(property, 0..neighbors.len(), column),
+                    Some(rows) => run.copy_rows(property, rows.iter().copied(), column),
+                }
                 column.append_floats(DEFAULT_WEIGHT, &mut into.weights);
                 column.clear();
             });

@@ -14,8 +14,10 @@ use common::{
 };
 use evergraph_disk::SimDisk;
 use evergraph_store::{Options, Store};
-use evergraph_types::{Direction, EdgeData, Key, KeyKind, PropertyType, Value, VertexId};
-use evergraph_view::{GraphView, Snapshot, WeightError, WeightedList};
+use evergraph_types::{Direction, EdgeData, EdgeTypeId, Key, KeyKind, PropertyType, Value, VertexId};
+use evergraph_view::{
+    Confinement, EdgeRule, GraphView, Run, Snapshot, VertexBits, WeightError, WeightedList,
+};
 use proptest::prelude::*;
 
 const DIRECTIONS: [Direction; 2] = [Direction::Out, Direction::In];
@@ -44,6 +46,60 @@ proptest! {
         for (id, (name, ..)) in EDGE_TYPES.iter().enumerate() {
             check(&taken[taken.len() - 1].0.with_edge_types(&[name]).unwrap(), &model, kind, &[id]);
         }
+    }
+}
+
+/// Keeps edges whose amount, a number, is at least this much, and all others.
+#[derive(Debug)]
+struct AtLeast(f64);
+
+impl EdgeRule for AtLeast {
+    fn retain(&self, edge_type: EdgeTypeId, _: Direction, _: VertexId, run: Run<'_>, rows: &mut Vec<usize>) {
+        let amount = |row: usize| if edge_type == 1 { run.value(0, row) } else { Value::Null };
+        rows.retain(|&row| !matches!(amount(row), Value::Float(amount) if amount < self.0));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+    #[test]
+    fn a_confined_snapshot_shows_what_a_naive_graph_of_that_part_shows(
+        kind in prop::sample::select(vec![KeyKind::Dense, KeyKind::Int64, KeyKind::Text]),
+        steps in prop::collection::vec(any_step(), 0..120),
+        members in prop::collection::vec(any::<bool>(), 12),
+        others in prop::collection::vec(prop::bool::weighted(0.8), 12),
+        rule in prop::option::of(0f64..80.0),
+        selected in prop::collection::vec(any::<bool>(), EDGE_TYPES.len()),
+    ) {
+        let (store, mut model) = (new_store(kind), Model::default());
+        run_both(&store, &mut model, kind, &steps);
+        let whole = Snapshot::new(store.version().unwrap());
+        let part = |members: &[bool], rule| {
+            let keys = (0..12u8).filter(|&vertex| members[usize::from(vertex)]);
+            let ids = keys.filter_map(|vertex| whole.vertex_id(&key_of(kind, vertex)));
+            Confinement::new(Arc::new(VertexBits::new(ids)), rule)
+        };
+        let some: Vec<usize> = (0..EDGE_TYPES.len()).filter(|&id| selected[id]).collect();
+        let names: Vec<&str> = some.iter().map(|&id| EDGE_TYPES[id].0).collect();
+        let shrink = |model: &mut Model, members: &[bool], rule: Option<f64>| {
+            let is_member = |key: &Key| (0..12).any(|vertex| members[usize::from(vertex)] && key_of(kind, vertex) == *key);
+            model.vertices.retain(|key, _| is_member(key));
+            let amount = |edge: &Edge| match edge.properties.get("amount") {
+                Some(Value::Float(amount)) => *amount,
+                _ => f64::INFINITY,
+            };
+            model.edges.retain(|edge| is_member(&edge.src) && is_member(&edge.dst));
+            model.edges.retain(|edge| rule.is_none_or(|least| amount(edge) >= least));
+        };
+        let rule_of = rule.map(|least| Arc::new(AtLeast(least)) as Arc<dyn EdgeRule>);
+        let confined = whole.confined(part(&members, rule_of));
+        shrink(&mut model, &members, rule);
+        check(&confined, &model, kind, &[0, 1, 2, 3, 4]);
+        check(&confined.with_edge_types(&names).unwrap(), &model, kind, &some);
+        check(&confined.with_edge_types(&["pays"]).unwrap(), &model, kind, &[1]);
+        let twice = confined.confined(part(&others, None));
+        shrink(&mut model, &others, None);
+        check(&twice, &model, kind, &[0, 1, 2, 3, 4]);
     }
 }
 
