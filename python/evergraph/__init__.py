@@ -37,11 +37,13 @@ from evergraph._errors import (
     NoPathError,
     NotAStoreError,
     NotFoundError,
+    PredicateError,
     ReadOnlyError,
     SavepointError,
     SchemaError,
     TransactionTimeoutError,
     VerifyError,
+    ViewExistsError,
 )
 from evergraph._load import BatchResult, LoadResult, Reject, Rejects
 from evergraph._native import __version__
@@ -96,6 +98,7 @@ from evergraph._structure import (
 from evergraph._table import Column, Table
 from evergraph._transaction import Savepoint, Transaction
 from evergraph._types import Durability, Duration, Isolation, Key, KeyKind, PropertyType, Value
+from evergraph._views import Scratch, View, ViewStatistics
 
 __all__ = [
     "AlreadyExistsError",
@@ -144,6 +147,7 @@ __all__ = [
     "PageRankResult",
     "PairsResult",
     "PathResult",
+    "PredicateError",
     "Problem",
     "PropertyType",
     "ReadOnlyError",
@@ -152,6 +156,7 @@ __all__ = [
     "Savepoint",
     "SavepointError",
     "SchemaError",
+    "Scratch",
     "Snapshot",
     "Stats",
     "Table",
@@ -164,6 +169,9 @@ __all__ = [
     "VertexList",
     "VertexResult",
     "VertexSet",
+    "View",
+    "ViewExistsError",
+    "ViewStatistics",
     "WalksResult",
     "__version__",
     "adamic_adar_index",

@@ -15,6 +15,7 @@ from evergraph._progress import bar
 from evergraph._snapshot import Snapshot
 from evergraph._stats import CheckReport, Problem, Stats
 from evergraph._transaction import Transaction
+from evergraph._views import View
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -477,6 +478,68 @@ class Database:
         """
         view = Snapshot(self._native.snapshot())
         return view if edge_types is None else view.with_edge_types(edge_types)
+
+    # ---- views
+
+    def create_view(
+        self,
+        name: str,
+        *,
+        vertices: Iterable[Key] | None = None,
+        edges: Iterable[tuple[Key, Key] | tuple[Key, Key, str]] | None = None,
+        where: str | None = None,
+        edges_where: str | None = None,
+        frozen: bool = False,
+    ) -> View:
+        """Make a named view: a part of the graph, kept in the database and found again by `view`.
+
+        With vertices only it has every edge between them; with edges only, the ends of these. A view by predicate
+        follows the data: a vertex is in it while the predicate holds. docs/semantics.md has the language.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        vertices : keys, optional
+            Its vertices.
+        edges : tuples, optional
+            Its edges, as ``(src, dst)`` or ``(src, dst, edge_type)``. They bring their ends along.
+        where : str, optional
+            A predicate for vertices, such as ``"city = 'Palo Alto' and age >= 30"``.
+        edges_where : str, optional
+            A predicate for edges, such as ``"type = 'pays' and amount > 1000"``.
+        frozen : bool
+            Keep the vertices that ``where`` finds now, whatever changes.
+
+        Raises
+        ------
+        PredicateError
+            If a predicate does not parse, or does not fit the schema.
+        NotFoundError
+            If a member is not there.
+        ViewExistsError
+            If there is a view of this name.
+        """
+        if isinstance(vertices, str):
+            message = "vertices is an iterable of keys, not a single str"
+            raise TypeError(message)
+        ends = [(*edge, None)[:3] for edge in edges or ()]
+        members = list(vertices or ())
+        return View(self._native.create_view(name, members, ends, where, edges_where, frozen))
+
+    def view(self, name: str) -> View:
+        """Find a view by its name.
+
+        Raises
+        ------
+        NotFoundError
+            If there is none; the message names those there are.
+        """
+        return View(self._native.view(name))
+
+    def views(self) -> list[View]:
+        """Give all views, by name."""
+        return [View(self._native.view(name)) for name in self._native.view_names()]
 
     # ---- operations
 

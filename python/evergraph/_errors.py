@@ -76,6 +76,17 @@ class SchemaError(EvergraphError):
     """A key, a value or a type does not fit the schema; nothing was changed."""
 
 
+class PredicateError(EvergraphError, ValueError):
+    """A predicate does not parse, or does not fit the schema; the message says where and what is known.
+
+    It is a ``ValueError`` too.
+    """
+
+
+class ViewExistsError(EvergraphError):
+    """There is a view of this name already; it was left as it is."""
+
+
 class LoadError(EvergraphError):
     """A file could not be loaded; nothing of it was.
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use evergraph::{Database as Inner, Durability, Options};
+use evergraph::{Database as Inner, Durability, Options, ViewRequest};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -17,6 +17,7 @@ use crate::snapshot::Snapshot;
 use crate::stats::{report_to_python, stats_to_python};
 use crate::transaction::{Transaction, transaction_options};
 use crate::value::{borrowed, properties_of};
+use crate::view::View;
 
 /// An open store.
 #[pyclass(frozen, module = "evergraph._native")]
@@ -174,6 +175,34 @@ impl Database {
             self.inner.load(&path, &request, &LoadProgress(control))
         };
         enter_interruptibly(py, progress, load).map(LoadReport::new)
+    }
+
+    #[pyo3(signature = (name, vertices, edges, vertices_where, edges_where, frozen))]
+    fn create_view(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        vertices: Vec<Bound<'_, PyAny>>,
+        edges: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>, Option<String>)>,
+        vertices_where: Option<String>,
+        edges_where: Option<String>,
+        frozen: bool,
+    ) -> PyResult<View> {
+        let vertices = vertices.iter().map(|key| Ok(key_of(key)?.to_key())).collect::<PyResult<_>>()?;
+        let key = |(src, dst, kind): &(Bound<'_, PyAny>, Bound<'_, PyAny>, Option<String>)| {
+            Ok((key_of(src)?.to_key(), key_of(dst)?.to_key(), kind.clone()))
+        };
+        let edges = edges.iter().map(key).collect::<PyResult<_>>()?;
+        let request = ViewRequest { vertices, edges, vertices_where, edges_where, frozen };
+        enter(py, || self.inner.views().create(name, &request)).map(|view| View::new(&self.inner, view))
+    }
+
+    fn view(&self, py: Python<'_>, name: &str) -> PyResult<View> {
+        enter(py, || self.inner.views().get(name)).map(|view| View::new(&self.inner, view))
+    }
+
+    fn view_names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        enter(py, || self.inner.views().names())
     }
 
     fn checkpoint(&self, py: Python<'_>) -> PyResult<()> {

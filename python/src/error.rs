@@ -9,8 +9,8 @@ use std::path::Path;
 
 use evergraph::algorithms::AlgorithmError;
 use evergraph::{
-    BackupError, Closed, CommitError, Corruption, DatabaseLoadError, DiskError, LoadError, OpenError,
-    SchemaError, Snapshot, WriteError,
+    BackupError, Closed, CommitError, Corruption, DatabaseLoadError, DiskError, EvaluateError, LoadError,
+    OpenError, SchemaError, Snapshot, ViewError, WriteError,
 };
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -190,6 +190,31 @@ impl Raise for LoadError {
             | LoadError::Option { path, .. }
             | LoadError::Cancelled { path } => raised.path(&path).error,
             _ => raised.error,
+        }
+    }
+}
+
+impl Raise for EvaluateError {
+    fn raise(self, py: Python<'_>) -> PyErr {
+        match &self {
+            EvaluateError::Predicate(_) => Raised::new(py, "PredicateError", self).error,
+            _ => PyValueError::new_err(self.to_string()),
+        }
+    }
+}
+
+impl Raise for ViewError {
+    fn raise(self, py: Python<'_>) -> PyErr {
+        match self {
+            ViewError::NotFound { .. } | ViewError::NoSuchMember { .. } => not_found(py, self),
+            ViewError::Exists { .. } => Raised::new(py, "ViewExistsError", self).error,
+            ViewError::Empty | ViewError::Mixed | ViewError::NothingToFreeze | ViewError::BadName { .. } => {
+                PyValueError::new_err(self.to_string())
+            }
+            ViewError::Evaluate(error) => error.raise(py),
+            ViewError::Commit(error) => error.raise(py),
+            ViewError::Closed(error) => error.raise(py),
+            other => Raised::new(py, "EvergraphError", other).error,
         }
     }
 }

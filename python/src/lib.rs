@@ -26,3 +26,4 @@ mod stats;
 mod table;
 mod transaction;
 mod value;
+mod view;

@@ -18,6 +18,9 @@ mod _native {
     #[pymodule_export]
     use crate::transaction::{Savepoint, Transaction, conflict_backoff};
 
+    #[pymodule_export]
+    use crate::view::View;
+
     /// The version of the package, the same in Rust and Python.
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python fixes the name")]

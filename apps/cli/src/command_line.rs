@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 use crate::console::{Console, notice};
 use crate::error::{CommandError, DONE};
 use crate::run_args::RunArgs;
-use crate::{bench, check, crash, demo, export, generate, info, load, run as run_command};
+use crate::{bench, check, crash, demo, export, generate, info, load, run as run_command, views};
 
 /// One store for graphs that never stop changing.
 #[derive(Debug, Parser)]
@@ -45,6 +45,8 @@ enum Command {
     /// Run an algorithm on the latest snapshot
     #[command(subcommand)]
     Run(RunArgs),
+    /// List, make, drop and rename named views
+    Views(views::ViewsArgs),
     /// Write the edges of a store to a text file
     Export(export::ExportArgs),
     /// Verify every checksum and invariant of a store
@@ -95,6 +97,7 @@ impl CommandLine {
             Command::Load(args) => load::run(args, console),
             Command::Info(args) => info::run(args, console),
             Command::Run(args) => run_command::run(args, console),
+            Command::Views(args) => views::run(args, console),
             Command::Export(args) => export::run(args, console),
             Command::Check(args) => check::run(args, console),
             Command::Generate(args) => generate::run(args, console),

@@ -43,6 +43,9 @@ pub(crate) enum CommandError {
     /// A name or value does not fit the store's schema.
     #[error(transparent)]
     Schema(#[from] evergraph::SchemaError),
+    /// A view could not be used.
+    #[error(transparent)]
+    View(#[from] evergraph::ViewError),
     /// A file could not be loaded.
     #[error(transparent)]
     Load(#[from] evergraph::DatabaseLoadError),

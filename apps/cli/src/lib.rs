@@ -29,5 +29,6 @@ mod run_report;
 mod store;
 mod table;
 mod units;
+mod views;
 
 pub use command_line::{run, run_as};

@@ -16,7 +16,11 @@ use crate::store::{open_to_read, vertex};
 pub(crate) fn run(args: &RunArgs, console: &mut Console) -> Result<(), CommandError> {
     let snapshot = {
         let _activity = Activity::new("opening");
-        open_to_read(&args.common.database)?.snapshot()?
+        let database = open_to_read(&args.common.database)?;
+        match &args.common.view {
+            None => database.snapshot()?,
+            Some(name) => database.views().get(name)?.latest()?.snapshot(),
+        }
     };
     let snapshot = match args.common.edge_types.iter().map(String::as_str).collect::<Vec<_>>() {
         all if all.is_empty() => snapshot,

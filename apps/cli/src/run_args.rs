@@ -25,6 +25,9 @@ pub(crate) struct CommonArgs {
     /// Only edges of this type; may be repeated [default: all types]
     #[arg(long = "edge-type", value_name = "TYPE")]
     pub(crate) edge_types: Vec<String>,
+    /// Only the part of the graph that is in this view
+    #[arg(long, value_name = "NAME")]
+    pub(crate) view: Option<String>,
     /// Show the N vertices with the largest values, or the N largest groups [default: 10, or all with --json or --csv]
     #[arg(long, value_name = "N")]
     pub(crate) top: Option<usize>,

@@ -7,6 +7,7 @@ use evergraph_load::Progress;
 use evergraph_store::{Closed, OpenError, Options, Store};
 use evergraph_stream::{Follower, Window, WindowError, WindowOptions};
 use evergraph_view::Snapshot;
+use evergraph_views::Views;
 
 use crate::loading::{DatabaseLoadError, LoadReport, LoadRequest, load};
 
@@ -25,6 +26,7 @@ use crate::loading::{DatabaseLoadError, LoadReport, LoadRequest, load};
 #[derive(Clone, Debug)]
 pub struct Database {
     store: Store,
+    views: Views,
 }
 
 impl Database {
@@ -155,6 +157,27 @@ impl Database {
         Follower::new(&self.store, edge_type)
     }
 
+    /// The named views of the database.
+    ///
+    /// ```
+    /// use evergraph::algorithms::{Control, connected_components};
+    /// use evergraph::{Database, GraphView, Options, ViewRequest};
+    ///
+    /// let db = Database::in_memory(Options::default());
+    /// db.put_vertex("alice", None, &[("age", 41.into())])?;
+    /// db.put_vertex("bob", None, &[("age", 12.into())])?;
+    /// db.put_edge("alice", "bob", "knows", &[])?;
+    /// let adults = ViewRequest { vertices_where: Some("age >= 18".to_owned()), ..ViewRequest::default() };
+    /// let adults = db.views().create("adults", &adults)?;
+    /// let part = adults.at(&db.snapshot()?)?.snapshot();
+    /// assert_eq!((part.num_vertices(), part.num_edges()), (1, 0));
+    /// assert_eq!(connected_components(&part, &Control::new())?.count, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn views(&self) -> &Views {
+        &self.views
+    }
+
     /// The store below.
     ///
     /// ```
@@ -171,7 +194,7 @@ impl Database {
 
 impl From<Store> for Database {
     fn from(store: Store) -> Self {
-        Database { store }
+        Database { views: Views::new(store.clone()), store }
     }
 }
 

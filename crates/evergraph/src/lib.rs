@@ -34,6 +34,7 @@
 //! | read | [`Snapshot`], [`Transaction`] |
 //! | follow | [`Store::changes`], [`ChangeReader`] |
 //! | write files | [`export`], [`Snapshot::edge_table`] |
+//! | keep a part by name | [`Database::views`], [`View`], [`Part`] |
 //! | compute | [`algorithms`], on any [`GraphView`] |
 //! | follow | [`Database::window`], [`Database::follow`] with [`algorithms::incremental`], [`Store::changes`] |
 
@@ -104,5 +105,9 @@ pub use evergraph_types::{
     TextValues, Value, VertexData, VertexId, VertexTypeId,
 };
 pub use evergraph_view::{Csr, FlatView, GraphView, Neighbors, RecordBatch, Snapshot};
+pub use evergraph_views::{
+    Definition, EdgeMode, EdgeSelection, EvaluateError, Part, Predicate, PredicateError, Scratch,
+    VertexSelection, View, ViewError, ViewRequest, ViewStatistics, Views,
+};
 pub use export::export;
 pub use loading::{DatabaseLoadError, LoadReport, LoadRequest};

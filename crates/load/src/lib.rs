@@ -40,3 +40,4 @@ pub use options::{ColumnRef, Format, LoadOptions, OnError, PropertySpec};
 pub use parsed::{ParsedEdges, Reject, Rejects};
 pub use progress::{NoProgress, Progress};
 pub use read::read_edges;
+pub use time::parse_timestamp;

@@ -7,7 +7,7 @@ const SECONDS_PER_DAY: i64 = 86_400;
 
 /// `2024-01-02`, or that with a `T` or a blank and `03:04`, `03:04:05` or `03:04:05.678901`, or that with `Z` or an
 /// offset (`+01:00`, `-0530`). Without an offset it is UTC. Digits beyond microseconds are dropped.
-pub(crate) fn parse_timestamp(text: &[u8]) -> Option<i64> {
+pub fn parse_timestamp(text: &[u8]) -> Option<i64> {
     let (date, rest) = text.split_at_checked(10)?;
     let days = parse_date(date)?;
     let micros = match rest.split_first() {

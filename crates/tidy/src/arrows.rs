@@ -1,8 +1,8 @@
 //! Which crate may depend on which: data flows one way, so dependencies do too.
 //!
 //! ```text
-//!  types ◄┬─ disk ◄─────┬─ log ◄─────┬─ store ◄─ view ◄┬─ analytics ◄─ stream ◄┬─ evergraph ◄─ cli ◄─ python
-//!         └─ generate ◄─┘ segment ◄──┘                 └─ load ◄───────────────┘
+//!  types ◄┬─ disk ◄─────┬─ log ◄─────┬─ store ◄─ view ◄┬─ analytics ◄┬─ stream ◄┬─ evergraph ◄─ cli ◄─ python
+//!         └─ generate ◄─┘ segment ◄──┘                 └─ load ◄─────┘ views ◄──┘
 //! ```
 //!
 //! A crate may use every crate of a level above its own in [`LEVELS`], and none of its own level or below, in
@@ -24,7 +24,7 @@ pub const LEVELS: &[&[&str]] = &[
     &["store"],
     &["view"],
     &["analytics", "load"],
-    &["stream"],
+    &["stream", "views"],
     &["evergraph"],
     &["cli"],
     &["python"],

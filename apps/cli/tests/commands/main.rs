@@ -11,3 +11,4 @@ mod load;
 mod run;
 mod shell;
 mod usage;
+mod views;

@@ -1,0 +1,342 @@
+//! Tests over many rows at a time, with the logic of SQL: what compares with null is unknown, and only what is true is
+//! kept.
+//!
+//! ```text
+//!  truth     FALSE 0   UNKNOWN 1   TRUE 2        and = least,  or = greatest,  not x = 2 - x
+//! ```
+//!
+//! Numbers compare by their exact value, whatever their types. NaN is unequal to everything, itself included, and in no
+//! order. Strings compare by their bytes.
+//!
+//! Invariant: a test gives one truth for each row.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use evergraph_store::{Run, Version};
+use evergraph_types::{
+    Column, ColumnValues, Direction, EdgeTypeId, KeyColumn, PropertyId, TextValues, Value, VertexId,
+};
+use evergraph_view::EdgeRule;
+use rayon::prelude::*;
+use roaring::RoaringBitmap;
+
+use crate::bind::{Source, Test};
+use crate::predicate::Sign;
+
+/// Whether a test holds for a row.
+pub(crate) type Truth = u8;
+const FALSE: Truth = 0;
+const UNKNOWN: Truth = 1;
+const TRUE: Truth = 2;
+
+/// Vertices that one task tests.
+const IDS_PER_TASK: usize = 1 << 14;
+
+/// Rows to test.
+pub(crate) trait Rows {
+    fn len(&self) -> usize;
+    /// The values of a property, one for each row; `None` if there is no such property.
+    fn property(&self, property: PropertyId) -> Option<Column>;
+    /// The keys of the vertices.
+    fn keys(&self) -> Option<Column>;
+    /// The ids of the types; 0 for a vertex without one.
+    fn types(&self) -> Vec<u16>;
+    /// Whether a type of 0 is none.
+    fn may_lack_type(&self) -> bool;
+}
+
+/// The truth of a test for each row.
+pub(crate) fn evaluate(test: &Test, rows: &dyn Rows) -> Vec<Truth> {
+    match test {
+        Test::All(parts) => merge(parts, rows, Truth::min),
+        Test::Any(parts) => merge(parts, rows, Truth::max),
+        Test::Not(part) => {
+            let mut truths = evaluate(part, rows);
+            truths.iter_mut().for_each(|truth| *truth = TRUE - *truth);
+            truths
+        }
+        Test::Compare { left: Source::Constant(value), sign, right } => {
+            compare_constant(&column(right, rows), sign.turned(), value)
+        }
+        Test::Compare { left, sign, right: Source::Constant(value) } => {
+            compare_constant(&column(left, rows), *sign, value)
+        }
+        Test::Compare { left, sign, right } => {
+            let (left, right) = (column(left, rows), column(right, rows));
+            let truth = |row| match (left.get(row), right.get(row)) {
+                (Value::Null, _) | (_, Value::Null) => UNKNOWN,
+                (left, right) => truth(sign.holds(compare(&left, &right))),
+            };
+            (0..rows.len()).map(truth).collect()
+        }
+        Test::In { source, values } => {
+            let column = column(source, rows);
+            let mut any = vec![FALSE; rows.len()];
+            for value in values {
+                let one = compare_constant(&column, Sign::Equal, value);
+                any.iter_mut().zip(one).for_each(|(any, one)| *any = one.max(*any));
+            }
+            any
+        }
+        Test::IsNull(source) => {
+            let column = column(source, rows);
+            (0..rows.len()).map(|row| truth(column.is_null(row))).collect()
+        }
+        Test::Flag(source) => compare_constant(&column(source, rows), Sign::Equal, &Value::Bool(true)),
+        Test::TypeIs(wanted) => {
+            let may_lack = rows.may_lack_type();
+            let of_type = |id: u16| if may_lack && id == 0 { UNKNOWN } else { truth(wanted.contains(&id)) };
+            rows.types().into_iter().map(of_type).collect()
+        }
+        Test::TypeIsNull => {
+            let may_lack = rows.may_lack_type();
+            rows.types().into_iter().map(|id| truth(may_lack && id == 0)).collect()
+        }
+    }
+}
+
+fn truth(holds: bool) -> Truth {
+    if holds { TRUE } else { FALSE }
+}
+
+fn merge(parts: &[Test], rows: &dyn Rows, with: impl Fn(Truth, Truth) -> Truth) -> Vec<Truth> {
+    let mut parts = parts.iter().map(|part| evaluate(part, rows));
+    let mut truths = parts.next().unwrap_or_default();
+    for part in parts {
+        truths.iter_mut().zip(part).for_each(|(truth, other)| *truth = with(*truth, other));
+    }
+    truths
+}
+
+/// The values of a source, one for each row.
+fn column(source: &Source, rows: &dyn Rows) -> Column {
+    let found = match source {
+        Source::Property(property) => rows.property(*property),
+        Source::Key => rows.keys(),
+        Source::Constant(value) => {
+            let kind = value.property_type().unwrap_or(evergraph_types::PropertyType::Bool);
+            let mut column = Column::new(kind);
+            (0..rows.len()).for_each(|_| drop(column.push(value.clone())));
+            Some(column)
+        }
+    };
+    found.filter(|column| column.len() == rows.len()).unwrap_or_else(|| {
+        let mut nulls = Column::new(evergraph_types::PropertyType::Bool);
+        nulls.push_nulls(rows.len());
+        nulls
+    })
+}
+
+fn compare_constant(column: &Column, sign: Sign, value: &Value) -> Vec<Truth> {
+    if *value == Value::Null {
+        return vec![UNKNOWN; column.len()];
+    }
+    let mut truths: Vec<Truth> = match (&column.values, value) {
+        (ColumnValues::Int64(numbers), Value::Int(wanted))
+        | (ColumnValues::Timestamp(numbers), Value::Timestamp(wanted)) => {
+            numbers.iter().map(|number| truth(sign.holds(Some(number.cmp(wanted))))).collect()
+        }
+        (ColumnValues::Float64(numbers), Value::Float(wanted)) => {
+            numbers.iter().map(|number| truth(sign.holds(number.partial_cmp(wanted)))).collect()
+        }
+        (ColumnValues::String(texts), Value::Text(wanted)) => {
+            texts.iter().map(|text| truth(sign.holds(Some(text.cmp(wanted.as_str()))))).collect()
+        }
+        _ => {
+            let truth = |row| match column.get(row) {
+                Value::Null => UNKNOWN,
+                found => truth(sign.holds(compare(&found, value))),
+            };
+            return (0..column.len()).map(truth).collect();
+        }
+    };
+    if let Some(validity) = &column.validity {
+        let nulls = truths.iter_mut().zip(validity).filter(|(_, valid)| !**valid);
+        nulls.for_each(|(truth, _)| *truth = UNKNOWN);
+    }
+    truths
+}
+
+/// The order of two values that are not null; `None` if they have none.
+fn compare(left: &Value, right: &Value) -> Option<Ordering> {
+    match (left, right) {
+        (Value::Int(left), Value::Int(right)) | (Value::Timestamp(left), Value::Timestamp(right)) => {
+            Some(left.cmp(right))
+        }
+        (Value::Float(left), Value::Float(right)) => left.partial_cmp(right),
+        (Value::Int(left), Value::Float(right)) => compare_int_float(*left, *right),
+        (Value::Float(left), Value::Int(right)) => compare_int_float(*right, *left).map(Ordering::reverse),
+        (Value::Text(left), Value::Text(right)) => Some(left.cmp(right)),
+        (Value::Bool(left), Value::Bool(right)) => Some(left.cmp(right)),
+        _ => None,
+    }
+}
+
+/// Compares exactly: not every 64-bit integer is a double.
+fn compare_int_float(left: i64, right: f64) -> Option<Ordering> {
+    const BEYOND: f64 = 9_223_372_036_854_775_808.0;
+    if right.is_nan() {
+        return None;
+    }
+    if right >= BEYOND {
+        return Some(Ordering::Less);
+    }
+    if right < -BEYOND {
+        return Some(Ordering::Greater);
+    }
+    let whole = right.trunc();
+    Some(left.cmp(&(whole as i64)).then_with(|| 0.0f64.total_cmp(&(right - whole + 0.0))))
+}
+
+impl Sign {
+    /// The sign with its sides swapped.
+    fn turned(self) -> Self {
+        match self {
+            Sign::Less => Sign::Greater,
+            Sign::LessOrEqual => Sign::GreaterOrEqual,
+            Sign::Greater => Sign::Less,
+            Sign::GreaterOrEqual => Sign::LessOrEqual,
+            Sign::Equal | Sign::NotEqual => self,
+        }
+    }
+
+    #[inline]
+    fn holds(self, order: Option<Ordering>) -> bool {
+        match self {
+            Sign::Equal => order == Some(Ordering::Equal),
+            Sign::NotEqual => order != Some(Ordering::Equal),
+            Sign::Less => order == Some(Ordering::Less),
+            Sign::LessOrEqual => matches!(order, Some(Ordering::Less | Ordering::Equal)),
+            Sign::Greater => order == Some(Ordering::Greater),
+            Sign::GreaterOrEqual => matches!(order, Some(Ordering::Greater | Ordering::Equal)),
+        }
+    }
+}
+
+/// The vertices of a version for which a test holds.
+pub(crate) fn vertices_where(test: &Test, version: &Version) -> RoaringBitmap {
+    let found: Vec<Vec<VertexId>> = (0..version.id_bound())
+        .into_par_iter()
+        .step_by(IDS_PER_TASK)
+        .map(|start| {
+            let range = start..version.id_bound().min(start.saturating_add(IDS_PER_TASK as VertexId));
+            vertices_in(test, version, range)
+        })
+        .collect();
+    let mut members = RoaringBitmap::new();
+    found.into_iter().for_each(|ids| drop(members.append(ids)));
+    members
+}
+
+/// The vertices of a range of ids for which a test holds, ascending.
+pub(crate) fn vertices_in(test: &Test, version: &Version, range: Range<VertexId>) -> Vec<VertexId> {
+    let ids: Vec<VertexId> = range.clone().filter(|&id| version.has_vertex(id)).collect();
+    let rows = VertexRows { version, range, ids: &ids };
+    let truths = evaluate(test, &rows);
+    ids.iter().zip(truths).filter(|(_, truth)| *truth == TRUE).map(|(id, _)| *id).collect()
+}
+
+struct VertexRows<'a> {
+    version: &'a Version,
+    range: Range<VertexId>,
+    ids: &'a [VertexId],
+}
+
+impl Rows for VertexRows<'_> {
+    fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    fn property(&self, property: PropertyId) -> Option<Column> {
+        self.version.vertex_column(property, self.range.clone())
+    }
+
+    fn keys(&self) -> Option<Column> {
+        let all = self.version.keys(self.range.clone());
+        let rows = self.ids.iter().map(|id| (id - self.range.start) as usize);
+        let values = match all {
+            KeyColumn::Int(keys) => ColumnValues::Int64(rows.map(|row| keys[row]).collect()),
+            KeyColumn::Text(keys) => {
+                let mut texts = TextValues::default();
+                rows.for_each(|row| texts.push(keys.get(row)));
+                ColumnValues::String(texts)
+            }
+        };
+        Some(Column { values, validity: None })
+    }
+
+    fn types(&self) -> Vec<u16> {
+        self.version.vertex_types(self.range.clone())
+    }
+
+    fn may_lack_type(&self) -> bool {
+        true
+    }
+}
+
+/// Keeps the edges for which a predicate holds.
+#[derive(Debug)]
+pub(crate) struct EdgesWhere {
+    /// By edge type.
+    pub(crate) tests: Vec<(Test, Vec<Column>)>,
+}
+
+impl EdgeRule for EdgesWhere {
+    fn retain(&self, edge_type: EdgeTypeId, _: Direction, _: VertexId, run: Run<'_>, rows: &mut Vec<usize>) {
+        let Some((test, empty)) = self.tests.get(usize::from(edge_type)) else { return rows.clear() };
+        let truths = evaluate(test, &EdgeRows { run, rows, empty, edge_type });
+        let mut truths = truths.into_iter();
+        rows.retain(|_| truths.next() == Some(TRUE));
+    }
+}
+
+struct EdgeRows<'a> {
+    run: Run<'a>,
+    rows: &'a [usize],
+    /// An empty column of each property.
+    empty: &'a [Column],
+    edge_type: EdgeTypeId,
+}
+
+impl Rows for EdgeRows<'_> {
+    fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn property(&self, property: PropertyId) -> Option<Column> {
+        let mut column = self.empty.get(usize::from(property))?.clone();
+        self.run.copy_rows(property, self.rows.iter().copied(), &mut column);
+        Some(column)
+    }
+
+    fn keys(&self) -> Option<Column> {
+        None
+    }
+
+    fn types(&self) -> Vec<u16> {
+        vec![self.edge_type; self.rows.len()]
+    }
+
+    fn may_lack_type(&self) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_and_doubles_compare_exactly() {
+        let big = (1i64 << 53) + 1;
+        assert_eq!(compare_int_float(big, (1u64 << 53) as f64), Some(Ordering::Greater));
+        assert_eq!(compare_int_float(i64::MAX, 9.3e18), Some(Ordering::Less));
+        assert_eq!(compare_int_float(i64::MIN, -9.3e18), Some(Ordering::Greater));
+        assert_eq!(compare_int_float(i64::MIN, -9_223_372_036_854_775_808.0), Some(Ordering::Equal));
+        assert_eq!(compare_int_float(3, 3.5), Some(Ordering::Less));
+        assert_eq!(compare_int_float(-3, -3.5), Some(Ordering::Greater));
+        assert_eq!(compare_int_float(0, -0.0), Some(Ordering::Equal));
+        assert_eq!(compare_int_float(0, f64::NAN), None);
+    }
+}

@@ -1,0 +1,29 @@
+//! Named views (Concerto, ICDE 2013, sections 3 and 4): subgraphs that are kept by name in the store, by explicit members
+//! or by a predicate, with set algebra over them. A view evaluated on a snapshot is an ordinary
+//! [`Snapshot`](evergraph_view::Snapshot), on which every algorithm and every query runs confined.
+//!
+//! ```text
+//!  catalog item ─► Definition ─► bind to the schema ─► evaluate over the columns ─► Part ─► | & - expand ─► Snapshot
+//!  "view/NAME"     members or                          of one version              vertices,              confined
+//!                  predicates                                                      edge rule
+//! ```
+
+mod algebra;
+mod bind;
+mod definition;
+mod error;
+mod evaluate;
+mod parse;
+mod part;
+mod predicate;
+mod registry;
+mod scratch;
+mod token;
+
+pub use algebra::EdgeMode;
+pub use definition::{Definition, EdgeSelection, VertexSelection, ViewRequest};
+pub use error::{EvaluateError, PredicateError, ViewError};
+pub use part::Part;
+pub use predicate::Predicate;
+pub use registry::{View, ViewStatistics, Views};
+pub use scratch::Scratch;
