@@ -493,8 +493,9 @@ class Database:
     ) -> View:
         """Make a named view: a part of the graph, kept in the database and found again by `view`.
 
-        With vertices only it has every edge between them; with edges only, the ends of these. A view by predicate
-        follows the data: a vertex is in it while the predicate holds. docs/semantics.md has the language.
+        With vertices only it has every edge between them; with edges only, the ends of these. A view by
+        predicate follows the data: a vertex is in it while the predicate holds. docs/semantics.md has the
+        language.
 
         Parameters
         ----------
@@ -525,7 +526,7 @@ class Database:
             raise TypeError(message)
         ends = [(*edge, None)[:3] for edge in edges or ()]
         members = list(vertices or ())
-        return View(self._native.create_view(name, members, ends, where, edges_where, frozen))
+        return View(self._native.create_view(name, members, ends, (where, edges_where), frozen))
 
     def view(self, name: str) -> View:
         """Find a view by its name.

@@ -77,8 +77,7 @@ class Database:
         name: str,
         vertices: Sequence[Key],
         edges: Sequence[tuple[Key, Key, str | None]],
-        vertices_where: str | None,
-        edges_where: str | None,
+        predicates: tuple[str | None, str | None],
         frozen: bool,
     ) -> View: ...
     def view(self, name: str) -> View: ...

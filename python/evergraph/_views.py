@@ -32,12 +32,12 @@ class ViewStatistics(NamedTuple):
 class View(Snapshot):
     """A part of the graph: by members or by predicate, kept by name, or made of other views.
 
-    Made by `Database.create_view` and found by `Database.view`. It is used as a `Snapshot` is, and so does every
-    algorithm; each call sees the newest version then. `at` gives the view on one version, which never changes.
+    Made by `Database.create_view` and found by `Database.view`. It is used as a `Snapshot` is, by algorithms
+    too; each call sees the newest version then. `at` gives the view on one version, which never changes.
 
-    ``a | b``, ``a & b`` and ``a - b`` are views too, and so is what `expand` gives; one side may be an iterable of
-    vertex keys. If both sides have every edge between their vertices, so has the result; otherwise it has only
-    edges that its operands have.
+    ``a | b``, ``a & b`` and ``a - b`` are views too, and so is what `expand` gives; the right side may be an
+    iterable of vertex keys. If both sides have every edge between their vertices, so has the result;
+    otherwise it has only edges that its operands have.
 
     Examples
     --------
@@ -113,8 +113,8 @@ class View(Snapshot):
         other : View or keys
             A view, or vertices, of which those are left out that are not there.
         induced : bool, optional
-            Whether the result has every edge between its vertices, or only those of the operands. By default the
-            former if both operands are like that.
+            Whether the result has every edge between its vertices, or only those of the operands. By default
+            the former if both operands are like that.
         """
         return self._combined("union", other, induced)
 
@@ -139,7 +139,7 @@ class View(Snapshot):
         return self._combined("difference", other, None)
 
     def expand(self, hops: int = 1, direction: Literal["out", "in", "both"] = "both") -> View:
-        """Give the view and all vertices up to ``hops`` edges away in the graph, with every edge between them.
+        """Give the view and all vertices up to ``hops`` edges away, with every edge between them.
 
         Parameters
         ----------

@@ -177,17 +177,17 @@ impl Database {
         enter_interruptibly(py, progress, load).map(LoadReport::new)
     }
 
-    #[pyo3(signature = (name, vertices, edges, vertices_where, edges_where, frozen))]
+    /// `predicates` are those of vertices and of edges.
     fn create_view(
         &self,
         py: Python<'_>,
         name: &str,
         vertices: Vec<Bound<'_, PyAny>>,
         edges: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>, Option<String>)>,
-        vertices_where: Option<String>,
-        edges_where: Option<String>,
+        predicates: (Option<String>, Option<String>),
         frozen: bool,
     ) -> PyResult<View> {
+        let (vertices_where, edges_where) = predicates;
         let vertices = vertices.iter().map(|key| Ok(key_of(key)?.to_key())).collect::<PyResult<_>>()?;
         let key = |(src, dst, kind): &(Bound<'_, PyAny>, Bound<'_, PyAny>, Option<String>)| {
             Ok((key_of(src)?.to_key(), key_of(dst)?.to_key(), kind.clone()))

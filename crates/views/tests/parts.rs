@@ -46,7 +46,9 @@ fn graph(edges: &[(i64, i64)]) -> (Store, Edges) {
     let store = Store::in_memory(Options::default());
     let multi = EdgeTypeOptions { multi: true, ..EdgeTypeOptions::default() };
     store.create_edge_type("pays", multi).unwrap();
-    (0..KEYS).for_each(|key| drop(store.put_vertex(key, None, &[("number", key.into())]).unwrap()));
+    for key in 0..KEYS {
+        store.put_vertex(key, None, &[("number", key.into())]).unwrap();
+    }
     for (number, (src, dst)) in (0..).zip(edges) {
         store.put_edge(*src, *dst, "pays", &[("number", Value::Int(number))]).unwrap();
     }
