@@ -3,7 +3,7 @@
 //! Invariant: a test compares values of one class only, or nulls.
 
 use evergraph_load::parse_timestamp;
-use evergraph_types::{EdgeType, KeyKind, PropertyId, PropertyType, Schema, Value};
+use evergraph_types::{EdgeType, KeyKind, PropertyId, PropertyType, ScalarType, Schema, Value};
 
 use crate::error::PredicateError;
 use crate::predicate::{Condition, Operand, Predicate, Sign};
@@ -46,17 +46,20 @@ enum Class {
     Text,
     Flag,
     Time,
+    /// Bytes and lists, which are there or not.
+    Opaque,
     /// Of a store that has no vertex yet, or of a property that this edge type does not have.
     Unknown,
 }
 
 impl Class {
     fn of(kind: PropertyType) -> Self {
-        match kind {
-            PropertyType::Bool => Class::Flag,
-            PropertyType::Int64 | PropertyType::Float64 => Class::Number,
-            PropertyType::String => Class::Text,
-            PropertyType::Timestamp => Class::Time,
+        match kind.as_scalar() {
+            Some(ScalarType::Bool) => Class::Flag,
+            Some(ScalarType::String) => Class::Text,
+            Some(ScalarType::Timestamp | ScalarType::Date) => Class::Time,
+            Some(scalar) if scalar.is_number() => Class::Number,
+            _ => Class::Opaque,
         }
     }
 
@@ -66,6 +69,7 @@ impl Class {
             Class::Text => "a string",
             Class::Flag => "a boolean",
             Class::Time => "a time",
+            Class::Opaque => "bytes or a list",
             Class::Unknown => "a value",
         }
     }
@@ -150,6 +154,15 @@ impl Scope<'_> {
                         &Bound::Value(left, left_class),
                         &Bound::Value(right, right_class),
                         hint,
+                    ));
+                }
+                if [left_class, right_class].contains(&Class::Opaque) {
+                    let bound = Bound::Value(left, left_class);
+                    return Err(mismatch(
+                        at,
+                        &bound,
+                        "bytes or a list",
+                        "these are null or not, and no more",
                     ));
                 }
                 if left_class == Class::Flag && !matches!(sign, Sign::Equal | Sign::NotEqual) {

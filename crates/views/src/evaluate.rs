@@ -15,7 +15,7 @@ use std::ops::Range;
 
 use evergraph_store::{Run, Version};
 use evergraph_types::{
-    Column, ColumnValues, Direction, EdgeTypeId, KeyColumn, PropertyId, TextValues, Value, VertexId,
+    Cells, Column, Direction, EdgeTypeId, KeyColumn, PropertyId, ScalarType, TextValues, Value, VertexId,
 };
 use evergraph_view::EdgeRule;
 use rayon::prelude::*;
@@ -29,6 +29,8 @@ pub(crate) type Truth = u8;
 const FALSE: Truth = 0;
 const UNKNOWN: Truth = 1;
 const TRUE: Truth = 2;
+
+const MICROS_PER_DAY: i64 = 86_400_000_000;
 
 /// Vertices that one task tests.
 const IDS_PER_TASK: usize = 1 << 14;
@@ -132,16 +134,18 @@ fn compare_constant(column: &Column, sign: Sign, value: &Value) -> Vec<Truth> {
     if *value == Value::Null {
         return vec![UNKNOWN; column.len()];
     }
-    let mut truths: Vec<Truth> = match (&column.values, value) {
-        (ColumnValues::Int64(numbers), Value::Int(wanted))
-        | (ColumnValues::Timestamp(numbers), Value::Timestamp(wanted)) => {
-            numbers.iter().map(|number| truth(sign.holds(Some(number.cmp(wanted))))).collect()
+    let mut truths: Vec<Truth> = match (column.cells(), column.property_type().as_scalar(), value) {
+        (Cells::Eight(bits), Some(ScalarType::Int64), Value::Int(wanted))
+        | (Cells::Eight(bits), Some(ScalarType::Timestamp), Value::Timestamp(wanted)) => {
+            bits.iter().map(|&bits| truth(sign.holds(Some((bits as i64).cmp(wanted))))).collect()
         }
-        (ColumnValues::Float64(numbers), Value::Float(wanted)) => {
-            numbers.iter().map(|number| truth(sign.holds(number.partial_cmp(wanted)))).collect()
+        (Cells::Eight(bits), Some(ScalarType::Float64), Value::Float(wanted)) => {
+            bits.iter().map(|&bits| truth(sign.holds(f64::from_bits(bits).partial_cmp(wanted)))).collect()
         }
-        (ColumnValues::String(texts), Value::Text(wanted)) => {
-            texts.iter().map(|text| truth(sign.holds(Some(text.cmp(wanted.as_str()))))).collect()
+        (Cells::Variable(texts), Some(ScalarType::String), Value::Text(wanted)) => {
+            let wanted = wanted.as_bytes();
+            let all = (0..texts.len()).map(|row| texts.get_bytes(row).cmp(wanted));
+            all.map(|order| truth(sign.holds(Some(order)))).collect()
         }
         _ => {
             let truth = |row| match column.get(row) {
@@ -161,32 +165,41 @@ fn compare_constant(column: &Column, sign: Sign, value: &Value) -> Vec<Truth> {
 /// The order of two values that are not null; `None` if they have none.
 fn compare(left: &Value, right: &Value) -> Option<Ordering> {
     match (left, right) {
-        (Value::Int(left), Value::Int(right)) | (Value::Timestamp(left), Value::Timestamp(right)) => {
-            Some(left.cmp(right))
-        }
+        (Value::Int(left), Value::Int(right)) => Some(left.cmp(right)),
+        (Value::UInt(left), Value::UInt(right)) => Some(left.cmp(right)),
+        // An unsigned value is one that no signed integer is.
+        (Value::Int(_), Value::UInt(_)) => Some(Ordering::Less),
+        (Value::UInt(_), Value::Int(_)) => Some(Ordering::Greater),
         (Value::Float(left), Value::Float(right)) => left.partial_cmp(right),
-        (Value::Int(left), Value::Float(right)) => compare_int_float(*left, *right),
-        (Value::Float(left), Value::Int(right)) => compare_int_float(*right, *left).map(Ordering::reverse),
+        (Value::Int(left), Value::Float(right)) => compare_exactly((*left).into(), *right),
+        (Value::UInt(left), Value::Float(right)) => compare_exactly((*left).into(), *right),
+        (Value::Float(_), Value::Int(_) | Value::UInt(_)) => compare(right, left).map(Ordering::reverse),
         (Value::Text(left), Value::Text(right)) => Some(left.cmp(right)),
         (Value::Bool(left), Value::Bool(right)) => Some(left.cmp(right)),
+        _ => Some(micros_of(left)?.cmp(&micros_of(right)?)),
+    }
+}
+
+/// A time in microseconds; a date is its midnight in UTC.
+fn micros_of(value: &Value) -> Option<i64> {
+    match value {
+        Value::Timestamp(micros) => Some(*micros),
+        Value::Date(days) => Some(i64::from(*days) * MICROS_PER_DAY),
         _ => None,
     }
 }
 
-/// Compares exactly: not every 64-bit integer is a double.
-fn compare_int_float(left: i64, right: f64) -> Option<Ordering> {
-    const BEYOND: f64 = 9_223_372_036_854_775_808.0;
+/// Compares exactly: not every 64-bit integer is a double. `left` fits 65 bits.
+fn compare_exactly(left: i128, right: f64) -> Option<Ordering> {
+    const BEYOND: f64 = 36_893_488_147_419_103_232.0;
     if right.is_nan() {
         return None;
     }
-    if right >= BEYOND {
-        return Some(Ordering::Less);
-    }
-    if right < -BEYOND {
-        return Some(Ordering::Greater);
+    if right.abs() >= BEYOND {
+        return Some(if right > 0.0 { Ordering::Less } else { Ordering::Greater });
     }
     let whole = right.trunc();
-    Some(left.cmp(&(whole as i64)).then_with(|| 0.0f64.total_cmp(&(right - whole + 0.0))))
+    Some(left.cmp(&(whole as i128)).then_with(|| 0.0f64.total_cmp(&(right - whole + 0.0))))
 }
 
 impl Sign {
@@ -255,15 +268,14 @@ impl Rows for VertexRows<'_> {
     fn keys(&self) -> Option<Column> {
         let all = self.version.keys(self.range.clone());
         let rows = self.ids.iter().map(|id| (id - self.range.start) as usize);
-        let values = match all {
-            KeyColumn::Int(keys) => ColumnValues::Int64(rows.map(|row| keys[row]).collect()),
+        Some(match all {
+            KeyColumn::Int(keys) => Column::from(rows.map(|row| keys[row]).collect::<Vec<i64>>()),
             KeyColumn::Text(keys) => {
                 let mut texts = TextValues::default();
                 rows.for_each(|row| texts.push(keys.get(row)));
-                ColumnValues::String(texts)
+                Column::from(texts)
             }
-        };
-        Some(Column { values, validity: None })
+        })
     }
 
     fn types(&self) -> Vec<u16> {
@@ -329,14 +341,19 @@ mod tests {
 
     #[test]
     fn integers_and_doubles_compare_exactly() {
-        let big = (1i64 << 53) + 1;
-        assert_eq!(compare_int_float(big, (1u64 << 53) as f64), Some(Ordering::Greater));
-        assert_eq!(compare_int_float(i64::MAX, 9.3e18), Some(Ordering::Less));
-        assert_eq!(compare_int_float(i64::MIN, -9.3e18), Some(Ordering::Greater));
-        assert_eq!(compare_int_float(i64::MIN, -9_223_372_036_854_775_808.0), Some(Ordering::Equal));
-        assert_eq!(compare_int_float(3, 3.5), Some(Ordering::Less));
-        assert_eq!(compare_int_float(-3, -3.5), Some(Ordering::Greater));
-        assert_eq!(compare_int_float(0, -0.0), Some(Ordering::Equal));
-        assert_eq!(compare_int_float(0, f64::NAN), None);
+        let big = (1i128 << 53) + 1;
+        assert_eq!(compare_exactly(big, (1u64 << 53) as f64), Some(Ordering::Greater));
+        assert_eq!(compare_exactly(i64::MAX.into(), 9.3e18), Some(Ordering::Less));
+        assert_eq!(compare_exactly(u64::MAX.into(), 18_446_744_073_709_551_616.0), Some(Ordering::Less));
+        assert_eq!(compare_exactly(u64::MAX.into(), f64::INFINITY), Some(Ordering::Less));
+        assert_eq!(compare_exactly(i64::MIN.into(), -9.3e18), Some(Ordering::Greater));
+        assert_eq!(compare_exactly(i64::MIN.into(), -9_223_372_036_854_775_808.0), Some(Ordering::Equal));
+        assert_eq!(compare_exactly(3, 3.5), Some(Ordering::Less));
+        assert_eq!(compare_exactly(-3, -3.5), Some(Ordering::Greater));
+        assert_eq!(compare_exactly(0, -0.0), Some(Ordering::Equal));
+        assert_eq!(compare_exactly(0, f64::NAN), None);
+        let day = Value::Date(1);
+        assert_eq!(compare(&day, &Value::Timestamp(MICROS_PER_DAY)), Some(Ordering::Equal));
+        assert_eq!(compare(&Value::Int(-1), &Value::UInt(u64::MAX)), Some(Ordering::Less));
     }
 }
