@@ -91,10 +91,10 @@ pub use database::Database;
 pub use evergraph_disk::{Corruption, Disk, DiskError};
 pub use evergraph_load::{ExportError, LoadError};
 pub use evergraph_store::{
-    BackupError, BatchSummary, ChangeOptions, ChangeReader, ChangesError, CheckReport, Closed, Commit,
-    CommitError, Durability, EdgeOps, EdgeTypeStats, Isolation, OpColumn, OpenError, Options, Problem,
-    Savepoint, Stats, Store, Transaction, TransactionOptions, Version, VertexPut, WriteError, WriteSet,
-    check, conflict_backoff,
+    At, BackupError, BatchSummary, ChangeOptions, ChangeReader, ChangesError, CheckReport, Closed, Commit,
+    CommitError, Diff, Durability, EdgeDiff, EdgeOps, EdgeRows, EdgeTypeStats, HistoryError, Isolation,
+    OpColumn, OpenError, Options, Problem, Savepoint, Stats, Store, Transaction, TransactionOptions, Version,
+    VertexPut, WriteError, WriteSet, check, conflict_backoff,
 };
 pub use evergraph_stream::{
     Advance, Duplicates, Followed, Follower, Order, Span, Window, WindowError, WindowOptions, WindowStats,

@@ -28,6 +28,7 @@ use crate::error::CommitError;
 use crate::home::{Archived, Home, log_directory, segment_directory, segment_name};
 use crate::install::install;
 use crate::manifest::{EdgeCounts, Manifest, SegmentEntry};
+use crate::retain::Retain;
 use crate::segment_writer::{Bulk, BulkGrowth, Contents, write_segment};
 use crate::store::Inner;
 use crate::version::Version;
@@ -91,11 +92,17 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge) -> Result<(), CommitError>
         }
     }
     let failed = |fault: ArchiveFault| CommitError::Archive { reason: fault.to_string() };
+    let merged: Vec<u64> = archived.manifest.segments[kept..].iter().map(|segment| segment.number).collect();
+    if version.sequence > archived.manifest.sequence && inner.wants_base(&archived) {
+        archived.keep_base(home).map_err(|error| failed(error.into()))?;
+    }
     let made = archive(home, &mut archived, &version, kept, None).map_err(failed)?;
+    let dropped = archived.drop_history(home, version.sequence, now_micros());
 
     let mut committer = inner.committer.lock();
     let base = inner.current.load_full();
     let mut draft = Draft::new(&base, base.dictionary.clone(), base.sequence, base.time_micros);
+    draft.changes.stamp = None;
     let settled =
         install(&made.segment, &mut draft, Some(&version)).map_err(|damage| failed(damage.into()))?;
     if settled {
@@ -108,13 +115,16 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge) -> Result<(), CommitError>
     inner.publish(base, draft);
     home.heap_bytes.store(inner.reclaimer.live_bytes(), Ordering::Relaxed);
     inner.follow.advance(version.sequence);
-    let kept = inner.cursors.floor().unwrap_or(Sequence::MAX);
-    let trimmed = committer.log.as_mut().map_or(Ok(()), |log| log.trim(kept.min(version.sequence)));
+    let needed = inner.log_needed_after(&archived);
+    let trimmed = committer.log.as_mut().map_or(Ok(()), |log| log.trim(needed));
     if let Err(error) = trimmed {
         committer.refusal = Some(Refusal::Failed(error.to_string()));
     }
     drop(committer);
-    remove_files(home, &made.merged);
+    if let Err(error) = dropped.and_then(|()| archived.remove_unnamed(home, merged)) {
+        // The next open will.
+        tracing::warn!(%error, "a segment that is not needed any more could not be removed");
+    }
     Ok(())
 }
 
@@ -293,6 +303,27 @@ impl Archived {
     }
 }
 
+impl Inner {
+    /// Whether the manifest, before it is replaced, is to be kept as a base: some history is, and the log since the
+    /// base before has become long.
+    fn wants_base(&self, archived: &Archived) -> bool {
+        let committer = self.committer.lock();
+        let log_bytes =
+            |base: &Manifest| committer.log.as_ref().map_or(0, |log| log.bytes_after(base.sequence));
+        let is_near =
+            archived.bases.last().is_some_and(|base| log_bytes(base) <= self.options.log_limit_bytes);
+        self.retain != Retain::Nothing && !is_near
+    }
+
+    /// The commit after which the log is still needed. Where history has a limit, that is the limit for readers too.
+    fn log_needed_after(&self, archived: &Archived) -> Sequence {
+        match (self.retain, self.cursors.floor()) {
+            (Retain::Nothing, Some(floor)) => floor.min(archived.manifest.sequence),
+            _ => archived.oldest().sequence,
+        }
+    }
+}
+
 impl Committer {
     /// Begins a new log behind commit `sequence`, which is not in the old one.
     fn restart_log(
@@ -322,14 +353,5 @@ fn remove_unnamed(home: &Home, number: u64) {
         && let Err(error) = home.disk.remove(&path)
     {
         tracing::warn!(%error, "the segment of an archive that failed could not be removed");
-    }
-}
-
-/// Removes files that nothing needs any more; one that cannot be removed is left for the next open.
-fn remove_files(home: &Home, segments: &[Arc<Segment>]) {
-    for segment in segments {
-        if let Err(error) = home.disk.remove(segment.path()) {
-            tracing::warn!(%error, "a merged segment could not be removed");
-        }
     }
 }

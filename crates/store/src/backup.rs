@@ -1,5 +1,5 @@
 //! Backup: the newest version, written as a store of its own with a single segment. Commits and archives go on
-//! meanwhile.
+//! meanwhile. History is not part of it.
 //!
 //! Invariant: until its manifest is written, last of all, what is in the directory is no store.
 
@@ -33,15 +33,21 @@ pub(crate) fn backup(inner: &Inner, directory: &Path) -> Result<Sequence, Backup
     disk.create_dir_all(&segments).map_err(|error| failed(&error))?;
     let lock = disk.lock(&lock_path(directory), LockMode::Exclusive).map_err(|error| failed(&error))?;
     let version = inner.current.load_full();
-    let manifest = Manifest::new(new_store_id());
+    let manifest = Manifest { retain: inner.retain, ..Manifest::new(new_store_id()) };
     let home = Home {
         disk,
         directory: directory.to_owned(),
         store_id: manifest.store_id,
         lock: Mutex::new(Some(lock)),
+        is_in_memory: false,
         heap_bytes: AtomicUsize::new(0),
         archived_sequence: AtomicU64::new(0),
-        archive: Mutex::new(Archived { manifest, segments: version.segments.to_vec(), ghosts: Vec::new() }),
+        archive: Mutex::new(Archived {
+            manifest,
+            segments: version.segments.to_vec(),
+            bases: Vec::new(),
+            ghosts: Vec::new(),
+        }),
     };
     // As if every segment were merged: whatever any of them holds is written anew.
     archive(&home, &mut home.archive.lock(), &version, 0, None).map_err(|fault| failed(&fault))?;

@@ -2,6 +2,7 @@
 //!
 //! Invariant: nothing is written, and no damage found keeps the rest from being looked at, as far as that makes sense.
 
+use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,8 +13,10 @@ use evergraph_segment::{Segment, SegmentError};
 use evergraph_types::{Direction, EdgeTypeId, KeyKind, PropertyId, Sequence, Value, VertexId};
 use rayon::prelude::*;
 
+use crate::bases::read_bases;
+use crate::cursors::{cursor_names, read_cursor};
 use crate::error::OpenError;
-use crate::home::{lock_path, log_directory, segment_directory, segment_name};
+use crate::home::{lock_path, log_directory, segment_directory, segment_name, segment_path};
 use crate::manifest::Manifest;
 use crate::open::{Recovery, is_store};
 use crate::options::Options;
@@ -106,6 +109,9 @@ pub fn check_on(disk: Arc<dyn Disk>, directory: &Path) -> Result<CheckReport, Op
     report.sequence = manifest.sequence;
     let segments = check_segments(&*disk, directory, &manifest, &mut report)?;
     check_log(&*disk, directory, &manifest, &mut report)?;
+    if let Err(error) = check_history(&*disk, directory, &manifest, &mut report) {
+        report.note(error)?;
+    }
     if !report.is_healthy() {
         // What the lists say makes no sense while bytes are wrong.
         return Ok(report);
@@ -133,18 +139,56 @@ fn check_segments(
         let path = directory.join(segment_name(entry.number));
         report.segments += 1;
         report.segment_bytes += entry.bytes;
-        match Segment::find_damage(disk, &path, &manifest.store_id) {
-            Ok(damage) if damage.is_empty() => {
-                segments.push(Arc::new(Segment::open(disk, &path, &manifest.store_id)?))
-            }
-            Ok(damage) => damage.into_iter().for_each(|corruption| report.damage(corruption)),
-            Err(SegmentError::Disk(DiskError::NotFound { .. })) => {
-                report.damage(Corruption::new(&path, 0, "the file is missing"));
-            }
-            Err(error) => report.note(error.into())?,
+        if is_whole_segment(disk, &path, manifest, report)? {
+            segments.push(Arc::new(Segment::open(disk, &path, &manifest.store_id)?));
         }
     }
     Ok(segments)
+}
+
+fn is_whole_segment(
+    disk: &dyn Disk,
+    path: &Path,
+    manifest: &Manifest,
+    report: &mut CheckReport,
+) -> Result<bool, OpenError> {
+    match Segment::find_damage(disk, path, &manifest.store_id) {
+        Ok(damage) if damage.is_empty() => return Ok(true),
+        Ok(damage) => damage.into_iter().for_each(|corruption| report.damage(corruption)),
+        Err(SegmentError::Disk(DiskError::NotFound { .. })) => {
+            report.damage(Corruption::new(path, 0, "the file is missing"));
+        }
+        Err(error) => report.note(error.into())?,
+    }
+    Ok(false)
+}
+
+/// Looks for damage in what only older versions and readers of the log need.
+fn check_history(
+    disk: &dyn Disk,
+    directory: &Path,
+    manifest: &Manifest,
+    report: &mut CheckReport,
+) -> Result<(), OpenError> {
+    for name in cursor_names(disk, directory)? {
+        read_cursor(disk, directory, &manifest.store_id, &name)?;
+    }
+    let bases = read_bases(disk, directory, manifest)?;
+    let numbers = |manifest: &Manifest| -> BTreeSet<u64> {
+        manifest.segments.iter().map(|segment| segment.number).collect()
+    };
+    let named: BTreeSet<u64> = bases.iter().flat_map(&numbers).collect();
+    for number in named.difference(&numbers(manifest)) {
+        is_whole_segment(disk, &segment_path(directory, *number), manifest, report)?;
+    }
+    let Some(oldest) = bases.first() else { return Ok(()) };
+    let log = log_directory(directory);
+    let mut pass = |_: Record<'_>| -> Result<(), std::convert::Infallible> { Ok(()) };
+    match Log::scan(disk, &log, manifest.store_id, oldest.sequence, &mut pass) {
+        Ok(_) => Ok(()),
+        Err(ReplayError::Log(error)) => Err(error.into()),
+        Err(ReplayError::Visit(never)) => match never {},
+    }
 }
 
 /// Reads the log behind the manifest.

@@ -205,6 +205,38 @@ pub enum ChangesError {
     },
 }
 
+/// Asking for a version of the past.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum HistoryError {
+    /// It is not kept, or not there yet.
+    #[error(
+        "{what} is not retained: there are the versions {first} (of time {first_time_micros}) to {last}; open the store with retain= to keep more of what is to come"
+    )]
+    NotRetained {
+        /// What was asked for.
+        what: String,
+        /// The oldest version there is.
+        first: Sequence,
+        /// When its commit was made, in microseconds since 1970-01-01 UTC.
+        first_time_micros: i64,
+        /// The newest version.
+        last: Sequence,
+    },
+    /// What history is made from cannot be read.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The store was closed.
+    #[error("the store is closed")]
+    Closed,
+}
+
+impl From<Closed> for HistoryError {
+    fn from(_: Closed) -> Self {
+        HistoryError::Closed
+    }
+}
+
 /// Something was asked of a store that was closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the store is closed")]

@@ -108,6 +108,9 @@ fn layout_of(units: usize) -> Layout {
 pub(crate) struct Changes {
     /// The low half of the sequence the commit will publish.
     pub(crate) born: u32,
+    /// The commit that leaves of paged arrays which are edited note as the last to change them; `None` if what they say
+    /// stays the same.
+    pub(crate) stamp: Option<u64>,
     /// Bytes allocated, headers included.
     pub(crate) allocated_bytes: usize,
     /// Blocks the previous version still reaches and the next one does not.
@@ -123,12 +126,12 @@ pub(crate) struct Changes {
 impl Changes {
     /// No change yet, for a commit that will publish `sequence`.
     pub(crate) fn new(sequence: u64) -> Self {
-        Changes { born: sequence as u32, ..Changes::default() }
+        Changes { born: sequence as u32, stamp: Some(sequence), ..Changes::default() }
     }
 
     /// An empty record for a parallel task of the same commit.
     pub(crate) fn fork(&self) -> Self {
-        Changes { born: self.born, ..Changes::default() }
+        Changes { born: self.born, stamp: self.stamp, ..Changes::default() }
     }
 
     /// Takes over what a parallel task did.

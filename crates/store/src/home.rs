@@ -5,6 +5,7 @@
 //!         LOCK                 held by whoever has it open
 //!         log/*.log            the commits behind the manifest
 //!         segments/*.segment   everything up to it
+//!         history/*.manifest   older manifests, from which older versions are made
 //!         cursors/*.cursor     how far named readers of the log have come
 //! ```
 
@@ -28,6 +29,8 @@ pub(crate) struct Home {
     pub(crate) store_id: [u8; 16],
     /// `None` once the store is closed.
     pub(crate) lock: Mutex<Option<DiskLock>>,
+    /// Whether the directory is one in memory, which nobody else sees.
+    pub(crate) is_in_memory: bool,
     /// Bytes on the heap after the last archive.
     pub(crate) heap_bytes: AtomicUsize,
     /// The commit the manifest is the state after.
@@ -42,6 +45,8 @@ pub(crate) struct Archived {
     pub(crate) manifest: Manifest,
     /// Those of the manifest, in its order.
     pub(crate) segments: Vec<Arc<Segment>>,
+    /// The older manifests that history begins from, oldest first.
+    pub(crate) bases: Vec<Manifest>,
     /// Segments that were merged away but that lists changed meanwhile still share parts with.
     pub(crate) ghosts: Vec<Arc<Segment>>,
 }
@@ -77,6 +82,11 @@ pub(crate) fn log_directory(directory: &Path) -> PathBuf {
 /// Where the segments lie.
 pub(crate) fn segment_directory(directory: &Path) -> PathBuf {
     directory.join("segments")
+}
+
+/// Where a segment lies.
+pub(crate) fn segment_path(directory: &Path, number: u64) -> PathBuf {
+    segment_directory(directory).join(segment_name(number))
 }
 
 /// The file name of a segment.

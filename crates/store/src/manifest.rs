@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalog::Catalog;
 use crate::error::OpenError;
+use crate::retain::Retain;
 use crate::version::{Adjacency, EdgeTables};
 
 /// The name of the file.
@@ -43,6 +44,9 @@ pub(crate) struct Manifest {
     pub(crate) schema: Schema,
     pub(crate) id_bound: VertexId,
     pub(crate) num_vertices: u64,
+    /// How much history is kept.
+    #[serde(default)]
+    pub(crate) retain: Retain,
     /// By edge type.
     pub(crate) counts: Vec<EdgeCounts>,
     /// Behind the JSON, in the form they have in the log.
@@ -86,6 +90,7 @@ impl Manifest {
             schema: Schema::default(),
             id_bound: 0,
             num_vertices: 0,
+            retain: Retain::Nothing,
             counts: Vec::new(),
             catalog: Arc::default(),
         }
@@ -103,7 +108,17 @@ impl Manifest {
         Self::decode(&path, &bytes)
     }
 
-    fn encode(&self) -> Vec<u8> {
+    /// Reads an older manifest of a store.
+    pub(crate) fn read_file(disk: &dyn Disk, path: &Path, store_id: &[u8; 16]) -> Result<Self, OpenError> {
+        let manifest = Self::decode(path, &disk.read(path)?)?;
+        if manifest.store_id == *store_id {
+            Ok(manifest)
+        } else {
+            Err(Corruption::new(path, 0, "the file belongs to another store").into())
+        }
+    }
+
+    pub(crate) fn encode(&self) -> Vec<u8> {
         // A struct of numbers, strings and lists always has a JSON form.
         let content = serde_json::to_vec(self).unwrap_or_default();
         let mut bytes = Vec::with_capacity(HEADER_BYTES + content.len() + 8);

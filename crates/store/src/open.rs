@@ -15,14 +15,16 @@ use std::sync::{Arc, Weak};
 use evergraph_disk::{Corruption, Disk, DiskError, LockMode};
 use evergraph_log::{Log, LogError, Record, ReplayError};
 use evergraph_segment::Segment;
+use hashbrown::HashSet;
 use parking_lot::Mutex;
 
+use crate::bases::{read_bases, remove_stale_bases};
 use crate::codec::{Input, decode};
 use crate::cursors::Cursors;
 use crate::dictionary::Dictionary;
 use crate::draft::Draft;
 use crate::error::OpenError;
-use crate::home::{Archived, Home, lock_path, log_directory, segment_directory, segment_name};
+use crate::home::{Archived, Home, lock_path, log_directory, segment_directory, segment_name, segment_path};
 use crate::install::install;
 use crate::manifest::{MANIFEST, Manifest};
 use crate::options::Options;
@@ -49,8 +51,9 @@ pub(crate) fn open(disk: Arc<dyn Disk>, directory: &Path, options: Options) -> R
     if !is_store(&*disk, directory)? {
         Manifest::new(new_store_id()).write(&*disk, directory)?;
     }
-    let manifest = Manifest::read(&*disk, directory)?;
+    let mut manifest = Manifest::read(&*disk, directory)?;
     check_key_kind(&manifest, &options)?;
+    let bases = read_bases(&*disk, directory, &manifest)?;
     if !options.read_only {
         disk.create_dir_all(&segment_directory(directory))?;
     }
@@ -58,7 +61,11 @@ pub(crate) fn open(disk: Arc<dyn Disk>, directory: &Path, options: Options) -> R
     let mut recovery = Recovery::of_segments(&manifest, &segments, &options)?;
     let recovered = recovery.replay_log(disk.clone(), directory, &manifest, &options).and_then(|log| {
         if !options.read_only {
-            remove_leftovers(&*disk, directory, &manifest)?;
+            remove_leftovers(&*disk, directory, &manifest, &bases)?;
+            if let Some(retain) = options.retain.filter(|retain| *retain != manifest.retain) {
+                manifest.retain = retain;
+                manifest.write(&*disk, directory)?;
+            }
         }
         Ok(log)
     });
@@ -79,8 +86,9 @@ pub(crate) fn open(disk: Arc<dyn Disk>, directory: &Path, options: Options) -> R
         store_id: manifest.store_id,
         lock: Mutex::new(Some(lock)),
         heap_bytes: AtomicUsize::new(version.reclaimer.live_bytes()),
+        is_in_memory: false,
         archived_sequence: AtomicU64::new(manifest.sequence),
-        archive: Mutex::new(Archived { manifest, segments, ghosts: Vec::new() }),
+        archive: Mutex::new(Archived { manifest, segments, bases, ghosts: Vec::new() }),
     };
     Ok(Inner::new(version, log, Some(home), cursors, options))
 }
@@ -137,18 +145,24 @@ fn open_segments(
     directory: &Path,
     manifest: &Manifest,
 ) -> Result<Vec<Arc<Segment>>, OpenError> {
-    let directory = segment_directory(directory);
     let open = |entry: &crate::manifest::SegmentEntry| {
-        let path = directory.join(segment_name(entry.number));
-        let segment = match Segment::open(disk, &path, &manifest.store_id) {
-            Err(evergraph_segment::SegmentError::Disk(DiskError::NotFound { .. })) => {
-                return Err(Corruption::new(&path, 0, "the file is missing").into());
-            }
-            outcome => outcome?,
-        };
-        Ok(Arc::new(segment))
+        open_segment(disk, &segment_path(directory, entry.number), &manifest.store_id)
     };
     manifest.segments.iter().map(open).collect()
+}
+
+/// Opens a segment that a manifest names.
+pub(crate) fn open_segment(
+    disk: &dyn Disk,
+    path: &Path,
+    store_id: &[u8; 16],
+) -> Result<Arc<Segment>, OpenError> {
+    match Segment::open(disk, path, store_id) {
+        Err(evergraph_segment::SegmentError::Disk(DiskError::NotFound { .. })) => {
+            Err(Corruption::new(path, 0, "the file is missing").into())
+        }
+        outcome => Ok(Arc::new(outcome?)),
+    }
 }
 
 /// The newest version while it is put together.
@@ -165,18 +179,41 @@ impl Recovery {
         options: &Options,
     ) -> Result<Self, OpenError> {
         let kind = manifest.schema.key_kind.unwrap_or(evergraph_types::KeyKind::Dense);
-        let base = Version::empty(manifest.schema.clone(), Dictionary::new(kind));
-        let dictionary = base.dictionary.clone();
+        let dictionary = Arc::new(Dictionary::new(kind));
+        dictionary.reserve(manifest.id_bound);
+        let recovery = Self::install_all(manifest, segments, dictionary.clone(), options.keys)?;
+        for segment in segments {
+            if let Err(damage) = add_keys(segment, &dictionary, manifest.id_bound) {
+                Arc::new(recovery.finish()).release();
+                return Err(damage.into());
+            }
+        }
+        Ok(recovery)
+    }
+
+    /// What the segments of a base hold, for a dictionary that knows its keys.
+    pub(crate) fn of_base(
+        manifest: &Manifest,
+        segments: &[Arc<Segment>],
+        dictionary: Arc<Dictionary>,
+    ) -> Result<Self, OpenError> {
+        Self::install_all(manifest, segments, dictionary, None)
+    }
+
+    fn install_all(
+        manifest: &Manifest,
+        segments: &[Arc<Segment>],
+        dictionary: Arc<Dictionary>,
+        wanted_kind: Option<evergraph_types::KeyKind>,
+    ) -> Result<Self, OpenError> {
+        let base = Version::empty(manifest.schema.clone(), Dictionary::Dense);
         let mut draft = Draft::new(&base, dictionary.clone(), manifest.sequence, manifest.time_micros);
         draft.set_schema(manifest.schema.clone());
         draft.set_segments(segments.into());
-        dictionary.reserve(manifest.id_bound);
-        let resolver = Resolver::of(&draft.version, options.keys);
+        let resolver = Resolver::of(&draft.version, wanted_kind);
         let mut recovery = Recovery { draft, resolver };
         for segment in segments {
-            let installed = install(segment, &mut recovery.draft, None)
-                .and_then(|_| add_keys(segment, &dictionary, manifest.id_bound));
-            if let Err(damage) = installed {
+            if let Err(damage) = install(segment, &mut recovery.draft, None) {
                 Arc::new(recovery.finish()).release();
                 return Err(damage.into());
             }
@@ -230,6 +267,7 @@ impl Recovery {
 
     /// Applies one record of the log.
     fn replay(&mut self, directory: &Path, record: Record<'_>) -> Result<(), Corruption> {
+        self.draft.changes.stamp = Some(record.last_sequence);
         let what = format!("the commits {} to {} make no sense", record.first_sequence, record.last_sequence);
         let damage = || Corruption::new(directory, 0, what.clone());
         for writes in decode(record.payload).ok_or_else(damage)? {
@@ -287,10 +325,17 @@ fn add_keys(segment: &Segment, dictionary: &Dictionary, bound: u32) -> Result<()
     Ok(())
 }
 
-/// Removes segments that the manifest does not name: left over from an archive that did not finish.
-fn remove_leftovers(disk: &dyn Disk, directory: &Path, manifest: &Manifest) -> Result<(), OpenError> {
+/// Removes what neither the manifest nor a base names: left over from an archive that did not finish.
+fn remove_leftovers(
+    disk: &dyn Disk,
+    directory: &Path,
+    manifest: &Manifest,
+    bases: &[Manifest],
+) -> Result<(), OpenError> {
+    remove_stale_bases(disk, directory, bases)?;
     let directory = segment_directory(directory);
-    let named: Vec<String> = manifest.segments.iter().map(|entry| segment_name(entry.number)).collect();
+    let entries = bases.iter().chain([manifest]).flat_map(|manifest| &manifest.segments);
+    let named: HashSet<String> = entries.map(|entry| segment_name(entry.number)).collect();
     for name in disk.list(&directory)? {
         if !named.contains(&name) && name.ends_with(".segment") {
             disk.remove(&directory.join(name))?;

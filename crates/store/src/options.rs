@@ -6,6 +6,8 @@ use std::time::Duration;
 use evergraph_log::LogOptions;
 use evergraph_types::KeyKind;
 
+use crate::retain::Retain;
+
 /// When a commit is acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Durability {
@@ -59,6 +61,8 @@ pub struct Options {
     pub log_limit_bytes: u64,
     /// Batches of at least this many edges go straight to a segment instead of through the log.
     pub bulk_edges: usize,
+    /// How much history to keep, from now on; `None` leaves that as the store has it, for a new one nothing.
+    pub retain: Option<Retain>,
     /// Sync and archive on a thread of the store. Without it both happen only when asked for.
     pub background: bool,
 }
@@ -80,6 +84,7 @@ impl Default for Options {
             memory_limit_bytes: None,
             log_limit_bytes: 64 << 20,
             bulk_edges: 1 << 20,
+            retain: None,
             background: true,
         }
     }

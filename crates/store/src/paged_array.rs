@@ -2,7 +2,7 @@
 //! vertex records and vertex property columns.
 //!
 //! ```text
-//!  root ─► inner (256 children) ─► inner ─► leaf: occupied: u64 | dirty: u64 | 64 cells
+//!  root ─► inner (256 children) ─► inner ─► leaf: occupied: u64 | dirty: u64 | changed: u64 | 64 cells
 //! ```
 //!
 //! An edit copies the leaves it changes and the inner pages above them and leaves all else shared with the version
@@ -45,6 +45,8 @@ unsafe impl Cell for crate::adjacency::Entry {}
 pub(crate) struct Leaf<T> {
     pub(crate) occupied: u64,
     pub(crate) dirty: u64,
+    /// No commit after this one has changed what the cells say; archiving moves what they point to, and says the same.
+    pub(crate) changed: u64,
     pub(crate) cells: [T; LEAF_CELLS as usize],
 }
 
@@ -127,6 +129,21 @@ impl<T: Cell> PagedArray<T> {
                 }
             });
         }
+    }
+
+    /// Calls `visit` with each pair of leaves at one place, with the index of its first cell, ascending; those that both
+    /// arrays share are left out.
+    pub(crate) fn zip_leaves<'a>(
+        &'a self,
+        other: &'a Self,
+        visit: &mut dyn FnMut(u32, Option<&'a Leaf<T>>, Option<&'a Leaf<T>>),
+    ) {
+        // SAFETY: pages at height 0 are leaves and alive with the version that holds the array.
+        let leaf = |page: Block| unsafe { &*page.pointer().cast::<Leaf<T>>() };
+        let mut pair = |base, left: Option<Block>, right: Option<Block>| {
+            visit(base, left.map(leaf), right.map(leaf));
+        };
+        zip((self.root, self.height), (other.root, other.height), 0, &mut pair);
     }
 
     /// Calls `visit` with every page.
@@ -223,6 +240,9 @@ where
             }
             &mut *target
         };
+        if let Some(stamp) = changes.stamp {
+            leaf.changed = stamp;
+        }
         (self.apply)(base, leaf, items, changes);
         page
     }
@@ -246,6 +266,32 @@ fn walk(page: Block, height: u32, base: u32, visit: &mut dyn FnMut(Block, u32, u
         }
     }
     visit(page, height, base);
+}
+
+/// Walks two trees at once, down to their leaves, at most four levels; pages that both share are passed by.
+fn zip(
+    left: (Option<Block>, u32),
+    right: (Option<Block>, u32),
+    base: u32,
+    visit: &mut dyn FnMut(u32, Option<Block>, Option<Block>),
+) {
+    if left == right || (left.0.is_none() && right.0.is_none()) {
+        return;
+    }
+    let height = left.1.max(right.1);
+    if height == 0 {
+        return visit(base, left.0, right.0);
+    }
+    for child in 0..FANOUT {
+        let of = |(page, own): (Option<Block>, u32)| match page {
+            // A lower tree is the first child of what it would be if it were higher.
+            Some(page) if own < height => ((child == 0).then_some(page), own),
+            // SAFETY: pages above height 0 are inner pages, alive with the version that holds the array.
+            Some(page) => (unsafe { &*page.pointer().cast::<Inner>() }[child], height - 1),
+            None => (None, height - 1),
+        };
+        zip(of(left), of(right), base + ((child as u32) << shift(height)), visit);
+    }
 }
 
 /// How far the bits that choose a child at `height` lie from the right.

@@ -24,6 +24,8 @@ pub(crate) struct Resolver {
     pub(crate) bound: VertexId,
     /// The kind of keys the store was opened for, if the caller said so.
     pub(crate) wanted_kind: Option<KeyKind>,
+    /// Whether the dictionary holds the keys of all commits to come, since they are those of the past.
+    pub(crate) keys_are_known: bool,
 }
 
 impl Resolver {
@@ -34,6 +36,7 @@ impl Resolver {
             dictionary: version.dictionary.clone(),
             bound: version.id_bound,
             wanted_kind,
+            keys_are_known: false,
         }
     }
 
@@ -85,11 +88,13 @@ impl Resolver {
     /// Gives the ids from `first` on to `keys`.
     pub(crate) fn add_keys(&mut self, first: VertexId, keys: &KeyColumn) {
         self.bound = first + keys.len() as VertexId;
-        self.dictionary.add_all(first, keys);
+        if !self.keys_are_known {
+            self.dictionary.add_all(first, keys);
+        }
     }
 
     pub(crate) fn set_schema(&mut self, schema: Schema) {
-        if let (None, Some(kind)) = (self.schema.key_kind, schema.key_kind) {
+        if let (None, Some(kind), false) = (self.schema.key_kind, schema.key_kind, self.keys_are_known) {
             self.dictionary = Arc::new(Dictionary::new(kind));
         }
         self.schema = Arc::new(schema);

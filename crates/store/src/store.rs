@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use evergraph_disk::{Disk, OsDisk};
+use evergraph_disk::{Disk, MemoryDisk, OsDisk};
 use evergraph_types::{EdgeBatch, EdgeTypeOptions, KeyKind, KeyRef, PropertyType, Schema, Sequence, Value};
 use parking_lot::Mutex;
 
@@ -25,11 +25,13 @@ use crate::follow::Follow;
 use crate::home::Home;
 use crate::maintenance::Signal;
 use crate::options::Options;
+use crate::past::HistoryCache;
 use crate::pool::in_pool;
 use crate::queue::CommitQueue;
 use crate::reads::Reads;
 use crate::reclaim::Reclaimer;
 use crate::resolve::Resolver;
+use crate::retain::Retain;
 use crate::stats::Stats;
 use crate::transaction::{Transaction, TransactionOptions};
 use crate::version::Version;
@@ -65,7 +67,11 @@ pub(crate) struct Inner {
     pub(crate) home: Option<Home>,
     /// How far the log may be read.
     pub(crate) follow: Follow,
-    /// Who reads it.
+    /// How much history is kept.
+    pub(crate) retain: Retain,
+    /// Versions of the past that were asked for.
+    pub(crate) history: Mutex<HistoryCache>,
+    /// Who reads the log.
     pub(crate) cursors: Cursors,
     pub(crate) is_closed: AtomicBool,
     pub(crate) signal: Arc<Signal>,
@@ -100,8 +106,19 @@ impl Store {
         Ok(Store::start(inner))
     }
 
-    /// A new store that lives in memory only.
+    /// A new store that lives in memory only, with its history if the options ask for that.
     pub fn in_memory(options: Options) -> Store {
+        if options.retain.is_some_and(|retain| retain != Retain::Nothing) {
+            let opened =
+                in_pool(|| crate::open::open(Arc::new(MemoryDisk::new()), Path::new("memory"), options));
+            return match opened {
+                Ok(mut inner) => {
+                    inner.home.iter_mut().for_each(|home| home.is_in_memory = true);
+                    Store::start(inner)
+                }
+                Err(error) => unreachable!("a new store in memory did not open: {error}"),
+            };
+        }
         let version = Version::empty(Schema::default(), Dictionary::Dense);
         Store::start(Inner::new(version, None, None, Cursors::default(), options))
     }
@@ -118,7 +135,8 @@ impl Store {
 
     /// The directory; `None` for a store in memory.
     pub fn path(&self) -> Option<&Path> {
-        self.inner().home.as_ref().map(|home| home.directory.as_path())
+        let home = self.inner().home.as_ref().filter(|home| !home.is_in_memory);
+        home.map(|home| home.directory.as_path())
     }
 
     /// Whether every write is refused.
@@ -448,6 +466,7 @@ impl Inner {
             refusal: options.read_only.then_some(Refusal::ReadOnly),
         };
         let follow = Follow::new(version.sequence);
+        let retain = home.as_ref().map_or(Retain::Nothing, |home| home.archive.lock().manifest.retain);
         Inner {
             reclaimer: version.reclaimer.clone(),
             current: ArcSwap::from_pointee(version),
@@ -456,6 +475,8 @@ impl Inner {
             committer: Mutex::new(committer),
             options,
             home,
+            retain,
+            history: Mutex::default(),
             follow,
             cursors,
             is_closed: AtomicBool::new(false),
@@ -465,7 +486,7 @@ impl Inner {
 
     /// Whether commits must be in the log though segments hold what they did.
     pub(crate) fn is_log_kept(&self) -> bool {
-        self.cursors.floor().is_some()
+        self.retain != Retain::Nothing || self.cursors.floor().is_some()
     }
 
     pub(crate) fn close(&self) -> Result<(), CommitError> {
@@ -486,7 +507,8 @@ impl Inner {
             }
             _ => Ok(()),
         };
-        drop(archive);
+        drop((committer, archive));
+        self.history.lock().shrink(0, 0);
         if let Some(home) = &self.home {
             home.lock.lock().take();
         }

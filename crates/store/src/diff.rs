@@ -1,0 +1,302 @@
+//! What changed between two versions, in time that grows with the change and not with the graph.
+//!
+//! ```text
+//!  pages:  the same page in both? skip        leaf: not changed since the older version? skip
+//!  lists:  the same entry in both? skip       runs that both have? skip; what is left is compared edge by edge
+//! ```
+//!
+//! A leaf remembers the commit that last changed what it says, which archiving does not: so lists that moved from
+//! memory to a segment in between are not looked at.
+//!
+//! Invariant: the result is the symmetric difference of two sets of edges (of two multisets, where a type is `multi`),
+//! whatever was skipped.
+
+use std::collections::BTreeMap;
+
+use evergraph_types::{Column, Direction, EdgeTypeId, PropertyId, PropertyType, Sequence, Value, VertexId};
+
+use crate::paged_array::{Cell, LEAF_CELLS, Leaf, PagedArray};
+use crate::scan::Run;
+use crate::version::Version;
+
+/// What a later version has that an earlier one has not, and the other way round.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Diff {
+    /// The commit of the version compared from.
+    pub before: Sequence,
+    /// The commit of the version compared to.
+    pub after: Sequence,
+    /// Vertices only the second has, ascending.
+    pub added_vertices: Vec<VertexId>,
+    /// Vertices only the first has, ascending.
+    pub removed_vertices: Vec<VertexId>,
+    /// Vertices of both whose type or properties differ, ascending.
+    pub changed_vertices: Vec<VertexId>,
+    /// Edges by type, for types with differences.
+    pub edges: Vec<EdgeDiff>,
+}
+
+/// The edges of one type that differ. Of a symmetric type, each is told once, from the smaller id.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct EdgeDiff {
+    /// The type.
+    pub edge_type: EdgeTypeId,
+    /// Edges only the second version has.
+    pub added: EdgeRows,
+    /// Edges only the first version has.
+    pub removed: EdgeRows,
+    /// Edges of both whose properties differ, as the first has them. Of `multi` types there are none: such an edge
+    /// counts as removed and added.
+    pub changed_from: EdgeRows,
+    /// The same edges, as the second has them.
+    pub changed_to: EdgeRows,
+}
+
+/// Edges with their properties.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct EdgeRows {
+    /// The source by row.
+    pub src: Vec<VertexId>,
+    /// The destination by row.
+    pub dst: Vec<VertexId>,
+    /// All properties of the type, by property id.
+    pub columns: Vec<Column>,
+}
+
+impl EdgeRows {
+    fn new(kinds: &[PropertyType]) -> Self {
+        let columns = kinds.iter().map(|kind| Column::new(*kind)).collect();
+        EdgeRows { src: Vec::new(), dst: Vec::new(), columns }
+    }
+
+    /// The number of edges.
+    pub fn len(&self) -> usize {
+        self.src.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.src.is_empty()
+    }
+
+    fn push(&mut self, src: VertexId, row: Row<'_>) {
+        self.src.push(src);
+        self.dst.push(row.neighbor());
+        for (property, column) in self.columns.iter_mut().enumerate() {
+            row.run.copy_rows(property as PropertyId, std::iter::once(row.row), column);
+        }
+    }
+}
+
+impl Diff {
+    /// Whether the versions hold the same.
+    pub fn is_empty(&self) -> bool {
+        self.added_vertices.is_empty()
+            && self.removed_vertices.is_empty()
+            && self.changed_vertices.is_empty()
+            && self.edges.is_empty()
+    }
+
+    fn reversed(mut self) -> Self {
+        std::mem::swap(&mut self.before, &mut self.after);
+        std::mem::swap(&mut self.added_vertices, &mut self.removed_vertices);
+        for edges in &mut self.edges {
+            std::mem::swap(&mut edges.added, &mut edges.removed);
+            std::mem::swap(&mut edges.changed_from, &mut edges.changed_to);
+        }
+        self
+    }
+}
+
+impl Version {
+    /// What changed from this version to another one of the same store, which may be older.
+    ///
+    /// ```
+    /// # use evergraph_store::{Options, Store};
+    /// let store = Store::in_memory(Options::default());
+    /// store.put_edge(1, 2, "edge", &[])?;
+    /// let before = store.version()?;
+    /// store.put_edge(2, 3, "edge", &[])?;
+    /// let diff = before.diff(&*store.version()?);
+    /// assert_eq!((diff.added_vertices.len(), diff.edges[0].added.len()), (1, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn diff(&self, other: &Version) -> Diff {
+        if self.sequence <= other.sequence { diff(self, other) } else { diff(other, self).reversed() }
+    }
+}
+
+fn diff(old: &Version, new: &Version) -> Diff {
+    let mut diff = Diff { before: old.sequence, after: new.sequence, ..Diff::default() };
+    vertices(old, new, &mut diff);
+    for edge_type in 0..new.schema.edge_types.len().max(old.schema.edge_types.len()) as EdgeTypeId {
+        let edges = edges(old, new, edge_type);
+        let parts = [&edges.added, &edges.removed, &edges.changed_to];
+        if parts.iter().any(|rows| !rows.is_empty()) {
+            diff.edges.push(edges);
+        }
+    }
+    diff
+}
+
+/// Calls `visit` with each index whose cells may say different things.
+fn for_each_difference<T: Cell + PartialEq>(
+    old: PagedArray<T>,
+    new: PagedArray<T>,
+    since: Sequence,
+    visit: &mut dyn FnMut(VertexId),
+) {
+    old.zip_leaves(&new, &mut |base, old: Option<&Leaf<T>>, new: Option<&Leaf<T>>| {
+        if new.is_some_and(|new| new.changed <= since) && old.is_some() {
+            return;
+        }
+        let value = |leaf: Option<&Leaf<T>>, index| leaf.and_then(|leaf| leaf.get(index));
+        let cells = base..=base + (LEAF_CELLS - 1);
+        cells.filter(|&index| value(old, index) != value(new, index)).for_each(&mut *visit);
+    });
+}
+
+fn vertices(old: &Version, new: &Version, diff: &mut Diff) {
+    let Diff { added_vertices, removed_vertices, changed_vertices, .. } = diff;
+    for_each_difference(old.vertices, new.vertices, old.sequence, &mut |vertex| match (
+        old.vertices.get(vertex),
+        new.vertices.get(vertex),
+    ) {
+        (None, _) => added_vertices.push(vertex),
+        (_, None) => removed_vertices.push(vertex),
+        _ => changed_vertices.push(vertex),
+    });
+    for property in 0..new.columns.len().max(old.columns.len()) {
+        let column = |version: &Version| version.columns.get(property).copied().unwrap_or_default();
+        let property = property as PropertyId;
+        for_each_difference(column(old), column(new), old.sequence, &mut |vertex| {
+            let values = || [old, new].map(|version| version.vertex_property(vertex, property));
+            let in_both = old.vertices.get(vertex).is_some() && new.vertices.get(vertex).is_some();
+            if in_both && !same(&values()[0], &values()[1]) {
+                changed_vertices.push(vertex);
+            }
+        });
+    }
+    changed_vertices.sort_unstable();
+    changed_vertices.dedup();
+}
+
+fn edges(old: &Version, new: &Version, edge_type: EdgeTypeId) -> EdgeDiff {
+    // Ids of properties mean the same in both; the newer version may have more of them.
+    let kind = new.schema.edge_types.get(usize::from(edge_type));
+    let kind = kind.or(old.schema.edge_types.get(usize::from(edge_type)));
+    let options = kind.map(|kind| kind.options.clone()).unwrap_or_default();
+    let kinds: Vec<PropertyType> = options.properties.iter().map(|property| property.kind).collect();
+    let rows = || EdgeRows::new(&kinds);
+    let mut edges =
+        EdgeDiff { edge_type, added: rows(), removed: rows(), changed_from: rows(), changed_to: rows() };
+    let table = |version: &Version| {
+        version.adjacency(edge_type, Direction::Out).map_or_else(PagedArray::default, |lists| lists.table)
+    };
+    let compared = Compared { properties: kinds.len(), multi: options.multi, symmetric: options.symmetric };
+    for_each_difference(table(old), table(new), old.sequence, &mut |vertex| {
+        let runs = |version| runs_of(version, edge_type, vertex);
+        compared.lists(vertex, &runs(old), &runs(new), &mut edges);
+    });
+    edges
+}
+
+fn runs_of(version: &Version, edge_type: EdgeTypeId, vertex: VertexId) -> Vec<Run<'_>> {
+    let mut runs = Vec::new();
+    version.for_each_run(edge_type, Direction::Out, vertex, |run| runs.push(run));
+    runs
+}
+
+/// One edge of a list.
+#[derive(Clone, Copy)]
+struct Row<'a> {
+    run: Run<'a>,
+    row: usize,
+}
+
+impl Row<'_> {
+    fn neighbor(&self) -> VertexId {
+        self.run.neighbors()[self.row]
+    }
+
+    fn value(&self, property: usize) -> Value {
+        self.run.value(property as PropertyId, self.row)
+    }
+}
+
+/// How two lists of one edge type are compared.
+struct Compared {
+    properties: usize,
+    multi: bool,
+    symmetric: bool,
+}
+
+impl Compared {
+    fn lists(&self, src: VertexId, old: &[Run<'_>], new: &[Run<'_>], edges: &mut EdgeDiff) {
+        let (mut old, mut new) = (self.rows_apart(src, old, new), self.rows_apart(src, new, old));
+        // Lists of `multi` types are in order of arrival.
+        old.sort_by_key(Row::neighbor);
+        new.sort_by_key(Row::neighbor);
+        let (mut old, mut new) = (&old[..], &new[..]);
+        loop {
+            let (from, to) = (old.first().map(Row::neighbor), new.first().map(Row::neighbor));
+            let Some(neighbor) = from.into_iter().chain(to).min() else { break };
+            let cut = |rows: &[Row<'_>]| rows.iter().take_while(|row| row.neighbor() == neighbor).count();
+            let (gone, left) = old.split_at(cut(old));
+            let (come, right) = new.split_at(cut(new));
+            self.between(src, gone, come, edges);
+            (old, new) = (left, right);
+        }
+    }
+
+    /// The rows of those runs that the other list does not share.
+    fn rows_apart<'a>(&self, src: VertexId, runs: &[Run<'a>], other: &[Run<'_>]) -> Vec<Row<'a>> {
+        let place = |run: &Run<'_>| (run.neighbors().as_ptr() as usize, run.neighbors().len());
+        let mut shared: Vec<_> = other.iter().map(place).collect();
+        shared.sort_unstable();
+        let apart = runs.iter().filter(|run| shared.binary_search(&place(run)).is_err());
+        let rows = apart.flat_map(|&run| (0..run.neighbors().len()).map(move |row| Row { run, row }));
+        rows.filter(|row| !self.symmetric || src <= row.neighbor()).collect()
+    }
+
+    /// Compares the edges between two vertices.
+    fn between(&self, src: VertexId, old: &[Row<'_>], new: &[Row<'_>], edges: &mut EdgeDiff) {
+        match (old, new) {
+            ([from], [to]) if !self.multi => {
+                if (0..self.properties).any(|property| !same(&from.value(property), &to.value(property))) {
+                    edges.changed_from.push(src, *from);
+                    edges.changed_to.push(src, *to);
+                }
+            }
+            ([], new) => new.iter().for_each(|row| edges.added.push(src, *row)),
+            (old, []) => old.iter().for_each(|row| edges.removed.push(src, *row)),
+            (old, new) => self.multisets(src, old, new, edges),
+        }
+    }
+
+    /// Parallel edges are the same if their properties are.
+    fn multisets(&self, src: VertexId, old: &[Row<'_>], new: &[Row<'_>], edges: &mut EdgeDiff) {
+        let spelled = |row: &Row<'_>| -> Vec<String> {
+            (0..self.properties).map(|property| format!("{:?}", row.value(property))).collect()
+        };
+        let mut left: BTreeMap<Vec<String>, Vec<Row<'_>>> = BTreeMap::new();
+        old.iter().rev().for_each(|row| left.entry(spelled(row)).or_default().push(*row));
+        for row in new {
+            if left.get_mut(&spelled(row)).and_then(Vec::pop).is_none() {
+                edges.added.push(src, *row);
+            }
+        }
+        left.into_values().flatten().for_each(|row| edges.removed.push(src, row));
+    }
+}
+
+/// Whether two values are the same; a NaN is itself.
+fn same(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::Float(left), Value::Float(right)) => left.to_bits() == right.to_bits(),
+        (left, right) => left == right,
+    }
+}

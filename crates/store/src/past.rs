@@ -1,0 +1,348 @@
+//! Versions of the past: a base opened as a store is, then the log replayed exactly up to the commit asked for.
+//!
+//! ```text
+//!  version_at(n) ─► the newest one? kept from before? ─► the nearest of: a past on its way, a base
+//!                                                            │ replay commit by commit, publish
+//!                                                            ▼
+//!                                                        version n
+//! ```
+//!
+//! A past moves only forward, each version made from the one before as commits are, so that asking for one version
+//! after the other replays each commit once. Keys come from the store's own dictionary, which never forgets one.
+//!
+//! Invariant: a past is the only one to make versions from the one it holds.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use evergraph_disk::Corruption;
+use evergraph_log::{LogError, LogReader};
+use evergraph_segment::Segment;
+use evergraph_types::Sequence;
+
+use crate::changes::{Commit, LogPlace, NO_COMMITS, commits_of};
+use crate::draft::Draft;
+use crate::error::{HistoryError, OpenError};
+use crate::home::Home;
+use crate::manifest::Manifest;
+use crate::open::{Recovery, open_segment};
+use crate::pool::in_pool;
+use crate::resolve::Resolver;
+use crate::store::{Inner, Store};
+use crate::version::Version;
+
+/// Versions kept for the next time they are asked for.
+const RECENT: usize = 4;
+/// Pasts kept on their way.
+const PASTS: usize = 2;
+/// Changes that are applied as one draft.
+const CHANGES_AT_A_TIME: usize = 1 << 18;
+
+/// Which version is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum At {
+    /// The one after this commit; 0 is the empty graph.
+    Commit(Sequence),
+    /// The one that was current at this time, in microseconds since 1970-01-01 UTC.
+    Time(i64),
+}
+
+/// Which versions can be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Retained {
+    /// The oldest commit whose version can be had.
+    pub first: Sequence,
+    /// When it was made, in microseconds since 1970-01-01 UTC; 0 for commit 0.
+    pub first_time_micros: i64,
+    /// The newest commit.
+    pub last: Sequence,
+}
+
+/// What was asked for before.
+#[derive(Debug, Default)]
+pub(crate) struct HistoryCache {
+    recent: VecDeque<Arc<Version>>,
+    pasts: VecDeque<Past>,
+}
+
+/// A version of the past on its way forward.
+#[derive(Debug)]
+struct Past {
+    version: Arc<Version>,
+    resolver: Resolver,
+    log: LogReader,
+    ready: VecDeque<Commit>,
+}
+
+impl Store {
+    /// The version after a commit, or at a time. The newest version takes no time; another one that of opening a
+    /// store and replaying the log from the base before it, or from the last version asked for. Versions asked for
+    /// in order, or again, take little.
+    ///
+    /// ```
+    /// # use evergraph_store::{At, Options, Retain, Store};
+    /// let store = Store::in_memory(Options { retain: Some(Retain::Everything), ..Options::default() });
+    /// let first = store.put_edge("alice", "bob", "knows", &[])?;
+    /// store.delete_vertex("alice")?;
+    /// let then = store.version_at(At::Commit(first))?;
+    /// assert!(then.vertex_id("alice".into()).is_some());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`HistoryError::NotRetained`] with what is retained, [`HistoryError::Open`], [`HistoryError::Closed`].
+    pub fn version_at(&self, at: At) -> Result<Arc<Version>, HistoryError> {
+        let inner = self.inner();
+        in_pool(|| inner.version_at(at))
+    }
+
+    /// The version that is archived, without the commits that only the log holds; the newest one for a store in
+    /// memory.
+    ///
+    /// # Errors
+    /// Those of [`Store::version_at`].
+    pub fn archived_version(&self) -> Result<Arc<Version>, HistoryError> {
+        match &self.inner().home {
+            None => Ok(self.version()?),
+            Some(home) => {
+                let archived = home.archived_sequence.load(Ordering::Relaxed);
+                self.version_at(At::Commit(archived))
+            }
+        }
+    }
+
+    /// Which versions [`Store::version_at`] can give now.
+    pub fn retained(&self) -> Retained {
+        self.inner().retained()
+    }
+}
+
+impl Inner {
+    fn retained(&self) -> Retained {
+        let oldest = self.home.as_ref().map(|home| {
+            let archived = home.archive.lock();
+            let oldest = archived.oldest();
+            (oldest.sequence, oldest.time_micros)
+        });
+        let newest = self.current.load();
+        let (first, first_time_micros) = oldest.unwrap_or((newest.sequence, newest.time_micros));
+        Retained { first, first_time_micros, last: newest.sequence }
+    }
+
+    fn not_retained(&self, at: At) -> HistoryError {
+        let what = match at {
+            At::Commit(sequence) => format!("version {sequence}"),
+            At::Time(micros) => format!("time {micros}"),
+        };
+        let Retained { first, first_time_micros, last } = self.retained();
+        HistoryError::NotRetained { what, first, first_time_micros, last }
+    }
+
+    pub(crate) fn version_at(&self, at: At) -> Result<Arc<Version>, HistoryError> {
+        if self.is_closed.load(Ordering::Acquire) {
+            return Err(HistoryError::Closed);
+        }
+        let newest = self.current.load_full();
+        let is_newest = match at {
+            At::Commit(sequence) => sequence == newest.sequence,
+            At::Time(micros) => micros >= newest.time_micros,
+        };
+        if is_newest {
+            return Ok(newest);
+        }
+        if matches!(at, At::Commit(sequence) if sequence > newest.sequence) {
+            return Err(self.not_retained(at));
+        }
+        let Some(home) = &self.home else { return Err(self.not_retained(at)) };
+        let mut cache = self.history.lock();
+        let (base, pin) = {
+            let archived = home.archive.lock();
+            let is_before = |base: &&Manifest| match at {
+                At::Commit(sequence) => base.sequence <= sequence,
+                At::Time(micros) => base.time_micros <= micros,
+            };
+            let base = archived.bases.iter().chain([&archived.manifest]).take_while(is_before).last();
+            let Some(base) = base.cloned() else {
+                drop(archived);
+                return Err(self.not_retained(at));
+            };
+            // No archive goes on now, so none trims what is entered here.
+            let pin = self.cursors.enter(base.sequence);
+            (base, pin)
+        };
+        let made = self.make_version(home, &mut cache, &base, &newest, at);
+        self.cursors.leave(pin);
+        made
+    }
+
+    fn make_version(
+        &self,
+        home: &Home,
+        cache: &mut HistoryCache,
+        base: &Manifest,
+        newest: &Version,
+        at: At,
+    ) -> Result<Arc<Version>, HistoryError> {
+        let place = home.log_place();
+        let target = match at {
+            At::Commit(sequence) => sequence,
+            At::Time(micros) => newest_at(&place, base, newest.sequence, micros)?,
+        };
+        if let Some(version) = cache.recent.iter().find(|version| version.sequence == target) {
+            return Ok(version.clone());
+        }
+        let on_its_way = (0..cache.pasts.len())
+            .filter(|&at| (base.sequence..=target).contains(&cache.pasts[at].version.sequence))
+            .max_by_key(|&at| cache.pasts[at].version.sequence);
+        let past = on_its_way.and_then(|at| cache.pasts.remove(at));
+        let mut past = match past {
+            Some(past) => past,
+            None => Past::open(home, place, base, newest)?,
+        };
+        match past.advance(target, newest) {
+            Ok(()) => {}
+            Err(error) => {
+                past.close();
+                return Err(error);
+            }
+        }
+        let version = past.version.clone();
+        cache.pasts.push_back(past);
+        cache.recent.push_back(version.clone());
+        cache.shrink(PASTS, RECENT);
+        Ok(version)
+    }
+}
+
+impl HistoryCache {
+    /// Lets go of the oldest ones.
+    pub(crate) fn shrink(&mut self, pasts: usize, recent: usize) {
+        while self.recent.len() > recent {
+            self.recent.pop_front();
+        }
+        while self.pasts.len() > pasts {
+            self.pasts.pop_front().into_iter().for_each(Past::close);
+        }
+    }
+}
+
+impl Drop for HistoryCache {
+    fn drop(&mut self) {
+        self.shrink(0, 0);
+    }
+}
+
+/// The last commit made by then.
+fn newest_at(
+    place: &LogPlace,
+    base: &Manifest,
+    through: Sequence,
+    micros: i64,
+) -> Result<Sequence, HistoryError> {
+    let LogPlace { disk, directory, store_id } = place;
+    let mut log = LogReader::new(disk.clone(), directory, *store_id, base.sequence + 1);
+    let mut found = base.sequence;
+    while let Some(record) = log.next(through)? {
+        if record.time_micros > micros {
+            break;
+        }
+        found = record.last_sequence;
+    }
+    Ok(found)
+}
+
+impl Past {
+    /// The version a base is the state after. `newest` lends its keys.
+    fn open(home: &Home, place: LogPlace, base: &Manifest, newest: &Version) -> Result<Self, HistoryError> {
+        let segments = base_segments(home, base)?;
+        let recovery = Recovery::of_base(base, &segments, newest.dictionary.clone())?;
+        let version = Arc::new(recovery.finish());
+        let mut resolver = Resolver::of(&version, None);
+        resolver.keys_are_known = true;
+        let LogPlace { disk, directory, store_id } = place;
+        let log = LogReader::new(disk, &directory, store_id, base.sequence + 1);
+        Ok(Past { version, resolver, log, ready: VecDeque::new() })
+    }
+
+    /// Goes on to the version after commit `target`; `newest` is a later version, whose keys and log there are.
+    fn advance(&mut self, target: Sequence, newest: &Version) -> Result<(), HistoryError> {
+        while self.version.sequence < target {
+            let commits = self.gather(target, newest.sequence)?;
+            let Some(last) = commits.back() else {
+                let damage = Corruption::new(std::path::Path::new("log"), 0, "it ends too early");
+                return Err(OpenError::from(damage).into());
+            };
+            let (sequence, time_micros) = (last.sequence, last.time_micros);
+            let mut draft = Draft::new(&self.version, newest.dictionary.clone(), sequence, time_micros);
+            for commit in commits {
+                if !self.resolver.replay(&commit.writes) {
+                    draft.discard();
+                    let what = format!("commit {} makes no sense", commit.sequence);
+                    let damage = Corruption::new(std::path::Path::new("log"), 0, what);
+                    return Err(OpenError::from(damage).into());
+                }
+                draft.apply(commit.writes);
+            }
+            self.publish(draft);
+        }
+        Ok(())
+    }
+
+    /// Some of the next commits up to `target`.
+    fn gather(&mut self, target: Sequence, through: Sequence) -> Result<VecDeque<Commit>, HistoryError> {
+        let mut commits: VecDeque<Commit> = VecDeque::new();
+        let mut changes = 0;
+        while changes < CHANGES_AT_A_TIME {
+            let position = commits.back().map_or(self.version.sequence, |commit| commit.sequence);
+            if position >= target {
+                break;
+            }
+            if self.ready.is_empty() {
+                let Some(record) = self.log.next(through)? else { break };
+                let damage = || Corruption::new(std::path::Path::new("log"), 0, NO_COMMITS);
+                self.ready = commits_of(record, position).ok_or_else(damage).map_err(OpenError::from)?;
+            }
+            let Some(commit) = self.ready.pop_front() else { continue };
+            changes += 1 + commit.writes.edges.iter().map(|(_, ops)| ops.len()).sum::<usize>();
+            commits.push_back(commit);
+        }
+        Ok(commits)
+    }
+
+    fn publish(&mut self, draft: Draft) {
+        let (version, changes) = draft.finish();
+        let reclaimer = version.reclaimer.clone();
+        reclaimer.allocated(changes.allocated_bytes);
+        let before = std::mem::replace(&mut self.version, Arc::new(version));
+        let (sequence, weak) = (before.sequence, Arc::downgrade(&before));
+        drop(before);
+        reclaimer.retire(weak, sequence, changes.retired);
+    }
+
+    /// No other version is made from here on.
+    fn close(self) {
+        self.version.release();
+    }
+}
+
+/// The segments of a base; those that are mapped already are shared.
+fn base_segments(home: &Home, base: &Manifest) -> Result<Vec<Arc<Segment>>, HistoryError> {
+    let archived = home.archive.lock();
+    let mapped = archived.mapped();
+    let open = |entry: &crate::manifest::SegmentEntry| {
+        let path = crate::home::segment_path(&home.directory, entry.number);
+        match mapped.iter().find(|segment| segment.path() == path) {
+            Some(segment) => Ok(segment.clone()),
+            None => open_segment(&*home.disk, &path, &home.store_id),
+        }
+    };
+    Ok(base.segments.iter().map(open).collect::<Result<_, OpenError>>()?)
+}
+
+impl From<LogError> for HistoryError {
+    fn from(error: LogError) -> Self {
+        HistoryError::Open(error.into())
+    }
+}
