@@ -293,10 +293,13 @@ impl Compared {
     }
 }
 
-/// Whether two values are the same; a NaN is itself.
+/// Whether two values are the same; a NaN is itself. Lists hold scalars only.
 fn same(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Float(left), Value::Float(right)) => left.to_bits() == right.to_bits(),
+        (Value::List(left), Value::List(right)) => {
+            left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same(left, right))
+        }
         (left, right) => left == right,
     }
 }
