@@ -2,6 +2,7 @@
 
 mod additions;
 mod adjacency;
+mod alteration;
 mod archive;
 mod backup;
 mod bases;
@@ -47,6 +48,7 @@ mod sort;
 mod stats;
 mod store;
 mod transaction;
+mod turned;
 mod version;
 mod writers;
 mod writes;
