@@ -218,8 +218,7 @@ pub struct WriteSet {
 
 impl WriteSet {
     /// The write set with the edges of deleted vertices named as deletes, so that whoever reads it later needs no
-    /// version to know them. Of edge types that are gone by `schema`, the one after the group, none is named.
-    /// version to know them. No commit after `base` has touched an edge of these vertices: that would be a conflict.
+    /// version to know them; but for those of edge types that are gone by `schema`. No commit after `base` has touched an edge of these vertices: that would be a conflict.
     pub(crate) fn naming_deleted_edges(&self, base: &Version, schema: &Schema) -> Cow<'_, WriteSet> {
         if self.vertex_deletes.is_empty() {
             return Cow::Borrowed(self);

@@ -16,6 +16,7 @@ use crate::adjacency::{ChunkRef, Entry, Neighbors};
 use crate::catalog::Catalog;
 use crate::dictionary::Dictionary;
 use crate::flat_table::FlatTable;
+use crate::fragment::ColumnArea;
 use crate::heap::Block;
 use crate::merge::for_each_block;
 use crate::ops::EdgeOps;
@@ -310,6 +311,18 @@ impl Version {
     pub(crate) fn run_words(&self, run: ChunkRef) -> &[u32] {
         // SAFETY: a run of this version, read while `self` is borrowed.
         unsafe { run.words() }
+    }
+
+    /// The neighbors of a run of a list of this version.
+    pub(crate) fn run_neighbors(&self, run: ChunkRef) -> &[VertexId] {
+        // SAFETY: a run of this version, read while `self` is borrowed.
+        unsafe { run.neighbors() }
+    }
+
+    /// The columns of a run of a list of this version.
+    pub(crate) fn run_columns(&self, run: ChunkRef) -> Option<ColumnArea<'_>> {
+        // SAFETY: a run of this version, read while `self` is borrowed.
+        unsafe { run.columns() }
     }
 
     /// The neighbors of a list of this version.
