@@ -1,6 +1,8 @@
 //! The schema between Python and Rust: names of types, and the options of edge and vertex types.
 
-use evergraph::{Alteration, EdgeTypeOptions, KeyKind, Property, PropertyId, PropertyOwner, PropertyType, Schema};
+use evergraph::{
+    Alteration, EdgeTypeOptions, KeyKind, Property, PropertyId, PropertyOwner, PropertyType, Schema,
+};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -78,7 +80,14 @@ pub(crate) fn described(schema: &Schema) -> Described {
     let edge_types = schema.live_edge_types().map(|(_, kind)| {
         let options = &kind.options;
         let name = kind.name.clone();
-        (name, columns(kind.properties()), options.multi, options.symmetric, options.reverse, options.time.clone())
+        (
+            name,
+            columns(kind.properties()),
+            options.multi,
+            options.symmetric,
+            options.reverse,
+            options.time.clone(),
+        )
     });
     (
         schema.key_kind.map(|kind| kind.to_string()),

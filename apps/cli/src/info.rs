@@ -103,7 +103,9 @@ pub(crate) fn run(args: &InfoArgs, console: &mut Console) -> Result<(), CommandE
 }
 
 fn named_types<'a>(properties: impl Iterator<Item = (PropertyId, &'a Property)>) -> Vec<NamedType> {
-    properties.map(|(_, property)| NamedType { name: property.name.clone(), kind: property.kind.name() }).collect()
+    properties
+        .map(|(_, property)| NamedType { name: property.name.clone(), kind: property.kind.name() })
+        .collect()
 }
 
 fn text(report: &Report) -> String {

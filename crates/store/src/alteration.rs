@@ -17,8 +17,8 @@
 //! Invariant: `succeeds(newer, older)` holds for every two schemas of a store that follow each other.
 
 use evergraph_types::{
-    Alteration, EdgeType, EdgeTypeId, EdgeTypeOptions, Property, PropertyId, PropertyOwner, Schema, SchemaError,
-    VertexTypeId,
+    Alteration, EdgeType, EdgeTypeId, EdgeTypeOptions, Property, PropertyId, PropertyOwner, Schema,
+    SchemaError, VertexTypeId,
 };
 
 use crate::schema_change::{add_edge_property, add_vertex_property, check_name, check_property};
@@ -193,10 +193,11 @@ pub(crate) fn still_there(writes: &Writes, schema: &Schema) -> bool {
     let is_there = |properties: &[Property], id: PropertyId| {
         properties.get(usize::from(id)).is_some_and(|property| !property.is_dropped())
     };
-    let vertices = writes.vertices.iter().filter_map(|(_, write)| write.put.as_ref()).all(|(label, given)| {
-        label.is_none_or(|label| label == 0 || schema.vertex_type_name(label).is_some())
-            && given.iter().all(|(id, _)| is_there(&schema.vertex_properties, *id))
-    });
+    let vertices =
+        writes.vertices.iter().filter_map(|(_, write)| write.put.as_ref()).all(|(label, given)| {
+            label.is_none_or(|label| label == 0 || schema.vertex_type_name(label).is_some())
+                && given.iter().all(|(id, _)| is_there(&schema.vertex_properties, *id))
+        });
     vertices
         && writes.edges.iter().enumerate().all(|(edge_type, edges)| {
             let mut live = edges.writes.iter().filter(|write| !write.dead).peekable();

@@ -246,8 +246,10 @@ impl Committer {
         let Some(log) = &mut self.log else { return Ok(()) };
         let logged: Vec<&Accepted> = accepted.iter().filter(|accepted| !accepted.writes.is_empty()).collect();
         let (Some(first), Some(last)) = (logged.first(), logged.last()) else { return Ok(()) };
-        let named: Vec<Cow<'_, WriteSet>> =
-            logged.iter().map(|accepted| accepted.writes.naming_deleted_edges(base, &self.resolver.schema)).collect();
+        let named: Vec<Cow<'_, WriteSet>> = logged
+            .iter()
+            .map(|accepted| accepted.writes.naming_deleted_edges(base, &self.resolver.schema))
+            .collect();
         let payload = encode(named.iter().map(AsRef::as_ref));
         log.append(first.sequence, last.sequence, time_micros, &[&payload])
             .map_err(|error| error.to_string())?;

@@ -138,7 +138,9 @@ impl Draft {
         let Draft { version, changes, .. } = self;
         version.edges.resize_with(schema.edge_types.len(), EdgeTables::default);
         version.columns.resize_with(schema.vertex_properties.len(), PagedArray::default);
-        for (tables, _) in version.edges.iter_mut().zip(&schema.edge_types).filter(|(_, kind)| kind.is_dropped()) {
+        for (tables, _) in
+            version.edges.iter_mut().zip(&schema.edge_types).filter(|(_, kind)| kind.is_dropped())
+        {
             for adjacency in [&mut tables.out, &mut tables.reverse] {
                 std::mem::take(adjacency).for_each_block(&mut |block| changes.retire(block));
             }

@@ -71,7 +71,8 @@ impl Resolver {
             && writes.vertex_puts.iter().all(|put| {
                 is_id(&put.vertex)
                     && put.properties.iter().all(|(id, value)| {
-                        let property = properties.get(usize::from(*id)).filter(|property| !property.is_dropped());
+                        let property =
+                            properties.get(usize::from(*id)).filter(|property| !property.is_dropped());
                         property.is_some_and(|property| value.clone().coerce(property.kind).is_ok())
                     })
             })

@@ -47,7 +47,9 @@ impl<'a> Run<'a> {
     /// # Panics
     /// If there is no such row.
     pub fn value(&self, property: PropertyId, row: usize) -> Value {
-        self.columns.and_then(|area| area.column(property)).map_or(Value::Null, |column| column.value(self.first_row + row))
+        self.columns
+            .and_then(|area| area.column(property))
+            .map_or(Value::Null, |column| column.value(self.first_row + row))
     }
 
     /// Appends a property of the edges in these rows to a column of the property's type.

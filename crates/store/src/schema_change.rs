@@ -148,7 +148,11 @@ pub(crate) fn add_vertex_property(
     kind: PropertyType,
 ) -> Result<PropertyId, SchemaError> {
     check_name(name)?;
-    check_room(schema.vertex_properties.len(), MAX_NAMES, "properties of vertices (those that were dropped count)")?;
+    check_room(
+        schema.vertex_properties.len(),
+        MAX_NAMES,
+        "properties of vertices (those that were dropped count)",
+    )?;
     schema.vertex_properties.push(Property { name: name.to_owned(), kind });
     Ok(schema.vertex_properties.len() as PropertyId - 1)
 }

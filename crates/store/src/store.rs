@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use evergraph_disk::{Disk, MemoryDisk, OsDisk};
-use evergraph_types::{Alteration, EdgeBatch, EdgeTypeOptions, KeyKind, KeyRef, PropertyType, Schema, Sequence, Value};
+use evergraph_types::{
+    Alteration, EdgeBatch, EdgeTypeOptions, KeyKind, KeyRef, PropertyType, Schema, Sequence, Value,
+};
 use parking_lot::Mutex;
 
 use crate::archive::{Merge, checkpoint, commit_bulk};

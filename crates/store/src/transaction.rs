@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use evergraph_types::{
-    Alteration, Direction, EdgeTypeId, EdgeTypeOptions, Key, KeyRef, PropertyId, PropertyType, Schema, Sequence, Value,
-    VertexData, VertexId,
+    Alteration, Direction, EdgeTypeId, EdgeTypeOptions, Key, KeyRef, PropertyId, PropertyType, Schema,
+    Sequence, Value, VertexData, VertexId,
 };
 use hashbrown::{HashMap, HashSet};
 use parking_lot::Mutex;
@@ -385,7 +385,8 @@ impl Transaction {
         &self.writes.schema
     }
 
-    /// Whether the vertex exists.<'k>(&self, key: impl Into<KeyRef<'k>>) -> bool {
+    /// Whether the vertex exists.
+    pub fn has_vertex<'k>(&self, key: impl Into<KeyRef<'k>>) -> bool {
         self.read_vertex(key.into()).is_some()
     }
 

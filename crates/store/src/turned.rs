@@ -35,7 +35,8 @@ impl Turned {
         let ids = version.id_bound() as usize;
         let mut offsets = vec![0u64; ids + 1];
         for_each_out_list(version, edge_type, &mut |_, neighbors| {
-            neighbors.for_each_slice(|slice| slice.iter().for_each(|&neighbor| offsets[neighbor as usize] += 1));
+            neighbors
+                .for_each_slice(|slice| slice.iter().for_each(|&neighbor| offsets[neighbor as usize] += 1));
         });
         let mut total = 0;
         for offset in &mut offsets {

@@ -7,10 +7,10 @@
 use std::sync::Arc;
 
 use evergraph_segment::Segment;
-use hashbrown::HashSet;
 use evergraph_types::{
     Direction, EdgeTypeId, PropertyId, PropertyType, Schema, Sequence, Value, VertexId, VertexTypeId,
 };
+use hashbrown::HashSet;
 
 use crate::adjacency::{ChunkRef, Entry, Neighbors};
 use crate::catalog::Catalog;

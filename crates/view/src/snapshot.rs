@@ -15,8 +15,8 @@ use std::sync::{Arc, OnceLock};
 use arrow_array::{ArrayRef, RecordBatch};
 use evergraph_store::Version;
 use evergraph_types::{
-    Direction, EdgeBatch, EdgeData, EdgeTypeId, Key, KeyColumn, KeyRef, PropertyId, Schema, SchemaError,
-    Sequence, Value, VertexData, VertexId,
+    Direction, EdgeBatch, EdgeData, EdgeTypeId, Key, KeyColumn, KeyRef, Schema, SchemaError, Sequence, Value,
+    VertexData, VertexId,
 };
 
 use crate::edge_layout::EdgeLayout;
