@@ -69,9 +69,7 @@ class Database:
         self,
         name: str,
         properties: dict[str, Any],
-        multi: bool,
-        symmetric: bool,
-        reverse: bool,
+        traits: tuple[bool, bool, bool],
         time: str | None,
     ) -> None: ...
     def create_vertex_type(self, name: str, properties: dict[str, Any]) -> None: ...
@@ -118,9 +116,7 @@ class Transaction:
         self,
         name: str,
         properties: dict[str, Any],
-        multi: bool,
-        symmetric: bool,
-        reverse: bool,
+        traits: tuple[bool, bool, bool],
         time: str | None,
     ) -> None: ...
     def create_vertex_type(self, name: str, properties: dict[str, Any]) -> None: ...

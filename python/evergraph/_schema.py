@@ -160,7 +160,7 @@ class Schematic:
         SchemaError
             If it exists with other options, or a name cannot be used.
         """
-        self._native.create_edge_type(name, dict(properties or {}), multi, symmetric, reverse, time)
+        self._native.create_edge_type(name, dict(properties or {}), (multi, symmetric, reverse), time)
 
     def create_vertex_type(self, name: str, properties: Mapping[str, PropertyType] | None = None) -> None:
         """Declare a vertex type, and properties that vertices of any type may have.

@@ -147,12 +147,10 @@ impl Database {
         py: Python<'_>,
         name: &str,
         properties: &Bound<'_, PyDict>,
-        multi: bool,
-        symmetric: bool,
-        reverse: bool,
+        traits: (bool, bool, bool),
         time: Option<String>,
     ) -> PyResult<()> {
-        let options = edge_type_options(properties, multi, symmetric, reverse, time)?;
+        let options = edge_type_options(properties, traits, time)?;
         enter(py, || self.inner.create_edge_type(name, options))
     }
 

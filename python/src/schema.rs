@@ -31,12 +31,10 @@ pub(crate) fn vertex_properties(properties: &Bound<'_, PyDict>) -> PyResult<Vec<
     properties.iter().map(pair).collect()
 }
 
-/// The options of an edge type.
+/// The options of an edge type; `traits` are whether it is multi and symmetric and whether it has lists in reverse.
 pub(crate) fn edge_type_options(
     properties: &Bound<'_, PyDict>,
-    multi: bool,
-    symmetric: bool,
-    reverse: bool,
+    (multi, symmetric, reverse): (bool, bool, bool),
     time: Option<String>,
 ) -> PyResult<EdgeTypeOptions> {
     let properties = vertex_properties(properties)?;

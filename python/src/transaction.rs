@@ -158,12 +158,10 @@ impl Transaction {
         py: Python<'_>,
         name: &str,
         properties: &Bound<'_, PyDict>,
-        multi: bool,
-        symmetric: bool,
-        reverse: bool,
+        traits: (bool, bool, bool),
         time: Option<String>,
     ) -> PyResult<()> {
-        let options = edge_type_options(properties, multi, symmetric, reverse, time)?;
+        let options = edge_type_options(properties, traits, time)?;
         self.write(py, |inner| inner.create_edge_type(name, options))
     }
 
