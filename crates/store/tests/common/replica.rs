@@ -137,7 +137,8 @@ impl Replica {
             pairs.map(|(known, _)| known.name.clone()).collect()
         };
         for (id, kind) in self.schema.live_edge_types() {
-            let now = &schema.edge_types[usize::from(id)];
+            // A schema read from an older version has fewer.
+            let Some(now) = schema.edge_types.get(usize::from(id)) else { continue };
             if now.is_dropped() {
                 alter(Alteration::DropEdgeType { name: kind.name.clone() });
                 continue;
