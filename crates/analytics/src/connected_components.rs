@@ -3,7 +3,8 @@
 //! Method: Afforest (Sutton, Ben-Nun, Barak, "Optimizing Parallel Graph Connectivity Computation via Subgraph Sampling",
 //! IPDPS 2018, section IV). A parallel union-find first links each vertex with its first two neighbors. That joins most
 //! of the largest component, which is then recognized by sampling, and only vertices outside it look at the rest of
-//! their edges, until they are in it too; an edge between the two sides is seen from the outside. Complexity: O(V + E) at worst, usually O(V).
+//! their edges, until they are in it too; an edge between the two sides is seen from the outside. Complexity: O(V + E) at
+//! worst, usually O(V).
 //!
 //! ```text
 //!  labels[v] <= v always, a tree with its smallest vertex as root:   link hooks the larger root under the smaller,
@@ -149,7 +150,7 @@ fn link_rest(flat: &FlatView, labels: &[AtomicU32], largest: VertexId, range: Ra
             prefetch_list(flat.table(Direction::In), later);
         }
         let out = flat.out_neighbors(vertex);
-        if out.len() > SAMPLED_NEIGHBORS {
+        if out.len() > out.head(SAMPLED_NEIGHBORS).len() {
             link_list(labels, largest, vertex, out);
         }
         if !flat.is_symmetric() && is_outside(&vertex) {

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use evergraph::generate::{ErdosRenyi, Generator, Kronecker, Model};
 use evergraph::{
-    Column, ColumnValues, Database, EdgeBatch, EdgeTypeOptions, GraphView, KeyColumn, KeyKind, Options,
-    Property, PropertyType, Snapshot,
+    Column, Database, EdgeBatch, EdgeTypeOptions, GraphView, KeyColumn, KeyKind, Options, Property,
+    PropertyType, Snapshot,
 };
 use evergraph_yardstick::{Graph, WeightedCsr};
 use tempfile::TempDir;
@@ -134,8 +134,7 @@ impl Views {
 fn batch(pairs: &[(u32, u32)], weighted: bool) -> EdgeBatch {
     let keys =
         |end: fn(&(u32, u32)) -> u32| KeyColumn::Int(pairs.iter().map(|pair| end(pair).into()).collect());
-    let lengths = || pairs.iter().map(|&(src, dst)| length(src, dst).into()).collect();
-    let column = weighted
-        .then(|| ("weight".to_owned(), Column { values: ColumnValues::Int64(lengths()), validity: None }));
+    let lengths = || pairs.iter().map(|&(src, dst)| length(src, dst).into()).collect::<Vec<i64>>();
+    let column = weighted.then(|| ("weight".to_owned(), Column::from(lengths())));
     EdgeBatch { src: keys(|pair| pair.0), dst: keys(|pair| pair.1), columns: column.into_iter().collect() }
 }
