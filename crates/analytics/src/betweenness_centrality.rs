@@ -23,8 +23,8 @@ use evergraph_view::{FlatView, GraphView};
 use rayon::prelude::*;
 
 use crate::control::{ensure, in_pool, require_sources};
+use crate::gather::sum_over;
 use crate::random::sample;
-use crate::ranges::{HUB_DEGREE, split_list};
 use crate::registry::{
     Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, SEED, Scalar, VertexColumn,
 };
@@ -222,14 +222,9 @@ fn set(values: &[AtomicU64], vertex: VertexId, value: f64) {
     values[vertex as usize].store(value.to_bits(), Relaxed);
 }
 
-/// The sum of the values of a vertex's neighbors; a hub's in pieces.
+/// The sum of the values of a vertex's neighbors.
 fn pull(flat: &FlatView, direction: Direction, vertex: VertexId, values: &[AtomicU64]) -> f64 {
-    let list = flat.neighbors(direction, vertex);
-    let sum = |slice: &[VertexId]| slice.iter().fold(0.0, |sum, &neighbor| sum + get(values, neighbor));
-    if list.len() < HUB_DEGREE {
-        return list.slices().fold(0.0, |total, slice| total + sum(slice));
-    }
-    split_list(list).par_iter().map(|piece| sum(piece)).collect::<Vec<f64>>().iter().sum()
+    sum_over(flat.neighbors(direction, vertex), values, |value| f64::from_bits(value.load(Relaxed)))
 }
 
 /// Scales as NetworkX does: by pairs of vertices, and up from the sample to all.

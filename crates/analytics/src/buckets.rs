@@ -73,6 +73,17 @@ impl LocalBuckets {
         LocalBuckets { first, near: Vec::new(), far: Vec::new() }
     }
 
+    /// Takes what is in the bucket of the round itself, if it is some vertices and fewer than `most`, and all are `fit`.
+    pub(crate) fn take_first(
+        &mut self,
+        most: usize,
+        fit: impl Fn(&VertexId) -> bool,
+    ) -> Option<Vec<VertexId>> {
+        let first = self.near.first_mut()?;
+        let takes = !first.is_empty() && first.len() < most && first.iter().all(fit);
+        takes.then(|| std::mem::take(first))
+    }
+
     /// Puts a vertex into a bucket.
     #[inline]
     pub fn push(&mut self, bucket: u64, vertex: VertexId) {

@@ -3,7 +3,8 @@
 //! Method: Afforest (Sutton, Ben-Nun, Barak, "Optimizing Parallel Graph Connectivity Computation via Subgraph Sampling",
 //! IPDPS 2018, section IV). A parallel union-find first links each vertex with its first two neighbors. That joins most
 //! of the largest component, which is then recognized by sampling, and only vertices outside it look at the rest of
-//! their edges; an edge between the two sides is seen from the outside. Complexity: O(V + E) at worst, usually O(V).
+//! their edges, until they are in it too; an edge between the two sides is seen from the outside. Complexity: O(V + E) at
+//! worst, usually O(V).
 //!
 //! ```text
 //!  labels[v] <= v always, a tree with its smallest vertex as root:   link hooks the larger root under the smaller,
@@ -13,7 +14,7 @@
 //! Invariant: labels only ever fall, and a root is the smallest vertex of its tree; so at the end the label of a
 //! vertex is the smallest id of its component, whatever the threads did in between.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use evergraph_types::{Direction, VertexId};
@@ -21,7 +22,7 @@ use evergraph_view::{FlatView, GraphView, Neighbors};
 use rayon::prelude::*;
 
 use crate::control::{ensure, in_pool};
-use crate::prefetch::prefetch_list;
+use crate::prefetch::{prefetch_list, prefetch_place};
 use crate::ranges::{HUB_DEGREE, split_list};
 use crate::registry::{Algorithm, Arguments, Check, Field, Outcome, Scalar, VertexColumn};
 use crate::{AlgorithmError, Control, NO_VERTEX, Ranges, VerifyError};
@@ -29,8 +30,11 @@ use crate::{AlgorithmError, Control, NO_VERTEX, Ranges, VerifyError};
 /// Neighbors that every vertex is linked with before the largest component is looked for.
 const SAMPLED_NEIGHBORS: usize = 2;
 
-/// How many lists ahead of its own the sampling asks for.
+/// How many vertices ahead of its own the sampling asks for a list.
 const LISTS_AHEAD: VertexId = 32;
+
+/// How many vertices ahead it asks for the labels of neighbors.
+const LABELS_AHEAD: VertexId = 16;
 
 /// Vertices drawn to find the largest component.
 const SAMPLES: u32 = 1024;
@@ -76,24 +80,29 @@ pub fn connected_components(view: &dyn GraphView, control: &Control) -> Result<C
 fn components(flat: &FlatView, control: &Control) -> Result<Components, AlgorithmError> {
     let labels: Vec<AtomicU32> = (0..flat.id_bound()).into_par_iter().map(AtomicU32::new).collect();
     let ranges = Ranges::by_vertices(flat.id_bound());
-    ranges.for_each(control, |range| {
-        for vertex in range {
-            prefetch_list(flat.table(Direction::Out), vertex.saturating_add(LISTS_AHEAD));
-            let first = flat.out_neighbors(vertex);
-            first.iter().take(SAMPLED_NEIGHBORS).for_each(|neighbor| link(&labels, vertex, neighbor));
-        }
-    })?;
+    ranges.for_each(control, |range| link_sampled(flat, &labels, range))?;
     compress(&labels, &ranges, control)?;
     control.progress(1, 2);
     let largest = most_frequent(&labels);
-    ranges.for_each(control, |range| {
-        for vertex in range.filter(|&vertex| labels[vertex as usize].load(Relaxed) != largest) {
-            link_rest(flat, &labels, vertex);
-        }
-    })?;
+    ranges.for_each(control, |range| link_rest(flat, &labels, largest, range))?;
     compress(&labels, &ranges, control)?;
     control.progress(2, 2);
     Ok(finish(flat, labels))
+}
+
+/// The first edges of each vertex of a range. What the vertices to come need is asked for in two steps, first their
+/// lists and then the labels of the neighbors that the lists name.
+fn link_sampled(flat: &FlatView, labels: &[AtomicU32], range: Range<VertexId>) {
+    let table = flat.table(Direction::Out);
+    for vertex in range {
+        prefetch_list(table, vertex.saturating_add(LISTS_AHEAD));
+        let later = vertex.saturating_add(LABELS_AHEAD);
+        if (later as usize) < table.len() {
+            table.neighbors(later).head_hints().into_iter().for_each(|hint| prefetch_place(labels, hint));
+        }
+        let sampled = table.neighbors(vertex).head(SAMPLED_NEIGHBORS);
+        sampled.iter().for_each(|&neighbor| link(labels, vertex, neighbor));
+    }
 }
 
 fn finish(view: &FlatView, labels: Vec<AtomicU32>) -> Components {
@@ -109,6 +118,7 @@ fn finish(view: &FlatView, labels: Vec<AtomicU32>) -> Components {
 }
 
 /// Joins the trees of two vertices.
+#[inline]
 fn link(labels: &[AtomicU32], left: VertexId, right: VertexId) {
     let label = |vertex: VertexId| labels[vertex as usize].load(Relaxed);
     let (mut left, mut right) = (label(left), label(right));
@@ -126,23 +136,42 @@ fn link(labels: &[AtomicU32], left: VertexId, right: VertexId) {
     }
 }
 
-/// The edges of a vertex outside the largest component that were not sampled.
-fn link_rest(view: &FlatView, labels: &[AtomicU32], vertex: VertexId) {
-    let list = view.out_neighbors(vertex);
-    if list.len() > SAMPLED_NEIGHBORS {
-        link_list(labels, vertex, list);
-    }
-    if !view.is_symmetric() {
-        link_list(labels, vertex, view.in_neighbors(vertex));
+/// The edges of the vertices of a range that were not sampled, as far as they are outside the largest component. Once a
+/// vertex has come into it, its other edges are left to their other ends: either these are in it too, or they still look
+/// at all their edges.
+fn link_rest(flat: &FlatView, labels: &[AtomicU32], largest: VertexId, range: Range<VertexId>) {
+    let is_outside = |vertex: &VertexId| labels[*vertex as usize].load(Relaxed) != largest;
+    let is_linked = |&vertex: &VertexId| {
+        flat.table(Direction::Out).degree(vertex) + flat.table(Direction::In).degree(vertex) > 0
+    };
+    let outside: Vec<VertexId> = range.filter(is_outside).filter(is_linked).collect();
+    for (index, &vertex) in outside.iter().enumerate() {
+        if let Some(&later) = outside.get(index + LABELS_AHEAD as usize) {
+            prefetch_list(flat.table(Direction::In), later);
+        }
+        let out = flat.out_neighbors(vertex);
+        if out.len() > out.head(SAMPLED_NEIGHBORS).len() {
+            link_list(labels, largest, vertex, out);
+        }
+        if !flat.is_symmetric() && is_outside(&vertex) {
+            link_list(labels, largest, vertex, flat.in_neighbors(vertex));
+        }
     }
 }
 
-fn link_list(labels: &[AtomicU32], vertex: VertexId, list: Neighbors<'_>) {
-    let visit = |slice: &[VertexId]| slice.iter().for_each(|&neighbor| link(labels, vertex, neighbor));
+/// The edges of a list, until its vertex is in the largest component.
+fn link_list(labels: &[AtomicU32], largest: VertexId, vertex: VertexId, list: Neighbors<'_>) {
+    let visit = |neighbor: VertexId| {
+        link(labels, vertex, neighbor);
+        let is_in = labels[vertex as usize].load(Relaxed) == largest;
+        if is_in { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
     if list.len() < HUB_DEGREE {
-        list.for_each_slice(visit);
+        let _ = list.try_for_each(visit);
     } else {
-        split_list(list).into_par_iter().for_each(visit);
+        split_list(list).into_par_iter().for_each(|piece| {
+            let _ = piece.iter().copied().try_for_each(visit);
+        });
     }
 }
 

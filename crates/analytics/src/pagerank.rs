@@ -17,11 +17,11 @@
 use std::ops::{ControlFlow, Range};
 
 use evergraph_types::{Direction, VertexId};
-use evergraph_view::{FlatView, GraphView, Neighbors};
+use evergraph_view::{FlatView, GraphView};
 use rayon::prelude::*;
 
 use crate::control::{ensure, in_pool};
-use crate::ranges::{HUB_DEGREE, split_list};
+use crate::gather::sum_over;
 use crate::registry::{
     Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, Scalar, VertexColumn, invalid,
 };
@@ -111,10 +111,10 @@ fn iterate<S: Share>(
     while iterations < options.max_iter && error >= threshold && vertices > 0.0 {
         let jump = (alpha * state.dangling + (1.0 - alpha)) / total_weight;
         error = match weights {
-            None => state.advance(control, move |_, gather| alpha * gather.sum() + jump),
-            Some(weights) => state.advance(control, move |vertex, gather| {
-                alpha * gather.sum() + jump * weights[vertex as usize]
-            }),
+            None => state.advance(control, move |_, sum| alpha * sum + jump),
+            Some(weights) => {
+                state.advance(control, move |vertex, sum| alpha * sum + jump * weights[vertex as usize])
+            }
         }?;
         iterations += 1;
         control.progress(u64::from(iterations), u64::from(options.max_iter));
@@ -172,7 +172,7 @@ fn check(view: &dyn GraphView, options: &PageRankOptions) -> Result<(), Algorith
 }
 
 /// What a vertex hands to each of its out-neighbors, in the precision it is kept in between iterations.
-trait Share: Copy + Send + Sync {
+trait Share: Copy + Default + Send + Sync {
     fn from_f64(share: f64) -> Self;
     fn to_f64(self) -> f64;
 }
@@ -227,21 +227,32 @@ struct State<'a, S> {
 impl<'a, S: Share> State<'a, S> {
     /// Every vertex has the same score.
     fn new(view: &'a FlatView, control: &Control) -> Result<Self, AlgorithmError> {
-        let none = || vec![S::from_f64(0.0); view.id_bound() as usize];
+        let none = || vec![S::default(); view.id_bound() as usize];
         let ranges = Ranges::by_edges(view, Direction::In);
-        let degrees =
-            view.table(Direction::Out).degrees(0..view.id_bound()).map(|degree| degree as u32).collect();
-        let mut state = State { view, ranges, shares: none(), next_shares: none(), degrees, dangling: 0.0 };
+        let (mut shares, mut degrees) = (none(), vec![0; view.id_bound() as usize]);
         let start = 1.0 / view.num_vertices() as f64;
-        state.advance(control, |_, _| start)?;
-        Ok(state)
+        let places = ranges.split_mut(&mut shares).into_par_iter().zip(ranges.split_mut(&mut degrees));
+        let dangling = ranges.par_iter().zip(places).map(|(range, (shares, own_degrees))| {
+            control.check()?;
+            let mut dangling = 0;
+            let degrees = view.table(Direction::Out).degrees(range.clone());
+            for (((vertex, degree), share), own) in range.zip(degrees).zip(shares).zip(own_degrees) {
+                let exists = view.has_vertex(vertex);
+                *own = degree as u32;
+                *share = S::from_f64(if exists { start / degree.max(1) as f64 } else { 0.0 });
+                dangling += u64::from(exists & (degree == 0));
+            }
+            Ok::<u64, AlgorithmError>(dangling)
+        });
+        let dangling = dangling.try_reduce(|| 0, |left, right| Ok(left + right))? as f64 * start;
+        Ok(State { view, ranges, shares, next_shares: none(), degrees, dangling })
     }
 
-    /// Replaces all scores by what `next_score` makes of the shares that a vertex gathers. Gives the L1 change.
+    /// Replaces all scores by what `next_score` makes of the sum of the shares that a vertex gathers. Gives the L1 change.
     fn advance(
         &mut self,
         control: &Control,
-        next_score: impl Fn(VertexId, Gather<S>) -> f64 + Copy + Sync,
+        next_score: impl Fn(VertexId, f64) -> f64 + Copy + Sync,
     ) -> Result<f64, AlgorithmError> {
         let pieces = self.ranges.par_iter().zip(self.ranges.split_mut(&mut self.next_shares));
         let (view, shares, degrees) = (self.view, &self.shares[..], &self.degrees[..]);
@@ -280,58 +291,22 @@ fn advance_range<S: Share>(
     degrees: &[u32],
     next_shares: &mut [S],
     range: Range<VertexId>,
-    next_score: impl Fn(VertexId, Gather<S>) -> f64,
+    next_score: impl Fn(VertexId, f64) -> f64,
 ) -> Change {
     let lists = view.table(Direction::In).lists(range.clone());
-    let all_exist = view.num_vertices() == u64::from(view.id_bound());
     let places = range.start as usize..range.end as usize;
     let known = shares[places.clone()].iter().zip(&degrees[places]);
     let mut change = Change::default();
     for (((vertex, list), (old, &degree)), next_share) in range.zip(lists).zip(known).zip(next_shares) {
-        if !all_exist && !view.has_vertex(vertex) {
-            continue;
-        }
+        let sum = sum_over(list, shares, |share| share.to_f64());
+        // Where vertices are missing is as good as random, so nothing branches on it.
+        let next = next_score(vertex, sum) * f64::from(u8::from(view.has_vertex(vertex)));
         let parts = f64::from(degree.max(1));
-        let next = next_score(vertex, Gather { shares, list });
         change.error += (next - old.to_f64() * parts).abs();
         change.dangling += if degree == 0 { next } else { 0.0 };
         *next_share = S::from_f64(next / parts);
     }
     change
-}
-
-/// The shares that a vertex is about to gather.
-struct Gather<'a, S> {
-    shares: &'a [S],
-    list: Neighbors<'a>,
-}
-
-impl<S: Share> Gather<'_, S> {
-    /// Their sum, in order of the list.
-    #[inline]
-    fn sum(&self) -> f64 {
-        match self.list.as_slice() {
-            Some(list) if list.len() < HUB_DEGREE => sum_slice(self.shares, list, 0.0),
-            _ => self.sum_long(),
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn sum_long(&self) -> f64 {
-        if self.list.len() < HUB_DEGREE {
-            return self.list.slices().fold(0.0, |sum, slice| sum_slice(self.shares, slice, sum));
-        }
-        let sum_piece = |piece: &&[VertexId]| sum_slice(self.shares, piece, 0.0);
-        split_list(self.list).par_iter().map(sum_piece).collect::<Vec<f64>>().iter().sum()
-    }
-}
-
-/// One sum at a time: several, or vector gathers, were measured slower, for what counts is how many of the loads that
-/// miss the cache are under way at once, and the shortest loop fits most of them into the processor's window.
-#[inline]
-fn sum_slice<S: Share>(shares: &[S], slice: &[VertexId], sum: f64) -> f64 {
-    slice.iter().fold(sum, |sum, &neighbor| sum + shares[neighbor as usize].to_f64())
 }
 
 /// Checks a result against as many iterations that push every score along the out-edges, one vertex at a time and in

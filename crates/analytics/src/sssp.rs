@@ -2,14 +2,7 @@
 //!
 //! Method: delta-stepping (Meyer and Sanders, "Delta-stepping: a parallelizable shortest path algorithm", Journal of
 //! Algorithms 49, 2003, section 2), light and heavy edges alike as in the GAP Benchmark Suite (arXiv 1508.03619).
-//! Vertices wait in [`Buckets`] of `delta`; the edges of all in the nearest one are relaxed in parallel,
-//! until it stays empty.
-//!
-//! ```text
-//!  distance  0      delta    2 delta    3 delta
-//!            |--------|---------|----------|        a relaxed edge puts its end into this bucket or a later one;
-//!             settled   current    waiting          an end whose distance has fallen since is stale there
-//! ```
+//! The loop is in `delta_stepping.rs`, what it runs on in `lengths.rs`.
 //!
 //! Complexity: O(V + E) expected work on random weights, at worst that of Bellman-Ford; with weights of 1 for all edges it
 //! is a breadth-first search.
@@ -19,26 +12,19 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::GraphView;
 use rayon::prelude::*;
 
-use crate::buckets::{Buckets, LocalBuckets};
 use crate::control::{ensure, in_pool, require_sources};
-use crate::ranges::HUB_DEGREE;
+use crate::delta_stepping::delta_stepping;
+use crate::lengths::{LengthTable, Lengths};
 use crate::registry::{
     Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, Scalar, VertexColumn, WEIGHT, invalid,
 };
 use crate::weights::{Sign, Weight, WeightedTable};
 use crate::{AlgorithmError, BfsOptions, Control, UNREACHED, VerifyError, bfs};
-
-/// Frontiers with fewer edges than this are relaxed on the calling thread.
-const SEQUENTIAL_EDGES: usize = 1 << 12;
-
-/// Entries of a hub's list that one task relaxes.
-const HUB_PIECE: usize = 1 << 14;
 
 /// The arguments of [`sssp`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -115,12 +101,24 @@ pub fn sssp(
     }
     in_pool(|| {
         let flat = view.flat();
-        let (weight, direction) = (&options.weight, options.direction());
-        let table = WeightedTable::new(view, &flat, weight, direction, Sign::NotNegative, control)?;
-        let delta = options.delta.unwrap_or_else(|| usual_delta(&table));
-        let mut search = Search::new(&table, sources, delta, options.cutoff());
-        search.run(view.num_vertices(), control)?;
-        Ok(search.finish())
+        let lengths = Lengths::of(view, &flat, &options.weight, options.direction(), control)?;
+        let width = options.delta.unwrap_or(lengths.usual_delta);
+        let (bound, cutoff) = (view.num_vertices(), options.cutoff());
+        let found = match &lengths.table {
+            LengthTable::Whole(table) => delta_stepping(table, sources, width, cutoff, bound, control)?,
+            LengthTable::Real(table) => delta_stepping(table, sources, width, cutoff, bound, control)?,
+        };
+        let distances = match found {
+            Some(distances) => distances,
+            // Distances may be beyond 32 bits where lengths are not.
+            None => {
+                let (weight, direction) = (&options.weight, options.direction());
+                let table = WeightedTable::new(view, &flat, weight, direction, Sign::NotNegative, control)?;
+                delta_stepping(&table, sources, width, cutoff, bound, control)?.unwrap_or_default()
+            }
+        };
+        let reached = distances.par_iter().filter(|distance| distance.is_finite()).count() as u64;
+        Ok(Sssp { distances, reached })
     })
 }
 
@@ -135,132 +133,6 @@ fn unweighted(
     let found = bfs(view, sources, &BfsOptions { reverse: options.reverse, depth_limit }, control)?;
     let distance = |&hops: &u32| if hops == UNREACHED { f64::INFINITY } else { f64::from(hops) };
     Ok(Sssp { distances: found.distances.par_iter().map(distance).collect(), reached: found.reached })
-}
-
-/// Twice the mean weight by the mean degree: a bucket then holds about one edge of each vertex in it, which is the width
-/// that the analysis for random weights asks for (section 4). On Kronecker and uniform graphs of degree 16 and weights up
-/// to 255, buckets as wide as the mean weight take about twice the time.
-fn usual_delta(table: &WeightedTable) -> f64 {
-    let weights = table.weights();
-    let sums: Vec<f64> = weights.par_chunks(1 << 16).map(|piece| piece.iter().sum()).collect();
-    let entries = weights.len() as f64;
-    let delta = 2.0 * sums.iter().sum::<f64>() / entries * (f64::from(table.id_bound()) / entries);
-    if delta > 0.0 && delta.is_finite() { delta } else { 1.0 }
-}
-
-struct Search<'a> {
-    table: &'a WeightedTable,
-    /// The bits of a number from 0, which are in the order of the numbers.
-    distances: Vec<AtomicU64>,
-    buckets: Buckets,
-    buckets_per_unit: f64,
-    cutoff: f64,
-}
-
-impl<'a> Search<'a> {
-    fn new(table: &'a WeightedTable, sources: &[VertexId], delta: f64, cutoff: f64) -> Self {
-        let infinite = vec![f64::INFINITY.to_bits(); table.id_bound() as usize];
-        let distances: Vec<AtomicU64> = infinite.into_iter().map(AtomicU64::new).collect();
-        for &source in sources {
-            distances[source as usize].store(0, Relaxed);
-        }
-        let mut buckets = Buckets::new();
-        buckets.insert(0, sources.to_vec());
-        Search { table, distances, buckets, buckets_per_unit: 1.0 / delta, cutoff }
-    }
-
-    fn run(&mut self, vertices: u64, control: &Control) -> Result<(), AlgorithmError> {
-        let mut relaxed = 0;
-        while let Some((bucket, mut frontier)) = self.buckets.pop() {
-            control.check()?;
-            frontier.retain(|&vertex| self.bucket(self.distance(vertex)) == bucket);
-            for local in self.relax_all(bucket, &frontier, control)? {
-                self.buckets.merge(local);
-            }
-            relaxed += frontier.len() as u64;
-            control.progress(relaxed.min(vertices), vertices);
-        }
-        Ok(())
-    }
-
-    fn distance(&self, vertex: VertexId) -> f64 {
-        f64::from_bits(self.distances[vertex as usize].load(Relaxed))
-    }
-
-    fn bucket(&self, distance: f64) -> u64 {
-        (distance * self.buckets_per_unit) as u64
-    }
-
-    /// Relaxes the edges of a frontier.
-    fn relax_all(
-        &self,
-        bucket: u64,
-        frontier: &[VertexId],
-        control: &Control,
-    ) -> Result<Vec<LocalBuckets>, AlgorithmError> {
-        let edges = frontier.iter().map(|&vertex| self.table.degree(vertex)).sum::<usize>();
-        if edges < SEQUENTIAL_EDGES {
-            let mut local = LocalBuckets::new(bucket);
-            frontier.iter().for_each(|&vertex| self.relax(vertex, &mut local));
-            return Ok(vec![local]);
-        }
-        let start = || Ok(Vec::from([LocalBuckets::new(bucket)]));
-        let relax = |locals: Result<Vec<LocalBuckets>, AlgorithmError>, &vertex: &VertexId| {
-            let mut locals = locals?;
-            control.check()?;
-            if self.table.degree(vertex) < HUB_DEGREE {
-                self.relax(vertex, &mut locals[0]);
-            } else {
-                locals.extend(self.relax_hub(vertex, bucket));
-            }
-            Ok(locals)
-        };
-        let join = |left: Result<Vec<_>, _>, right: Result<Vec<_>, _>| {
-            let (mut left, right) = (left?, right?);
-            left.extend(right);
-            Ok(left)
-        };
-        frontier.par_iter().with_min_len(4).fold(start, relax).reduce(|| Ok(Vec::new()), join)
-    }
-
-    #[inline]
-    fn relax(&self, vertex: VertexId, local: &mut LocalBuckets) {
-        let (neighbors, weights) = self.table.list(vertex);
-        self.relax_list(self.distance(vertex), neighbors, weights, local);
-    }
-
-    fn relax_list(&self, near: f64, neighbors: &[VertexId], weights: &[f64], local: &mut LocalBuckets) {
-        for (&neighbor, &weight) in neighbors.iter().zip(weights) {
-            let (far, place) = (near + weight, &self.distances[neighbor as usize]);
-            if far.to_bits() < place.load(Relaxed)
-                && far <= self.cutoff
-                && far.to_bits() < place.fetch_min(far.to_bits(), Relaxed)
-            {
-                local.push(self.bucket(far), neighbor);
-            }
-        }
-    }
-
-    /// The list of a hub in pieces, in parallel.
-    #[cold]
-    fn relax_hub(&self, vertex: VertexId, bucket: u64) -> Vec<LocalBuckets> {
-        let (neighbors, weights) = self.table.list(vertex);
-        let pieces = neighbors.par_chunks(HUB_PIECE).zip(weights.par_chunks(HUB_PIECE));
-        let near = self.distance(vertex);
-        let relax = |(neighbors, weights): (&[VertexId], &[f64])| {
-            let mut local = LocalBuckets::new(bucket);
-            self.relax_list(near, neighbors, weights, &mut local);
-            local
-        };
-        pieces.map(relax).collect()
-    }
-
-    fn finish(self) -> Sssp {
-        let distances: Vec<f64> =
-            self.distances.into_iter().map(|bits| f64::from_bits(bits.into_inner())).collect();
-        let reached = distances.par_iter().filter(|distance| distance.is_finite()).count() as u64;
-        Sssp { distances, reached }
-    }
 }
 
 /// Checks a result against Dijkstra's algorithm, to the last bit: O((V + E) log E).

@@ -136,6 +136,16 @@ impl WeightedTable {
         (self.offsets.len() - 1) as VertexId
     }
 
+    /// Where each list begins, and at the end the number of all entries.
+    pub(crate) fn offsets(&self) -> &[usize] {
+        &self.offsets
+    }
+
+    /// All lists end to end.
+    pub(crate) fn neighbors(&self) -> &[VertexId] {
+        &self.neighbors
+    }
+
     /// The weights of all entries.
     pub fn weights(&self) -> &[f64] {
         &self.weights

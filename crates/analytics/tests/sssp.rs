@@ -35,7 +35,9 @@ proptest! {
     #[test]
     fn agrees_with_relaxing_all_edges(
         graph in any_graph(),
-        weights in prop::collection::vec(prop_oneof![Just(0.0), Just(1.0), 0.0..10.0, 0.0..1e6], 1..50),
+        weights in prop::collection::vec(prop_oneof![Just(0.0), Just(1.0), 0.0..10.0, 0.0..1e6], 1..50)
+            .prop_flat_map(|weights| (Just(weights), any::<bool>()))
+            .prop_map(|(weights, whole)| weights.into_iter().map(|weight: f64| if whole { weight.round() } else { weight }).collect::<Vec<_>>()),
         picks in prop::collection::vec(any::<prop::sample::Index>(), 0..3),
         reverse in any::<bool>(),
         cutoff in prop::option::of(0.0..20.0),
@@ -116,6 +118,34 @@ fn weights_and_arguments_that_make_no_sense_are_refused() {
 fn sums_beyond_all_numbers_do_not_reach() {
     let view = FlatView::from_weighted_edges(3, &[(0, 1, 1e308), (1, 2, 1e308)], false);
     assert_eq!(checked(&view, &[0], &SsspOptions::default()).reached, 2);
+}
+
+#[test]
+fn whole_lengths_and_sums_beyond_their_bits() {
+    // Each is a whole number of 32 bits, but the way to 2 is not.
+    let large = f64::from(u32::MAX - 1);
+    for last in [1.0, 2.0, 0.5, large] {
+        let edges = [(0, 1, large), (1, 2, last), (0, 3, 7.0), (3, 4, 0.0)];
+        let view = FlatView::from_weighted_edges(5, &edges, false);
+        let expected = [0.0, large, large + last, 7.0, 7.0];
+        assert_eq!(checked(&view, &[0], &SsspOptions::default()).distances, expected);
+    }
+    let near = SsspOptions { cutoff: Some(7.0), ..SsspOptions::default() };
+    let view = FlatView::from_weighted_edges(3, &[(0, 1, 7.0), (1, 2, 1.0)], true);
+    assert_eq!(checked(&view, &[0], &near).distances, [0.0, 7.0, f64::INFINITY]);
+}
+
+#[test]
+fn lengths_that_are_kept_are_those_of_their_weights() {
+    let view = FlatView::from_weighted_edges(2, &[(0, 1, 3.0)], false);
+    let reverse = SsspOptions { reverse: true, ..SsspOptions::default() };
+    for _ in 0..2 {
+        assert_eq!(checked(&view, &[0], &SsspOptions::default()).distances, [0.0, 3.0]);
+        assert_eq!(checked(&view, &[1], &reverse).distances, [3.0, 0.0]);
+    }
+    let other = view.with_weights("weight", vec![4.0], Some(vec![5.0]));
+    assert_eq!(checked(&other, &[0], &SsspOptions::default()).distances, [0.0, 4.0]);
+    assert_eq!(checked(&other, &[1], &reverse).distances, [5.0, 0.0]);
 }
 
 #[test]

@@ -7,6 +7,7 @@
 //!  chunked ──► [ChunkRef × chunk count] ──► each a flat run of at most CHUNK_MAX neighbors
 //!
 //!  address:  bit 0 set = in a mapped segment, clear = a heap block;  bit 1 set = columns follow the neighbors
+//!  kind:     bit 0 set = chunked;  bit 1 set = flat, and [`AHEAD`] more words after the list can be read
 //! ```
 //!
 //! Invariants: lists of `simple` edge types ascend strictly, lists of `multi` types are in order of arrival; a
@@ -23,6 +24,9 @@ use crate::fragment::ColumnArea;
 
 /// The longest run a chunk, or a flat list in memory, may have.
 pub const CHUNK_MAX: usize = 512;
+
+/// What empty lists point to, and can be read after them.
+static NOTHING: [VertexId; AHEAD] = [0; AHEAD];
 
 /// The head of one vertex's neighbor list, as it lies in a vertex table. Meaningless without the version it
 /// belongs to: read it through [`FlatTable`](crate::FlatTable) or a version.
@@ -52,6 +56,11 @@ const MAPPED: u64 = 1;
 const COLUMNS: u64 = 2;
 const TAGS: u64 = 3;
 const CHUNKED: u32 = 1;
+const READABLE_AHEAD: u32 = 2;
+
+/// How many places beyond a neighbor [`Neighbors::for_each_ahead`] looks. It takes about as long to get there as memory
+/// takes to answer.
+pub(crate) const AHEAD: usize = 96;
 
 /// An address with its tags.
 pub(crate) fn tag(pointer: *const u8, mapped: bool, columns: bool) -> u64 {
@@ -131,6 +140,11 @@ impl Entry {
         Entry { address: run.address, degree: run.len, kind: 0 }
     }
 
+    /// A flat list in a segment, after which the segment has at least [`AHEAD`] more words.
+    pub(crate) fn flat_with_more(run: ChunkRef) -> Self {
+        Entry { kind: READABLE_AHEAD, ..Entry::flat(run) }
+    }
+
     /// A chunked list with its directory at `directory`.
     pub(crate) fn chunked(directory: *const u8, chunks: usize, degree: usize) -> Self {
         Entry { address: directory as u64, degree: degree as u32, kind: CHUNKED | (chunks as u32) << 8 }
@@ -168,14 +182,18 @@ impl Entry {
     /// The version the entry belongs to stays alive for `'a`.
     #[inline]
     pub(crate) unsafe fn neighbors<'a>(self) -> Neighbors<'a> {
-        if self.degree == 0 {
-            Neighbors::from_slice(&[])
-        } else if self.is_chunked() {
+        if self.is_chunked() {
             // SAFETY: by contract.
-            Neighbors(List::Chunked(unsafe { self.directory() }, self.degree, PhantomData))
-        } else {
-            // SAFETY: by contract.
-            Neighbors(List::Flat(unsafe { self.run().neighbors() }))
+            let list = List::Chunked(unsafe { self.directory() }, self.degree, PhantomData);
+            return Neighbors { list, ahead: false };
+        }
+        // Whether a list is empty is as good as random, so nothing branches on it.
+        let pointer = if self.degree == 0 { NOTHING.as_ptr() } else { self.pointer().cast() };
+        let ahead = (self.kind & READABLE_AHEAD != 0) | (self.degree == 0);
+        // SAFETY: the list has `degree` neighbors from its pointer on, 4-byte aligned, alive by contract.
+        Neighbors {
+            list: List::Flat(unsafe { std::slice::from_raw_parts(pointer, self.degree as usize) }),
+            ahead,
         }
     }
 }
@@ -188,18 +206,22 @@ enum List<'a> {
 
 /// The neighbors of one vertex in one direction, borrowed from a version.
 #[derive(Clone, Copy)]
-pub struct Neighbors<'a>(List<'a>);
+pub struct Neighbors<'a> {
+    list: List<'a>,
+    /// Whether [`AHEAD`] more words can be read after a flat list.
+    ahead: bool,
+}
 
 impl<'a> Neighbors<'a> {
     /// A list that lies in one slice.
     pub fn from_slice(neighbors: &'a [VertexId]) -> Self {
-        Neighbors(List::Flat(neighbors))
+        Neighbors { list: List::Flat(neighbors), ahead: false }
     }
 
     /// The number of neighbors (of edges: parallel edges count each).
     #[inline]
     pub fn len(&self) -> usize {
-        match self.0 {
+        match self.list {
             List::Flat(neighbors) => neighbors.len(),
             List::Chunked(_, degree, _) => degree as usize,
         }
@@ -214,7 +236,7 @@ impl<'a> Neighbors<'a> {
     /// The whole list, where it lies in one piece.
     #[inline]
     pub fn as_slice(&self) -> Option<&'a [VertexId]> {
-        match self.0 {
+        match self.list {
             List::Flat(neighbors) => Some(neighbors),
             List::Chunked(..) => None,
         }
@@ -223,7 +245,7 @@ impl<'a> Neighbors<'a> {
     /// Calls `visit` with each contiguous piece in order: the way to scan a list at memory speed.
     #[inline]
     pub fn for_each_slice(&self, mut visit: impl FnMut(&[VertexId])) {
-        match self.0 {
+        match self.list {
             List::Flat(neighbors) => visit(neighbors),
             List::Chunked(chunks, ..) => {
                 for chunk in chunks {
@@ -234,9 +256,57 @@ impl<'a> Neighbors<'a> {
         }
     }
 
+    /// The first neighbors, up to `count` of them; fewer, but at least one, where the list lies in pieces.
+    #[inline]
+    pub fn head(&self, count: usize) -> &'a [VertexId] {
+        let first = match self.list {
+            List::Flat(neighbors) => neighbors,
+            // SAFETY: the directory is borrowed from a live version, and so are its chunks; it has at least two.
+            List::Chunked(chunks, ..) => unsafe { chunks[0].neighbors::<'a>() },
+        };
+        &first[..count.min(first.len())]
+    }
+
+    /// The first two neighbors as hints of what to fetch: any numbers where there are fewer, for looking would take longer
+    /// than guessing.
+    #[inline]
+    pub fn head_hints(&self) -> [u32; 2] {
+        match self.list {
+            // By its address, for the pointer of a slice may not be used beyond the slice.
+            // SAFETY: the list has more words than these after it, in the same mapping.
+            List::Flat(list) if self.ahead => unsafe { (list.as_ptr() as usize as *const [u32; 2]).read() },
+            _ => match *self.head(2) {
+                [first, second] => [first, second],
+                [first] => [first; 2],
+                _ => [0; 2],
+            },
+        }
+    }
+
+    /// Calls `visit` with each neighbor in order and a hint: a number found some places farther on in memory. Lists of a
+    /// segment lie end to end, so it mostly is a neighbor that a later list is going to name, in time for what is known
+    /// of it to be fetched. But it can be any number at all, and must not change a result.
+    #[inline]
+    pub fn for_each_ahead(&self, mut visit: impl FnMut(VertexId, u32)) {
+        match self.list {
+            List::Flat(neighbors) if self.ahead => {
+                // By its address, for the pointer of a slice may not be used beyond the slice.
+                let start = neighbors.as_ptr() as usize as *const u32;
+                for (place, &neighbor) in neighbors.iter().enumerate() {
+                    // SAFETY: the list has as many words after it, in the same mapping.
+                    visit(neighbor, unsafe { start.add(place + AHEAD).read() });
+                }
+            }
+            _ => self.for_each_slice(|slice| {
+                let later = slice.iter().skip(AHEAD).chain(slice.last().into_iter().cycle());
+                slice.iter().zip(later).for_each(|(&neighbor, &hint)| visit(neighbor, hint));
+            }),
+        }
+    }
+
     /// The contiguous pieces in order.
     pub fn slices(&self) -> impl Iterator<Item = &'a [VertexId]> + use<'a> {
-        let (flat, chunks): (Option<&'a [VertexId]>, &'a [ChunkRef]) = match self.0 {
+        let (flat, chunks): (Option<&'a [VertexId]>, &'a [ChunkRef]) = match self.list {
             List::Flat(neighbors) => (Some(neighbors), &[]),
             List::Chunked(chunks, ..) => (None, chunks),
         };
@@ -247,7 +317,7 @@ impl<'a> Neighbors<'a> {
     /// Calls `visit` with each neighbor in order until it breaks.
     #[inline]
     pub fn try_for_each<B>(&self, mut visit: impl FnMut(VertexId) -> ControlFlow<B>) -> ControlFlow<B> {
-        match self.0 {
+        match self.list {
             List::Flat(neighbors) => {
                 for &neighbor in neighbors {
                     visit(neighbor)?;
@@ -267,7 +337,7 @@ impl<'a> Neighbors<'a> {
 
     /// The neighbors one by one.
     pub fn iter(&self) -> impl Iterator<Item = VertexId> + use<'a> {
-        let (flat, chunks): (&'a [VertexId], &'a [ChunkRef]) = match self.0 {
+        let (flat, chunks): (&'a [VertexId], &'a [ChunkRef]) = match self.list {
             List::Flat(neighbors) => (neighbors, &[]),
             List::Chunked(chunks, ..) => (&[], chunks),
         };
@@ -277,7 +347,7 @@ impl<'a> Neighbors<'a> {
 
     /// Whether `neighbor` is in a list that ascends (`simple` edge types).
     pub fn contains_sorted(&self, neighbor: VertexId) -> bool {
-        match self.0 {
+        match self.list {
             List::Flat(neighbors) => neighbors.binary_search(&neighbor).is_ok(),
             List::Chunked(chunks, ..) => {
                 let position = chunks.partition_point(|chunk| chunk.first <= neighbor);

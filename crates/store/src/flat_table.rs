@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use evergraph_types::VertexId;
 
-use crate::adjacency::{ChunkRef, Entry, Neighbors, tag};
+use crate::adjacency::{AHEAD, ChunkRef, Entry, Neighbors, tag};
 use crate::paged_array::{LEAF_CELLS, Leaf, PagedArray};
 
 static EMPTY_LEAF: Leaf<Entry> =
@@ -64,13 +64,14 @@ impl FlatTable {
     ///
     /// # Panics
     /// As [`FlatTable::from_csr`], and if `chunk_len` is 0.
-    pub fn from_csr_chunked(offsets: &[u64], neighbors: Vec<VertexId>, chunk_len: usize) -> Self {
+    pub fn from_csr_chunked(offsets: &[u64], mut neighbors: Vec<VertexId>, chunk_len: usize) -> Self {
         assert!(offsets.first() == Some(&0) && offsets.last() == Some(&(neighbors.len() as u64)), "offsets");
+        neighbors.resize(neighbors.len() + AHEAD, 0);
         let mut directories: Vec<Vec<ChunkRef>> = Vec::new();
         let entries = offsets.windows(2).map(|bounds| {
             let list = &neighbors[bounds[0] as usize..bounds[1] as usize];
             if list.len() <= chunk_len {
-                return Entry::flat(run(list));
+                return Entry::flat_with_more(run(list));
             }
             let directory: Vec<ChunkRef> = list.chunks(chunk_len).map(run).collect();
             let entry = Entry::chunked(directory.as_ptr().cast(), directory.len(), list.len());
@@ -196,5 +197,36 @@ fn run(list: &[VertexId]) -> ChunkRef {
 impl std::fmt::Debug for FlatTable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "FlatTable({} vertices)", self.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_read_the_same_with_hints_in_any_shape() {
+        let degrees = [0, 1, 2, 3, 0, 200, 97, 0, 96, 1];
+        let offsets: Vec<u64> = std::iter::once(0)
+            .chain(degrees.iter().scan(0, |end, degree| {
+                *end += degree;
+                Some(*end)
+            }))
+            .collect();
+        let neighbors: Vec<VertexId> = (0..degrees.iter().sum::<u64>() as VertexId).rev().collect();
+        for chunk_len in [1, 2, 50, 100, usize::MAX] {
+            let table = FlatTable::from_csr_chunked(&offsets, neighbors.clone(), chunk_len);
+            for (vertex, bounds) in (0..).zip(offsets.windows(2)) {
+                let (list, expected) =
+                    (table.neighbors(vertex), &neighbors[bounds[0] as usize..bounds[1] as usize]);
+                let mut found = Vec::new();
+                list.for_each_ahead(|neighbor, _| found.push(neighbor));
+                assert_eq!(found, expected);
+                let head = list.head(2);
+                assert!(expected.starts_with(head) && head.is_empty() == expected.is_empty());
+                let hints = list.head_hints();
+                assert!(hints.iter().zip(head).all(|(hint, neighbor)| hint == neighbor));
+            }
+        }
     }
 }

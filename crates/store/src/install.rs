@@ -11,7 +11,7 @@ use evergraph_segment::{SectionId, Segment};
 use evergraph_types::Direction;
 use rayon::prelude::*;
 
-use crate::adjacency::{ChunkRef, Entry};
+use crate::adjacency::{AHEAD, ChunkRef, Entry};
 use crate::draft::Draft;
 use crate::heap::Changes;
 use crate::merge::{entry_of, for_each_block};
@@ -159,11 +159,22 @@ impl Reader<'_> {
                     let runs: Vec<ChunkRef> = chunks.iter().map(|chunk| self.run(chunk)).collect();
                     entry_of(&runs, changes)
                 }
-                None => Entry::flat(self.run(&ChunkRow { offset: row.word, len: row.count, first: 0 })),
+                None => self.flat(row),
             };
             (row.count > 0).then_some(entry)
         };
         Ok(self.put(table, archived, &index, &set, changes))
+    }
+
+    /// The entry of a list in one run.
+    fn flat(&self, row: &WideRow) -> Entry {
+        let run = self.run(&ChunkRow { offset: row.word, len: row.count, first: 0 });
+        let words = u64::from(row.count) + AHEAD as u64;
+        if self.lies_within(row.word & !COLUMNS, 4 * words) {
+            Entry::flat_with_more(run)
+        } else {
+            Entry::flat(run)
+        }
     }
 
     fn run(&self, chunk: &ChunkRow) -> ChunkRef {

@@ -144,6 +144,12 @@ impl Version {
         self.dictionary.lookup(key).filter(|&id| self.has_vertex(id))
     }
 
+    /// The id that a key has or had: of a vertex, or of none that has edges. For whoever looks for edges next, and so need
+    /// not ask whether the vertex exists.
+    pub fn id_with_edges(&self, key: evergraph_types::KeyRef<'_>) -> Option<VertexId> {
+        self.dictionary.lookup(key).filter(|&id| id < self.id_bound)
+    }
+
     /// The key of an id below [`Version::id_bound`].
     pub fn key(&self, vertex: VertexId) -> evergraph_types::Key {
         self.dictionary.key(vertex)
@@ -201,7 +207,7 @@ impl Version {
 
     pub(crate) fn entry(&self, edge_type: EdgeTypeId, direction: Direction, vertex: VertexId) -> Entry {
         let adjacency = self.adjacency(edge_type, direction);
-        adjacency.and_then(|adjacency| adjacency.table.get(vertex)).unwrap_or(Entry::EMPTY)
+        adjacency.and_then(|adjacency| adjacency.table.cell(vertex)).unwrap_or(Entry::EMPTY)
     }
 
     /// The neighbors of a vertex over edges of one type.

@@ -2,8 +2,9 @@
 //!
 //! Invariant: both tables have `id_bound` entries; a vertex that does not exist has no edges.
 
+use std::any::Any;
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use evergraph_store::{FlatTable, Neighbors};
 use evergraph_types::{Direction, VertexId};
@@ -20,7 +21,11 @@ pub struct FlatView {
     counts: Counts,
     sorted: bool,
     weights: Option<Arc<FlatWeights>>,
+    derived: Arc<Mutex<Vec<(String, Derived)>>>,
 }
+
+/// What an algorithm has made of a view.
+type Derived = Arc<dyn Any + Send + Sync>;
 
 /// The weights of a graph outside a store, beside the lists of its tables.
 #[derive(Debug)]
@@ -87,7 +92,7 @@ impl FlatView {
         sorted: bool,
         counts: Counts,
     ) -> Self {
-        FlatView { out, reverse, exists, counts, sorted, weights: None }
+        FlatView { out, reverse, exists, counts, sorted, weights: None, derived: Arc::default() }
     }
 
     /// A directed graph from edges, for tests and for graphs that live outside a store. Lists keep the order of
@@ -120,6 +125,8 @@ impl FlatView {
             self.reverse.as_ref().zip(reverse).map(|(table, values)| WeightTable::new(table, values));
         let out = WeightTable::new(&self.out, out);
         self.weights = Some(Arc::new(FlatWeights { property: property.to_owned(), out, reverse }));
+        // What was made of the view without them is not true of the one with them.
+        self.derived = Arc::default();
         self
     }
 
@@ -178,6 +185,32 @@ impl FlatView {
     /// The number of list entries in out direction: twice the edges of a symmetric graph, less its self-loops.
     pub fn num_entries(&self) -> u64 {
         self.counts.num_entries
+    }
+
+    /// What algorithms make of the view and can use again, such as its weights laid out: the thing of this name, made by
+    /// the first who asks and kept as long as the view. All who use a name must mean the same type by it.
+    ///
+    /// # Errors
+    /// Those of `make`; nothing is kept then.
+    pub fn derived<T: Any + Send + Sync, E>(
+        &self,
+        name: &str,
+        make: impl FnOnce() -> Result<T, E>,
+    ) -> Result<Arc<T>, E> {
+        let find = || {
+            let known = self.derived.lock().unwrap_or_else(PoisonError::into_inner);
+            let found = known.iter().find(|(other, _)| other == name).map(|(_, found)| found.clone());
+            found.and_then(|found| found.downcast::<T>().ok())
+        };
+        if let Some(found) = find() {
+            return Ok(found);
+        }
+        // Without the lock: a worker that waits for parallel tasks may run one that wants the same.
+        let made = Arc::new(make()?);
+        let mut known = self.derived.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|(other, _)| other != name);
+        known.push((name.to_owned(), made.clone()));
+        Ok(made)
     }
 
     /// Whether every list ascends strictly: no parallel edges, and fit for merging and searching.

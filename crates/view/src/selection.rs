@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use evergraph_store::{FlatTable, Run, Version};
-use evergraph_types::{Direction, EdgeType, EdgeTypeId, VertexId};
+use evergraph_types::{Direction, EdgeType, EdgeTypeId, KeyRef, VertexId};
 use rayon::prelude::*;
 
 use crate::FlatView;
@@ -34,9 +34,9 @@ impl Selection {
     }
 
     /// Of the selected edge types the one of this name, or all.
-    pub(crate) fn named(&self, name: Option<&str>) -> Vec<EdgeTypeId> {
-        let wanted = |kind: &EdgeType| name.is_none_or(|name| kind.name == name);
-        self.edge_types().filter(|(_, kind)| wanted(kind)).map(|(id, _)| id).collect()
+    pub(crate) fn named<'a>(&'a self, name: Option<&'a str>) -> impl Iterator<Item = EdgeTypeId> + 'a {
+        let wanted = move |kind: &EdgeType| name.is_none_or(|name| kind.name == name);
+        self.edge_types().filter(move |(_, kind)| wanted(kind)).map(|(id, _)| id)
     }
 
     /// Whether every edge holds in both directions. A graph without edge types is a directed one.
@@ -90,6 +90,12 @@ impl Selection {
             None => self.version.has_vertex(vertex),
             Some(confinement) => confinement.vertices().contains(vertex),
         }
+    }
+
+    /// The id of a key, for whoever looks for its edges next: it may be of no vertex, which then has none.
+    pub(crate) fn id_with_edges(&self, key: KeyRef<'_>) -> Option<VertexId> {
+        let id = self.version.id_with_edges(key)?;
+        (self.confinement.is_none() || self.has_vertex(id)).then_some(id)
     }
 
     /// The ids of all vertices, ascending.
@@ -149,7 +155,12 @@ impl Selection {
         visit: &mut dyn FnMut(&[VertexId]) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         if self.confinement.is_none() {
-            return self.version.neighbors(edge_type, direction, vertex).slices().try_for_each(visit);
+            let list = self.version.neighbors(edge_type, direction, vertex);
+            return match list.as_slice() {
+                Some([]) => ControlFlow::Continue(()),
+                Some(slice) => visit(slice),
+                None => list.slices().try_for_each(visit),
+            };
         }
         let (mut flow, mut shown) = (ControlFlow::Continue(()), Vec::new());
         self.for_each_run(edge_type, direction, vertex, |run, rows| {

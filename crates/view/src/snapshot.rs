@@ -226,12 +226,10 @@ impl Snapshot {
         dst: impl Into<KeyRef<'d>>,
         edge_type: Option<&str>,
     ) -> bool {
-        let (Some(src), Some(dst)) = (self.vertex_id(src), self.vertex_id(dst)) else { return false };
-        self.inner
-            .selection
-            .named(edge_type)
-            .into_iter()
-            .any(|id| self.inner.selection.has_edge(id, src, dst))
+        let selection = &self.inner.selection;
+        let ids = (selection.id_with_edges(src.into()), selection.id_with_edges(dst.into()));
+        let (Some(src), Some(dst)) = ids else { return false };
+        selection.named(edge_type).any(|id| selection.has_edge(id, src, dst))
     }
 
     /// The keys of the neighbors of a vertex, type by type in the order of their lists; a neighbor comes once for each
@@ -262,7 +260,7 @@ impl Snapshot {
     ) -> Option<usize> {
         let vertex = self.vertex_id(key)?;
         let selection = &self.inner.selection;
-        Some(selection.degree_over(&selection.named(edge_type), direction, vertex))
+        Some(selection.degree_over(&selection.named(edge_type).collect::<Vec<_>>(), direction, vertex))
     }
 
     /// The edges of a vertex as a table with the columns of [`Snapshot::edge_table`]. `None` if there is no such vertex.
@@ -273,7 +271,7 @@ impl Snapshot {
         edge_type: Option<&str>,
     ) -> Option<RecordBatch> {
         let vertex = self.vertex_id(key)?;
-        let edge_types = self.inner.selection.named(edge_type);
+        let edge_types: Vec<_> = self.inner.selection.named(edge_type).collect();
         Some(tables::edges_of(&self.inner.selection, &edge_types, direction, vertex))
     }
 

@@ -69,6 +69,20 @@ fn check_kernels(graph: &Graph) {
     assert_eq!(sum_of_neighbors(graph.out()), expected);
     if vertices > 0 {
         check_pagerank(graph);
+        check_paths(graph);
+    }
+}
+
+fn check_paths(graph: &Graph) {
+    let vertices = graph.num_vertices() as u32;
+    let weighted = WeightedCsr::new(graph.out(), |src, dst| (src ^ dst.wrapping_mul(31)) % 256);
+    let sources: Vec<u32> = (0..vertices).step_by((vertices as usize / 3).max(1)).collect();
+    for (&source, delta) in sources.iter().zip([1, 16, 1000].into_iter().cycle()) {
+        assert_eq!(sssp(&weighted, source, delta), sssp_by_dijkstra(&weighted, source), "source {source}");
+    }
+    let (found, expected) = (betweenness(graph, &sources), betweenness_by_queue(graph, &sources));
+    for (vertex, (&found, expected)) in found.iter().zip(expected).enumerate() {
+        assert!((f64::from(found) - expected).abs() <= 1e-3 * expected.max(1.0), "vertex {vertex}");
     }
 }
 

@@ -3,10 +3,11 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use evergraph::{GraphView, KeyKind};
 use serde::Serialize;
 
+use super::analytics;
 use super::report::{Row, layout};
 use super::subjects::Subjects;
 use super::{bfs, bytes, components, graph_file, load, lookups, pagerank, scan, snapshot, triangles};
@@ -18,8 +19,10 @@ use crate::units;
 
 /// The size of the graph, and what to measure on it.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub(crate) struct BenchArgs {
+    #[command(subcommand)]
+    part: Option<Part>,
     /// The graph has 2^N vertices
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=30))]
     scale: u32,
@@ -39,6 +42,16 @@ pub(crate) struct BenchArgs {
     /// Measure only this; commas between
     #[arg(long, value_name = "WHAT", value_enum, value_delimiter = ',')]
     only: Vec<Measurement>,
+}
+
+/// The column of the other side.
+const YARDSTICK: &str = "yardstick";
+
+/// Measurements with graphs and options of their own.
+#[derive(Debug, Subcommand)]
+enum Part {
+    /// Measure algorithms on snapshots in several states, also against other libraries
+    Analytics(analytics::AnalyticsArgs),
 }
 
 const EXAMPLES: &str = "\
@@ -82,6 +95,9 @@ struct Report<'a> {
 
 /// Runs the command. `program` starts it again in another process.
 pub(crate) fn run(args: &BenchArgs, program: &[OsString], console: &mut Console) -> Result<(), CommandError> {
+    if let Some(Part::Analytics(args)) = &args.part {
+        return analytics::run(args, console);
+    }
     let directory = args.dir.clone().unwrap_or_else(|| std::env::temp_dir().join("evergraph-bench"));
     let file = graph_file::ensure(&directory, args.scale, args.edges_per_vertex)?;
     if !console.is_json() {
@@ -92,7 +108,7 @@ pub(crate) fn run(args: &BenchArgs, program: &[OsString], console: &mut Console)
             processor(),
             units::counted(rayon::current_num_threads() as u64, "thread", "threads"),
             units::counted(args.repeats.into(), "turn", "turns"),
-            layout().head(),
+            layout(YARDSTICK).head(),
         ))?;
         console.flush()?;
     }
@@ -136,7 +152,7 @@ impl Table<'_> {
     fn add(&mut self, rows: Vec<Row>) -> Result<(), CommandError> {
         for row in rows {
             if !self.console.is_json() {
-                self.console.line_now(layout().row(&row.cells()))?;
+                self.console.line_now(layout(YARDSTICK).row(&row.cells()))?;
             }
             self.rows.push(row);
         }

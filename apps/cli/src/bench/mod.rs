@@ -9,6 +9,7 @@
 //!
 //! Both sides do the same work and store both directions. Results are compared, and one that differs fails the run.
 
+mod analytics;
 mod bfs;
 mod bytes;
 mod command;

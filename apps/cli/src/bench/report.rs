@@ -86,7 +86,7 @@ impl Row {
         };
         let bar = match self.bar {
             None => String::new(),
-            Some(Bar::Ratio(most)) => format!("<= {most:.1}x"),
+            Some(Bar::Ratio(most)) => format!("<= {}x", (most * 100.0).round() / 100.0),
             Some(Bar::Value(most)) => format!("<= {}", value(most)),
         };
         let holds = match self.holds {
@@ -112,11 +112,11 @@ impl Row {
 }
 
 /// The columns of the table; wide enough from the start, since rows are shown as they are measured.
-pub(super) fn layout() -> Layout {
+pub(super) fn layout(other: &str) -> Layout {
     Layout::new([
         ("measurement", Side::Left, 26),
         ("Evergraph", Side::Right, 9),
-        ("yardstick", Side::Right, 9),
+        (other, Side::Right, 9),
         ("ratio", Side::Right, 6),
         ("bar", Side::Left, 10),
         ("", Side::Left, 6),

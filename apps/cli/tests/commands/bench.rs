@@ -32,3 +32,19 @@ fn people_get_a_table() {
     assert!(lines[4].starts_with("bfs, 8 sources"), "{lines:?}");
     assert!(lines[5].starts_with("triangles, symmetrized") && lines[5].ends_with(" triangles"), "{lines:?}");
 }
+
+#[test]
+fn analytics_agree_in_every_state_of_the_store() {
+    let shell = Shell::new();
+    let size = ["--scale", "9", "--edges-per-vertex", "8", "--repeats", "1", "--dir", "."];
+    let report = shell.json(&[&["bench", "analytics", "--json"][..], &size].concat());
+    let rows = report["rows"].as_array().unwrap();
+    for name in ["bfs", "pagerank, 10 iterations", "components", "sssp", "betweenness", "triangles"] {
+        assert_eq!(rows.iter().filter(|row| row["name"] == name).count(), 2, "{report}");
+    }
+    for row in rows {
+        assert!(row["ours"].as_f64().unwrap() > 0.0, "{row}");
+        assert_ne!(row["agreement"]["holds"], false, "{row}");
+    }
+    assert!(rows.iter().any(|row| row["name"] == "sssp, 1% changed"), "{report}");
+}

@@ -1,0 +1,270 @@
+//! The command: for each graph and algorithm a row against each of the others.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use evergraph::GraphView;
+use serde::Serialize;
+
+use super::graphs::{Pairs, Task, Views, generate};
+use super::kernels::{ITERATIONS, Kernel};
+use super::rivals::{self, Rival};
+use crate::bench::command::processor;
+use crate::bench::report::{Bar, Row, Unit, layout};
+use crate::bench::timing::{Pair, in_turns, time};
+use crate::console::Console;
+use crate::error::CommandError;
+use crate::progress::Activity;
+use crate::units;
+
+/// Against the yardstick: the bar of all algorithms.
+const YARDSTICK: Bar = Bar::Ratio(1.1);
+/// With some edges changed, against the clean snapshot.
+const CHANGED: Bar = Bar::Ratio(1.15);
+/// On many segments, against the clean snapshot.
+const SEGMENTED: Bar = Bar::Ratio(1.3);
+/// Two threads against one.
+const THREADS: Bar = Bar::Ratio(1.0 / 1.8);
+/// Making a flat view, against a search.
+const FLAT: Bar = Bar::Ratio(0.1);
+
+/// The size of the graphs, and whom to measure.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct AnalyticsArgs {
+    /// The graphs have 2^N vertices
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=28))]
+    scale: u32,
+    /// The graphs have so many edges per vertex
+    #[arg(long, value_name = "K", default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..))]
+    edges_per_vertex: u64,
+    /// All sides take so many turns; medians are shown
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
+    repeats: u16,
+    /// Only these graphs; commas between
+    #[arg(long, value_name = "WHICH", value_enum, value_delimiter = ',')]
+    graph: Vec<Shape>,
+    /// Only these algorithms; commas between
+    #[arg(long, value_name = "WHAT", value_enum, value_delimiter = ',')]
+    only: Vec<Kernel>,
+    /// Measure NetworKit, igraph and (on graphs up to scale 14) NetworkX too, those of them that this Python has
+    #[arg(long, value_name = "PYTHON")]
+    rivals: Option<PathBuf>,
+    /// Where stores are made [default: evergraph-bench in the system's folder for temporary files]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  evergraph bench analytics                             both graphs; several minutes
+  evergraph bench analytics --scale 16 --only bfs,sssp
+  evergraph bench analytics --rivals python3            also what `pip install networkit igraph networkx` gives
+
+All sides take turns on the same graph, and what the yardstick finds is compared. The exit code is 1 if
+results differ, and 0 even where a bar is missed.";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Shape {
+    /// Few vertices with most edges
+    Kronecker,
+    /// Edges between vertices drawn at random
+    Uniform,
+}
+
+#[derive(Serialize)]
+struct Report {
+    version: &'static str,
+    processor: String,
+    threads: usize,
+    scale: u32,
+    edges_per_vertex: u64,
+    repeats: u16,
+    rows: Vec<Row>,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &AnalyticsArgs, console: &mut Console) -> Result<(), CommandError> {
+    let directory = args.dir.clone().unwrap_or_else(|| std::env::temp_dir().join("evergraph-bench"));
+    std::fs::create_dir_all(&directory).map_err(CommandError::file(&directory))?;
+    let mut rows = Vec::new();
+    for shape in [Shape::Kronecker, Shape::Uniform] {
+        if args.graph.is_empty() || args.graph.contains(&shape) {
+            measure(args, shape, &directory, console, &mut rows)?;
+        }
+    }
+    let agrees = rows.iter().all(Row::agrees);
+    if console.is_json() {
+        console.json(&Report {
+            version: env!("CARGO_PKG_VERSION"),
+            processor: processor(),
+            threads: rayon::current_num_threads(),
+            scale: args.scale,
+            edges_per_vertex: args.edges_per_vertex,
+            repeats: args.repeats,
+            rows,
+        })?;
+    } else {
+        let held = rows.iter().filter(|row| row.holds == Some(true)).count() as u64;
+        let barred = rows.iter().filter(|row| row.holds.is_some()).count() as u64;
+        console.line(format_args!("\n{held} of {} hold.", units::counted(barred, "bar", "bars")))?;
+    }
+    if agrees { Ok(()) } else { Err(CommandError::Reported) }
+}
+
+/// One graph.
+fn measure(
+    args: &AnalyticsArgs,
+    shape: Shape,
+    directory: &Path,
+    console: &mut Console,
+    rows: &mut Vec<Row>,
+) -> Result<(), CommandError> {
+    let activity = Activity::new("loading");
+    let pairs = generate(shape == Shape::Uniform, args.scale, args.edges_per_vertex)?;
+    let task = Task::new(&pairs)?;
+    let views = Views::loaded(directory, &pairs)?;
+    if !console.is_json() {
+        console.line(format_args!(
+            "{}{} graph, {} vertices, {} edges; {}, {}\n\n{}",
+            if rows.is_empty() { "" } else { "\n" },
+            shape.to_possible_value().map_or_else(String::new, |shape| shape.get_name().to_owned()),
+            units::count(views.plain.num_vertices()),
+            units::count(task.graph.num_edges()),
+            processor(),
+            units::counted(rayon::current_num_threads() as u64, "thread", "threads"),
+            layout("the other").head(),
+        ))?;
+    }
+    let mut add = |row: Row| -> Result<(), CommandError> {
+        if !console.is_json() {
+            console.line_now(layout("the other").row(&row.cells()))?;
+        }
+        rows.push(row);
+        Ok(())
+    };
+    let kernels: Vec<Kernel> = Kernel::value_variants()
+        .iter()
+        .copied()
+        .filter(|kernel| args.only.is_empty() || args.only.contains(kernel))
+        .collect();
+    let subjects = Subjects { args, directory, pairs: &pairs, task: &task, views: &views };
+    for &kernel in &kernels {
+        activity.say(format!("measuring {}", kernel.name()));
+        add(subjects.against_yardstick(kernel)?)?;
+    }
+    subjects.against_itself(&kernels, &mut add)?;
+    if let Some(python) = &args.rivals {
+        for rival in rivals::measure(python, directory, &task, &kernels)? {
+            add(subjects.against_rival(&rival)?)?;
+        }
+    }
+    Ok(())
+}
+
+/// What a graph's measurements share.
+struct Subjects<'a> {
+    args: &'a AnalyticsArgs,
+    directory: &'a Path,
+    pairs: &'a Pairs,
+    task: &'a Task,
+    views: &'a Views,
+}
+
+impl Subjects<'_> {
+    fn turns(&self, kernel: Kernel) -> usize {
+        usize::from(self.args.repeats) * kernel.turns()
+    }
+
+    /// Seconds of ours on some views.
+    fn ours(&self, kernel: Kernel, views: &Views) -> Result<f64, CommandError> {
+        let (seconds, done) = time(|| kernel.ours(views, self.task));
+        done.map(|()| seconds)
+    }
+
+    fn against_yardstick(&self, kernel: Kernel) -> Result<Row, CommandError> {
+        // The first run lays out what is kept with the snapshot.
+        self.ours(kernel, self.views)?;
+        let theirs = || Ok(time(|| kernel.theirs(self.task)).0);
+        let pair = in_turns(self.turns(kernel), || self.ours(kernel, self.views), theirs)?;
+        let (same, what) = kernel.compare(self.views, self.task)?;
+        let name = match kernel {
+            Kernel::Pagerank => format!("pagerank, {ITERATIONS} iterations"),
+            _ => kernel.name().to_owned(),
+        };
+        Ok(Row::times(&name, pair).bar(YARDSTICK).agreement(same, what))
+    }
+
+    /// Other states of the same graph against this one, and two threads against one.
+    fn against_itself(
+        &self,
+        kernels: &[Kernel],
+        add: &mut dyn FnMut(Row) -> Result<(), CommandError>,
+    ) -> Result<(), CommandError> {
+        let quick: Vec<Kernel> =
+            kernels.iter().copied().filter(|kernel| *kernel != Kernel::Triangles).collect();
+        if quick.contains(&Kernel::Bfs) {
+            add(self.flat_view()?)?;
+        }
+        let changed = Views::changed(self.directory, self.pairs)?;
+        for &kernel in &quick {
+            add(self.state(kernel, "1% changed", &changed, CHANGED)?)?;
+        }
+        drop(changed);
+        let segmented = Views::segmented(self.directory, self.pairs)?;
+        let name = units::counted(segmented.segments, "segment", "segments");
+        for &kernel in &quick {
+            add(self.state(kernel, &name, &segmented, SEGMENTED)?)?;
+        }
+        drop(segmented);
+        if quick.contains(&Kernel::Pagerank) && rayon::current_num_threads() == 2 {
+            add(self.threads(Kernel::Pagerank)?)?;
+        }
+        Ok(())
+    }
+
+    fn state(&self, kernel: Kernel, name: &str, views: &Views, bar: Bar) -> Result<Row, CommandError> {
+        self.ours(kernel, views)?;
+        let turns = self.turns(kernel);
+        let pair = in_turns(turns, || self.ours(kernel, views), || self.ours(kernel, self.views))?;
+        let (same, what) = kernel.compare(views, self.task)?;
+        Ok(Row::times(&format!("{}, {name}", kernel.name()), pair).bar(bar).agreement(same, what))
+    }
+
+    /// Making the flat view against one search on it.
+    fn flat_view(&self) -> Result<Row, CommandError> {
+        let searches = self.task.sources.len().max(1) as f64;
+        let name = self.views.plain.edge_types().concat();
+        let every = || self.views.plain.with_edge_types(&[]);
+        let pair = in_turns(
+            self.turns(Kernel::Bfs),
+            || -> Result<f64, CommandError> {
+                // A selection anew, for a snapshot keeps its flat view.
+                let fresh = every()?.with_edge_types(&[&name])?;
+                Ok(time(|| fresh.flat()).0)
+            },
+            || Ok(self.ours(Kernel::Bfs, self.views)? / searches),
+        )?;
+        Ok(Row::times("flat view, against a bfs", pair).bar(FLAT))
+    }
+
+    fn threads(&self, kernel: Kernel) -> Result<Row, CommandError> {
+        let single = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+        let single = single.map_err(|error| CommandError::Usage(error.to_string()))?;
+        let pair: Pair = in_turns(
+            self.turns(kernel),
+            || self.ours(kernel, self.views),
+            || single.install(|| self.ours(kernel, self.views)),
+        )?;
+        Ok(Row::times(&format!("{}, 2 threads against 1", kernel.name()), pair).bar(THREADS))
+    }
+
+    fn against_rival(&self, rival: &Rival) -> Result<Row, CommandError> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(rival.threads).build();
+        let pool = pool.map_err(|error| CommandError::Usage(error.to_string()))?;
+        let seconds = pool.install(|| self.ours(rival.kernel, self.views))?;
+        let name = format!("{}, {} {}T", rival.kernel.name(), rival.library, rival.threads);
+        let row = Row::new(&name, Unit::Seconds, seconds, Some(rival.seconds));
+        Ok(row.bar(Bar::Ratio(rival.most())))
+    }
+}
