@@ -11,7 +11,9 @@
 use std::sync::Arc;
 
 use evergraph_segment::Segment;
-use evergraph_types::{CellValue, EdgeTypeId, PropertyId, Schema, Sequence, Value, VertexId, VertexTypeId};
+use evergraph_types::{
+    CellValue, Direction, EdgeTypeId, PropertyId, Schema, Sequence, Value, VertexId, VertexTypeId,
+};
 use rayon::prelude::*;
 
 use crate::batch::ResolvedBatch;

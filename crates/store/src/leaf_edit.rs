@@ -283,3 +283,142 @@ pub(crate) fn is_same_list(left: Entry, right: Entry) -> bool {
     let is_moved = || left.degree == right.degree && moves(left) && moves(right);
     left == right || is_moved() && list_of(left) == list_of(right)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::merge::{PlainDelta, RowDelta, for_each_block};
+    use crate::ops::EdgeOps;
+    use crate::paged_array::PagedArray;
+    use crate::sort::{Ends, sorted_deltas};
+
+    type Lists = BTreeMap<VertexId, Vec<VertexId>>;
+
+    /// Edges put or deleted by one commit: few or many, on few vertices or many.
+    fn commit() -> impl Strategy<Value = Vec<(VertexId, VertexId, bool)>> {
+        let shape = prop_oneof![Just((1, 5)), Just((3, 600)), Just((130, 40)), Just((130, 3000))];
+        (shape, prop_oneof![Just(0.0), Just(0.4)]).prop_flat_map(|((vertices, rows), deleted)| {
+            let row = (0..vertices, 0u32..900, prop::bool::weighted(deleted));
+            prop::collection::vec(row, rows / 2..=rows)
+        })
+    }
+
+    fn edit(
+        table: PagedArray<Entry>,
+        ops: &EdgeOps,
+        multi: bool,
+        changes: &mut Changes,
+    ) -> PagedArray<Entry> {
+        fn with<D: Delta>(
+            table: PagedArray<Entry>,
+            policy: Policy<'_>,
+            make: impl Fn(VertexId, VertexId, usize) -> D + Sync,
+            changes: &mut Changes,
+        ) -> PagedArray<Entry> {
+            let ends = Ends { from: &policy.ops.src, to: &policy.ops.dst, symmetric: false };
+            let edit = |base, leaf: &mut _, deltas: &[D], changes: &mut _| {
+                edit_leaf(leaf, base, deltas, policy, changes)
+            };
+            table.edit(&sorted_deltas(ends, make), &Delta::vertex, &edit, changes)
+        }
+        let policy = Policy { multi, properties: &[], ops };
+        let pair = |vertex, neighbor| u64::from(vertex) << 32 | u64::from(neighbor);
+        match (ops.is_plain(), multi) {
+            (true, false) => with(table, policy, |v, n, _| PlainDelta::<false>(pair(v, n)), changes),
+            (true, true) => with(table, policy, |v, n, _| PlainDelta::<true>(pair(v, n)), changes),
+            (false, _) => {
+                let rank = |neighbor| if multi { 0 } else { neighbor };
+                let row = |vertex, neighbor, row: usize| RowDelta {
+                    vertex,
+                    rank: rank(neighbor),
+                    row: row as u32,
+                    neighbor,
+                };
+                with(table, policy, row, changes)
+            }
+        }
+    }
+
+    fn apply(lists: &mut Lists, ops: &EdgeOps, multi: bool) {
+        for (row, (&vertex, &neighbor)) in ops.src.iter().zip(&ops.dst).enumerate() {
+            let list = lists.entry(vertex).or_default();
+            if ops.is_delete(row) || !multi {
+                list.retain(|&other| other != neighbor);
+            }
+            if !ops.is_delete(row) {
+                list.push(neighbor);
+            }
+            if !multi {
+                list.sort_unstable();
+            }
+        }
+        lists.retain(|_, list| !list.is_empty());
+    }
+
+    fn lists_in(table: &PagedArray<Entry>) -> Lists {
+        let mut found = Lists::new();
+        table.for_each_leaf(&mut |base, leaf| {
+            for vertex in base..base + LEAF_CELLS {
+                // SAFETY: nothing is freed before the end of the test.
+                let list = leaf.get(vertex).map(|entry| unsafe { entry.neighbors() }.to_vec());
+                list.into_iter().for_each(|list| drop(found.insert(vertex, list)));
+            }
+        });
+        found
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+        /// Lists are those of a naive model, in every version, and no block is lost or freed twice. Now and then a
+        /// commit is made of an older version, or made and given up.
+        #[test]
+        fn every_version_keeps_its_lists(
+            multi: bool, commits in prop::collection::vec((commit(), 0u8..6), 1..14))
+        {
+            let mut changes = Changes::new(1);
+            let mut history = vec![(PagedArray::<Entry>::default(), Lists::new())];
+            let mut newest = 0;
+            let mut branches = Vec::new();
+            for (rows, turn) in commits {
+                let mut ops = EdgeOps::default();
+                for (vertex, neighbor, delete) in rows {
+                    ops.push(vertex, neighbor, delete, &[], |_| evergraph_types::PropertyType::Bool);
+                }
+                let is_branch = turn == 0;
+                let base = if is_branch { newest / 2 } else { newest };
+                let (table, mut lists) = history[base].clone();
+                let mut own = changes.fork();
+                let edited = edit(table, &ops, multi, &mut own);
+                apply(&mut lists, &ops, multi);
+                prop_assert_eq!(&lists_in(&edited), &lists);
+                if is_branch {
+                    // What a draft that is given up has retired is still in use.
+                    branches.push((edited, lists));
+                    continue;
+                }
+                changes.join(own);
+                history.push((edited, lists));
+                newest = history.len() - 1;
+            }
+            for (table, lists) in history.iter().chain(&branches) {
+                prop_assert_eq!(&lists_in(table), lists);
+            }
+            if branches.is_empty() {
+                let mut blocks = std::mem::take(&mut changes.retired);
+                let (table, _) = &history[newest];
+                table.for_each_page(&mut |page| blocks.push(page));
+                table.for_each_leaf(&mut |_, leaf| {
+                    leaf.cells.iter().for_each(|entry| for_each_block(*entry, &mut |block| blocks.push(block)));
+                    blocks.extend(leaf.pack);
+                });
+                // SAFETY: nothing reads the lists from here on; retired and reachable blocks are disjoint.
+                let freed: usize = blocks.into_iter().map(|block| unsafe { block.free() }).sum();
+                prop_assert_eq!(freed, changes.allocated_bytes);
+            }
+        }
+    }
+}

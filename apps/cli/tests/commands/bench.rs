@@ -32,3 +32,15 @@ fn people_get_a_table() {
     assert!(lines[4].starts_with("bfs, 8 sources"), "{lines:?}");
     assert!(lines[5].starts_with("triangles, symmetrized") && lines[5].ends_with(" triangles"), "{lines:?}");
 }
+
+#[test]
+fn ingest_is_measured_by_batch_size_and_ends_with_the_same_graph() {
+    let shell = Shell::new();
+    let report = shell.json(&["bench", "ingest", "--json", "--scale", "10", "--dir", "."]);
+    let rows = report["rows"].as_array().unwrap();
+    assert!(rows.len() >= 26, "{report}");
+    for row in rows {
+        assert!(row["ours"].as_f64().unwrap() > 0.0, "{row}");
+        assert_ne!(row["agreement"]["holds"], false, "{row}");
+    }
+}
