@@ -9,8 +9,8 @@
 use std::ops::Range;
 
 use evergraph_types::{
-    EdgeBatch, EdgeType, EdgeTypeId, EdgeTypeOptions, KeyColumn, KeyRef, Schema, SchemaError, TextValues,
-    VertexId,
+    EdgeBatch, EdgeType, EdgeTypeId, EdgeTypeOptions, KeyColumn, KeyKind, KeyRef, Schema, SchemaError,
+    TextValues, VertexId,
 };
 use hashbrown::HashSet;
 use rayon::prelude::*;
@@ -221,8 +221,8 @@ impl Resolver {
     }
 
     fn map_by_lookup(&self, parts: Vec<EdgeBatch>) -> Mapped {
-        let ends = match *self.dictionary {
-            Dictionary::Dense => map_ends(parts, |key| match key {
+        let ends = match self.schema.key_kind {
+            Some(KeyKind::Dense) => map_ends(parts, |key| match key {
                 KeyRef::Int(number) => VertexId::try_from(number).unwrap_or(NO_ID),
                 KeyRef::Text(_) => NO_ID,
             }),

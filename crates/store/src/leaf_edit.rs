@@ -300,7 +300,7 @@ mod tests {
 
     /// Edges put or deleted by one commit: few or many, on few vertices or many.
     fn commit() -> impl Strategy<Value = Vec<(VertexId, VertexId, bool)>> {
-        let shape = prop_oneof![Just((1, 5)), Just((3, 600)), Just((130, 40)), Just((130, 3000))];
+        let shape = prop_oneof![Just((1u32, 5usize)), Just((3, 600)), Just((130, 40)), Just((130, 3000))];
         (shape, prop_oneof![Just(0.0), Just(0.4)]).prop_flat_map(|((vertices, rows), deleted)| {
             let row = (0..vertices, 0u32..900, prop::bool::weighted(deleted));
             prop::collection::vec(row, rows / 2..=rows)

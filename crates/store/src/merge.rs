@@ -162,8 +162,8 @@ pub(crate) fn entry_of(runs: &[ChunkRef], changes: &mut Changes) -> Entry {
     }
 }
 
-/// The runs of a list, each at most `CHUNK_MAX` long with its first neighbor known. A long flat list of a segment
-/// is cut into parts where it lies.
+/// The runs of a list with their first neighbors known. A long flat list of a segment is cut where it lies into parts
+/// of at most `CHUNK_MAX`; a block, which `multi` lists grow in, is one run.
 pub(crate) fn runs_of(entry: Entry, runs: &mut Vec<ChunkRef>) {
     if entry.degree == 0 {
         return;
@@ -176,7 +176,7 @@ pub(crate) fn runs_of(entry: Entry, runs: &mut Vec<ChunkRef>) {
     let run = entry.run();
     // SAFETY: the version being edited is alive.
     let neighbors = unsafe { run.neighbors() };
-    if neighbors.len() <= CHUNK_MAX {
+    if neighbors.len() <= CHUNK_MAX || run.is_block() {
         runs.push(ChunkRef { first: neighbors[0], ..run });
         return;
     }
