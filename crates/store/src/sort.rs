@@ -198,7 +198,7 @@ mod tests {
         let mut state = seed | 1;
         let mut next = || {
             state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
-            ((state >> 32) * u64::from(bound) >> 32) as u32
+            (((state >> 32) * u64::from(bound)) >> 32) as u32
         };
         (0..rows).map(|_| next()).collect()
     }
