@@ -60,6 +60,9 @@ enum Command {
     /// Tell by how much a process grows that loads a file (bench runs this)
     #[command(hide = true)]
     BenchMemory(bench::MemoryArgs),
+    /// Tell by how much a process grows that ingests a graph (bench ingest runs this)
+    #[command(hide = true)]
+    BenchIngestMemory(bench::IngestMemoryArgs),
     /// Write to a store until killed (the demo and the tests do the killing)
     #[command(hide = true)]
     DemoWriter(crash::WriterArgs),
@@ -104,6 +107,7 @@ impl CommandLine {
             Command::Bench(args) => bench::run(args, program, console),
             Command::Demo(args) => demo::run(args, program, console),
             Command::BenchMemory(args) => bench::measure_memory(args, console),
+            Command::BenchIngestMemory(args) => bench::measure_ingest_memory(args, console),
             Command::DemoWriter(args) => crash::write(args),
         }?;
         console.flush()

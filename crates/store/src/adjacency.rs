@@ -6,7 +6,9 @@
 //!  flat    ──► [neighbor: u32 × degree][columns, if the edges carry any]
 //!  chunked ──► [ChunkRef × chunk count] ──► each a flat run of at most CHUNK_MAX neighbors
 //!
-//!  address:  bit 0 set = in a mapped segment, clear = a heap block;  bit 1 set = columns follow the neighbors
+//!  address:  bit 0 = in a mapped segment;       bit 1 = columns follow the neighbors
+//!            bit 63 = in the pack of its leaf;  bit 62 = a heap block with room behind the neighbors
+//!            neither 0 nor 63 = a heap block of its own
 //!  kind:     bit 0 set = chunked;  bit 1 set = flat, and [`AHEAD`] more words after the list can be read
 //! ```
 //!
@@ -22,8 +24,8 @@ use evergraph_types::VertexId;
 
 use crate::fragment::ColumnArea;
 
-/// The longest run a chunk, or a flat list in memory, may have.
-pub const CHUNK_MAX: usize = 512;
+/// The longest run a chunk, or a flat list in memory, of a `simple` edge type may have.
+pub const CHUNK_MAX: usize = 256;
 
 /// What empty lists point to, and can be read after them.
 static NOTHING: [VertexId; AHEAD] = [0; AHEAD];
@@ -54,7 +56,9 @@ pub(crate) struct ChunkRef {
 
 const MAPPED: u64 = 1;
 const COLUMNS: u64 = 2;
-const TAGS: u64 = 3;
+const PACKED: u64 = 1 << 63;
+const GROWS: u64 = 1 << 62;
+const TAGS: u64 = MAPPED | COLUMNS | PACKED | GROWS;
 const CHUNKED: u32 = 1;
 const READABLE_AHEAD: u32 = 2;
 
@@ -88,6 +92,32 @@ impl ChunkRef {
         unsafe { std::slice::from_raw_parts(self.pointer().cast(), words) }
     }
 
+    /// A run in the pack of its leaf. Its `first` is not filled in.
+    pub(crate) fn packed(pointer: *const u8, len: usize) -> Self {
+        ChunkRef { address: pointer as u64 | PACKED, len: len as u32, first: 0 }
+    }
+
+    /// A run in a block that has room behind it.
+    pub(crate) fn growing(pointer: *const u8, len: usize, first: VertexId) -> Self {
+        ChunkRef { address: pointer as u64 | GROWS, len: len as u32, first }
+    }
+
+    /// Whether the run is a heap block of its own, which goes when the run does.
+    pub(crate) fn is_block(self) -> bool {
+        self.address & (MAPPED | PACKED) == 0
+    }
+
+    /// Whether the run lies in the pack of its leaf.
+    pub(crate) fn is_packed(self) -> bool {
+        self.address & PACKED != 0
+    }
+
+    /// Whether the run is a block with room behind the neighbors.
+    pub(crate) fn grows(self) -> bool {
+        self.address & GROWS != 0
+    }
+
+    /// Whether the run lies in a segment.
     pub(crate) fn is_mapped(self) -> bool {
         self.address & MAPPED != 0
     }

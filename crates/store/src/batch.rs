@@ -9,14 +9,14 @@
 use std::ops::Range;
 
 use evergraph_types::{
-    EdgeBatch, EdgeType, EdgeTypeId, EdgeTypeOptions, KeyColumn, KeyRef, Schema, SchemaError, TextValues,
-    VertexId,
+    EdgeBatch, EdgeType, EdgeTypeId, EdgeTypeOptions, KeyColumn, KeyKind, KeyRef, Schema, SchemaError,
+    TextValues, VertexId,
 };
 use hashbrown::HashSet;
 use rayon::prelude::*;
 
 use crate::dictionary::Dictionary;
-use crate::key_range::{DirectMap, distinct_ids, distinct_numbers};
+use crate::key_range::{DirectMap, distinct_ids, distinct_numbers, lie_close};
 use crate::ops::{EdgeOps, OpColumn, WriteSet};
 use crate::resolve::{Resolver, check_keys};
 use crate::schema_change::{
@@ -40,8 +40,12 @@ impl BatchWrites {
     }
 }
 
-/// Rows whose keys one task turns into ids.
+/// Larger parts are turned into ids so many rows at a time, to be dropped and sorted piece by piece.
 const ROWS_AT_A_TIME: usize = 1 << 16;
+/// Up to so many rows the ids of a part lie in one piece.
+const ROWS_OF_A_PIECE: usize = 1 << 21;
+/// Rows whose keys one task turns into ids.
+const ROWS_PER_TASK: usize = 1 << 13;
 
 /// Stands for a key that has no id.
 const NO_ID: VertexId = VertexId::MAX;
@@ -79,11 +83,13 @@ impl ResolvedBatch {
     /// The batch as a write set like that of any transaction.
     pub(crate) fn into_write_set(self) -> WriteSet {
         let ResolvedBatch { mut writes, edge_type, ends, columns, delete, vertices: _ } = self;
-        let rows = ends.iter().map(|part| part.src.len()).sum();
-        let mut ops = EdgeOps { columns, ..EdgeOps::default() };
-        ops.src.reserve(rows);
-        ops.dst.reserve(rows);
-        for part in ends {
+        let rows = ends.iter().map(|part| part.src.len()).sum::<usize>();
+        let mut parts = ends.into_iter();
+        let EndIds { src, dst } = parts.next().unwrap_or_default();
+        let mut ops = EdgeOps { src, dst, columns, ..EdgeOps::default() };
+        ops.src.reserve(rows - ops.src.len());
+        ops.dst.reserve(rows - ops.dst.len());
+        for part in parts {
             ops.src.extend(part.src);
             ops.dst.extend(part.dst);
         }
@@ -108,19 +114,51 @@ impl ResolvedBatch {
     }
 }
 
-/// The ids of both ends of every row, some rows at a time; a part is dropped as soon as it is done.
-fn map_ends(
-    parts: Vec<EdgeBatch>,
-    ids: impl Fn(&KeyColumn, Range<usize>) -> Vec<VertexId> + Sync,
-) -> Vec<EndIds> {
-    let map_part = |part: EdgeBatch| -> Vec<EndIds> {
-        let starts = (0..part.len()).into_par_iter().step_by(ROWS_AT_A_TIME);
-        let map_rows = |start| {
-            let rows = start..part.len().min(start + ROWS_AT_A_TIME);
-            EndIds { src: ids(&part.src, rows.clone()), dst: ids(&part.dst, rows) }
-        };
-        starts.map(map_rows).collect()
+/// The rows of a part that lie in one piece.
+fn pieces_of(part: &EdgeBatch) -> impl Iterator<Item = Range<usize>> + use<> {
+    let (rows, step) = match part.len() {
+        rows @ 0..=ROWS_OF_A_PIECE => (rows, ROWS_OF_A_PIECE),
+        rows => (rows, ROWS_AT_A_TIME),
     };
+    (0..rows).step_by(step).map(move |start| start..rows.min(start + step))
+}
+
+/// The id of each key of these rows.
+fn map_keys(
+    keys: &KeyColumn,
+    rows: Range<usize>,
+    id: &(impl Fn(KeyRef<'_>) -> VertexId + Sync),
+) -> Vec<VertexId> {
+    match keys.as_numbers().and_then(|numbers| numbers.get(rows.clone())) {
+        Some(numbers) => map_in_tasks(numbers, |&number| id(KeyRef::Int(number))),
+        None => rows.into_par_iter().with_min_len(ROWS_PER_TASK).map(|row| id(keys.get(row))).collect(),
+    }
+}
+
+/// What `map` makes of each item; few of them are mapped by the thread that has them.
+fn map_in_tasks<T: Sync, U: Send>(items: &[T], map: impl Fn(&T) -> U + Sync + Send) -> Vec<U> {
+    match items.len() {
+        0..ROWS_PER_TASK => items.iter().map(map).collect(),
+        _ => items.par_iter().with_min_len(ROWS_PER_TASK).map(map).collect(),
+    }
+}
+
+/// The ids of both ends of every row, some rows at a time; a part is dropped as soon as it is done.
+fn map_ends(parts: Vec<EdgeBatch>, id: impl Fn(KeyRef<'_>) -> VertexId + Sync) -> Vec<EndIds> {
+    let map_part = |part: EdgeBatch| -> Vec<EndIds> {
+        let map_rows = |rows: Range<usize>| EndIds {
+            src: map_keys(&part.src, rows.clone(), &id),
+            dst: map_keys(&part.dst, rows, &id),
+        };
+        let pieces: Vec<Range<usize>> = pieces_of(&part).collect();
+        match &*pieces {
+            [rows] => vec![map_rows(rows.clone())],
+            _ => pieces.into_par_iter().map(map_rows).collect(),
+        }
+    };
+    if parts.len() == 1 {
+        return parts.into_iter().flat_map(map_part).collect();
+    }
     parts.into_par_iter().flat_map_iter(map_part).collect()
 }
 
@@ -183,9 +221,14 @@ impl Resolver {
     }
 
     fn map_by_lookup(&self, parts: Vec<EdgeBatch>) -> Mapped {
-        let map =
-            |keys: &KeyColumn, rows: Range<usize>| rows.map(|row| self.id_or_none(keys.get(row))).collect();
-        Mapped { ends: map_ends(parts, map), ..Mapped::default() }
+        let ends = match self.schema.key_kind {
+            Some(KeyKind::Dense) => map_ends(parts, |key| match key {
+                KeyRef::Int(number) => VertexId::try_from(number).unwrap_or(NO_ID),
+                KeyRef::Text(_) => NO_ID,
+            }),
+            _ => map_ends(parts, |key| self.id_or_none(key)),
+        };
+        Mapped { ends, ..Mapped::default() }
     }
 
     fn id_or_none(&self, key: KeyRef<'_>) -> VertexId {
@@ -196,6 +239,9 @@ impl Resolver {
     fn map_numbers(&mut self, parts: Vec<EdgeBatch>, delete: bool) -> Result<Mapped, SchemaError> {
         let columns = parts.iter().flat_map(|part| [&part.src, &part.dst]);
         let slices: Vec<&[i64]> = columns.filter_map(|column| column.as_numbers()).collect();
+        if !lie_close(&slices) {
+            return self.map_spread_numbers(parts, delete);
+        }
         let given = slices.iter().map(|numbers| numbers.len()).sum();
         let distinct = distinct_numbers(&slices);
         let mut ids: Vec<VertexId> = match self.bound {
@@ -221,11 +267,53 @@ impl Resolver {
         let Some(direct) = DirectMap::new(&distinct, &ids, given) else {
             return Ok(Mapped { new_keys, ..self.map_by_lookup(parts) });
         };
-        let ends = map_ends(parts, |keys, rows| {
-            keys.as_numbers().unwrap_or_default()[rows].iter().map(|&number| direct.get(number)).collect()
+        let ends = map_ends(parts, |key| match key {
+            KeyRef::Int(number) => direct.get(number),
+            KeyRef::Text(_) => NO_ID,
         });
         ids.par_sort_unstable();
         Ok(Mapped { new_keys, ends, vertices: Some(ids) })
+    }
+
+    /// Numbers from a wide range to ids: each is looked up, and those found nowhere get ids unless the batch deletes.
+    fn map_spread_numbers(&mut self, parts: Vec<EdgeBatch>, delete: bool) -> Result<Mapped, SchemaError> {
+        let lookup = |numbers: &[i64]| map_in_tasks(numbers, |&number| self.id_or_none(KeyRef::Int(number)));
+        let mut ends = Vec::new();
+        for part in &parts {
+            for rows in pieces_of(part) {
+                let ids = |keys: &KeyColumn| keys.as_numbers().map(|numbers| lookup(&numbers[rows.clone()]));
+                let (src, dst) = (ids(&part.src).unwrap_or_default(), ids(&part.dst).unwrap_or_default());
+                ends.push(EndIds { src, dst });
+            }
+        }
+        let columns = parts.iter().flat_map(|part| pieces_of(part).map(move |rows| (part, rows)));
+        let sides = columns.zip(&mut ends).flat_map(|((part, rows), ends)| {
+            [(&part.src, rows.clone(), &mut ends.src), (&part.dst, rows, &mut ends.dst)]
+        });
+        let mut unknown: Vec<(&[i64], &mut Vec<VertexId>)> = sides
+            .filter_map(|(keys, rows, ids)| Some((keys.as_numbers()?.get(rows)?, ids)))
+            .filter(|(_, ids)| !delete && ids.contains(&NO_ID))
+            .collect();
+        let missing: Vec<i64> = unknown
+            .iter()
+            .flat_map(|(numbers, ids)| numbers.iter().zip(ids.iter()))
+            .filter(|(_, id)| **id == NO_ID)
+            .map(|(&number, _)| number)
+            .collect();
+        if missing.is_empty() {
+            return Ok(Mapped { ends, ..Mapped::default() });
+        }
+        let new = distinct_numbers(&[&missing]);
+        self.check_room(new.len())?;
+        let new = KeyColumn::Int(new);
+        self.add_keys(self.bound, &new);
+        for (numbers, ids) in &mut unknown {
+            let missing = ids.par_iter_mut().zip(*numbers).with_min_len(ROWS_PER_TASK);
+            missing.filter(|(id, _)| **id == NO_ID).for_each(|(id, &number)| {
+                *id = self.id_or_none(KeyRef::Int(number));
+            });
+        }
+        Ok(Mapped { new_keys: Some(new), ends, ..Mapped::default() })
     }
 
     /// Gives ids to the strings that have none.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  operations ─► changes per list, both directions ─► sorted by vertex ─► vertex table edit, in parallel by vertex
-//!                (vertex, neighbor, row)              range: merge_list for each vertex, no locks
+//!                (vertex, neighbor, row)              range: edit_leaf for each leaf, no locks
 //! ```
 //!
 //! Invariant: the version the draft started from is never written to; until `finish`, nobody else sees the draft.
@@ -11,18 +11,20 @@
 use std::sync::Arc;
 
 use evergraph_segment::Segment;
-use evergraph_types::{CellValue, EdgeTypeId, PropertyId, Schema, Sequence, Value, VertexId, VertexTypeId};
+use evergraph_types::{
+    CellValue, Direction, EdgeTypeId, PropertyId, Schema, Sequence, Value, VertexId, VertexTypeId,
+};
 use rayon::prelude::*;
 
-use crate::adjacency::Entry;
 use crate::batch::ResolvedBatch;
 use crate::dictionary::Dictionary;
 use crate::heap::{Block, Changes};
-use crate::merge::{Delta, PlainDelta, Policy, RowDelta, merge_list};
+use crate::leaf_edit::edit_leaf;
+use crate::merge::{Delta, PlainDelta, Policy, RowDelta};
 use crate::ops::{EdgeOps, VertexPut, WriteSet};
 use crate::paged_array::PagedArray;
 use crate::pool::{PARALLEL_ROWS, in_pool};
-use crate::sort::sort_deltas;
+use crate::sort::{Ends, sorted_deltas};
 use crate::turned::TurnedLists;
 use crate::version::{Adjacency, EdgeTables, Version, block_of_text, for_each_column_block};
 
@@ -168,45 +170,63 @@ impl Draft {
     }
 
     fn merge_edges(&mut self, edge_type: EdgeTypeId, ops: &EdgeOps) {
-        let options = self.version.schema.edge_types[usize::from(edge_type)].options.clone();
+        let schema = self.version.schema.clone();
+        let options = &schema.edge_types[usize::from(edge_type)].options;
         let policy = Policy { multi: options.multi, properties: &options.properties, ops };
-        let tables = &mut self.version.edges[usize::from(edge_type)];
-        if ops.is_plain() && !options.multi {
-            let out = plain_deltas(&ops.src, &ops.dst, options.symmetric);
-            tables.out = edit_lists(tables.out, &out, policy, &mut self.changes);
-            let reverse =
-                if options.symmetric { Vec::new() } else { plain_deltas(&ops.dst, &ops.src, false) };
-            if options.reverse {
-                tables.reverse = edit_lists(tables.reverse, &reverse, policy, &mut self.changes);
+        let pair = |vertex, neighbor| u64::from(vertex) << 32 | u64::from(neighbor);
+        match (ops.is_plain(), options.multi) {
+            (true, false) => {
+                self.merge_as(edge_type, policy, |vertex, neighbor, _| {
+                    PlainDelta::<false>(pair(vertex, neighbor))
+                });
             }
-            self.mark_vertices(&out);
-            self.mark_vertices(&reverse);
-        } else {
-            let out = row_deltas(&ops.src, &ops.dst, options.symmetric, options.multi);
-            tables.out = edit_lists(tables.out, &out, policy, &mut self.changes);
-            let mut reverse = if options.symmetric {
-                Vec::new()
-            } else {
-                row_deltas(&ops.dst, &ops.src, false, options.multi)
-            };
-            if options.reverse {
-                tables.reverse = edit_lists(tables.reverse, &reverse, policy, &mut self.changes);
+            (true, true) => {
+                self.merge_as(edge_type, policy, |vertex, neighbor, _| {
+                    PlainDelta::<true>(pair(vertex, neighbor))
+                });
             }
-            reverse.extend(out);
-            reverse.retain(|delta| !ops.is_delete(delta.row()));
-            reverse.sort_unstable();
-            self.mark_vertices(&reverse);
+            (false, multi) => self.merge_as(edge_type, policy, |vertex, neighbor, row| {
+                let rank = if multi { 0 } else { neighbor };
+                RowDelta { vertex, rank, row: row as u32, neighbor }
+            }),
         }
     }
 
-    /// Makes vertices of the endpoints that are none yet. The changes are sorted by vertex.
-    fn mark_vertices<D: Delta>(&mut self, deltas: &[D]) {
-        let same = |left: &D, right: &D| left.vertex() == right.vertex();
-        let first = |group: &[D]| group[0].vertex();
-        let ends: Vec<VertexId> = match deltas.len() {
-            0..PARALLEL_ROWS => deltas.chunk_by(same).map(first).collect(),
-            _ => in_pool(|| deltas.par_chunk_by(same).map(first).collect()),
-        };
+    /// Merges operations, `make` giving the changes, and makes vertices of the endpoints that are none yet.
+    fn merge_as<D: Delta>(
+        &mut self,
+        edge_type: EdgeTypeId,
+        policy: Policy<'_>,
+        make: impl Fn(VertexId, VertexId, usize) -> D + Sync,
+    ) {
+        let options = &self.version.schema.edge_types[usize::from(edge_type)].options;
+        let (symmetric, reverse) = (options.symmetric, options.reverse);
+        let (src, dst) = (&*policy.ops.src, &*policy.ops.dst);
+        for direction in [Direction::Out, Direction::In] {
+            let (from, to) = if direction == Direction::Out { (src, dst) } else { (dst, src) };
+            if direction == Direction::In && symmetric {
+                continue;
+            }
+            if direction == Direction::In && !reverse {
+                self.mark_destinations(policy.ops);
+                continue;
+            }
+            let deltas = sorted_deltas(Ends { from, to, symmetric }, &make);
+            let tables = &mut self.version.edges[usize::from(edge_type)];
+            let lists = if direction == Direction::Out { &mut tables.out } else { &mut tables.reverse };
+            *lists = edit_lists(*lists, &deltas, policy, &mut self.changes);
+            // A vertex with edges of the type in either direction is there already.
+            let newcomers = std::mem::take(&mut self.changes.newcomers);
+            self.mark_ids(&newcomers);
+        }
+    }
+
+    /// Makes vertices of the destinations of the edges put: no lists of theirs are written that would tell.
+    fn mark_destinations(&mut self, ops: &EdgeOps) {
+        let put = (0..).zip(&ops.dst).filter(|(row, _)| !ops.is_delete(*row));
+        let mut ends: Vec<VertexId> = put.map(|(_, &vertex)| vertex).collect();
+        ends.sort_unstable();
+        ends.dedup();
         self.mark_ids(&ends);
     }
 
@@ -320,39 +340,6 @@ fn write_text(text: &[u8], changes: &mut Changes) -> u64 {
     block.pointer() as u64
 }
 
-fn plain_deltas(from: &[VertexId], to: &[VertexId], symmetric: bool) -> Vec<PlainDelta> {
-    let delta = |(from, to): (&VertexId, &VertexId)| PlainDelta(u64::from(*from) << 32 | u64::from(*to));
-    let mut deltas: Vec<PlainDelta> = Vec::with_capacity(from.len() * (1 + usize::from(symmetric)));
-    if from.len() < PARALLEL_ROWS {
-        deltas.extend(from.iter().zip(to).map(delta));
-        if symmetric {
-            deltas.extend(to.iter().zip(from).filter(|(to, from)| to != from).map(delta));
-        }
-        return sort_deltas(deltas);
-    }
-    deltas.par_extend(from.par_iter().zip(to).with_min_len(PARALLEL_ROWS).map(delta));
-    if symmetric {
-        let mirrored = to.par_iter().zip(from).with_min_len(PARALLEL_ROWS);
-        deltas.par_extend(mirrored.filter(|(to, from)| to != from).map(delta));
-    }
-    sort_deltas(deltas)
-}
-
-fn row_deltas(from: &[VertexId], to: &[VertexId], symmetric: bool, multi: bool) -> Vec<RowDelta> {
-    let delta = |vertex, neighbor, row: usize| {
-        let rank = if multi { 0 } else { neighbor };
-        RowDelta { vertex, rank, row: row as u32, neighbor }
-    };
-    let mut deltas = Vec::with_capacity(from.len() * (1 + usize::from(symmetric)));
-    for (row, (&from, &to)) in from.iter().zip(to).enumerate() {
-        deltas.push(delta(from, to, row));
-        if symmetric && from != to {
-            deltas.push(delta(to, from, row));
-        }
-    }
-    sort_deltas(deltas)
-}
-
 /// The lists after these changes, which are sorted.
 fn edit_lists<D: Delta>(
     lists: Adjacency,
@@ -364,30 +351,11 @@ fn edit_lists<D: Delta>(
     let table = lists.table.edit(
         deltas,
         &|delta| delta.vertex(),
-        &|_, leaf, deltas, changes| {
-            let mut scratch = std::mem::take(&mut changes.scratch);
-            for group in deltas.chunk_by(|left, right| left.vertex() == right.vertex()) {
-                let vertex = group[0].vertex();
-                let old = leaf.get(vertex).unwrap_or(Entry::EMPTY);
-                let loops = group.iter().any(|delta| delta.neighbor() == vertex);
-                let old_loops = if loops { count_loops(old, vertex) } else { 0 };
-                let new = merge_list(old, group, policy, &mut scratch, changes);
-                changes.entries += i64::from(new.degree) - i64::from(old.degree);
-                changes.loops += if loops { count_loops(new, vertex) - old_loops } else { 0 };
-                leaf.set(vertex, (new.degree > 0).then_some(new));
-            }
-            changes.scratch = scratch;
-        },
+        &|base, leaf, deltas, changes| edit_leaf(leaf, base, deltas, policy, changes),
         &mut own,
     );
     let entries = lists.entries.saturating_add_signed(own.entries);
     let loops = lists.loops.saturating_add_signed(own.loops);
     changes.join(own);
     Adjacency { table, entries, loops }
-}
-
-fn count_loops(entry: Entry, vertex: VertexId) -> i64 {
-    // SAFETY: the list belongs to the draft or to the version it started from, both alive. In a chunked merge some
-    // blocks of `entry` may be retired by now, but retired blocks live as long as that version.
-    unsafe { entry.neighbors() }.iter().filter(|&neighbor| neighbor == vertex).count() as i64
 }

@@ -20,8 +20,14 @@ use evergraph_types::VertexId;
 use crate::adjacency::{AHEAD, ChunkRef, Entry, Neighbors, tag};
 use crate::paged_array::{LEAF_CELLS, Leaf, PagedArray};
 
-static EMPTY_LEAF: Leaf<Entry> =
-    Leaf { occupied: 0, dirty: 0, changed: 0, cells: [Entry::EMPTY; LEAF_CELLS as usize] };
+static EMPTY_LEAF: Leaf<Entry> = Leaf {
+    occupied: 0,
+    dirty: 0,
+    changed: 0,
+    pack: None,
+    pack_len: 0,
+    cells: [Entry::EMPTY; LEAF_CELLS as usize],
+};
 
 /// The list of each vertex id, and whatever keeps the lists alive.
 #[derive(Clone)]

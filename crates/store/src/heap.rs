@@ -14,6 +14,8 @@
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 
+use evergraph_types::VertexId;
+
 use crate::merge::Scratch;
 
 const HEADER_BYTES: usize = 8;
@@ -65,6 +67,15 @@ impl Block {
         // SAFETY: the header lies before the payload of every live block.
         let [units, _] = unsafe { self.0.sub(HEADER_BYTES).cast::<[u32; 2]>().read() };
         layout_of(units as usize).size()
+    }
+
+    /// Bytes of the payload.
+    ///
+    /// # Safety
+    /// The block is alive.
+    pub(crate) unsafe fn payload_bytes(self) -> usize {
+        // SAFETY: alive by contract.
+        unsafe { self.footprint() - HEADER_BYTES }
     }
 
     /// The commit that allocated the block, modulo 2^32.
@@ -119,6 +130,8 @@ pub(crate) struct Changes {
     pub(crate) entries: i64,
     /// Of these, from a vertex to itself.
     pub(crate) loops: i64,
+    /// Vertices whose list had been empty and is given edges, ascending.
+    pub(crate) newcomers: Vec<VertexId>,
     /// Buffers of the task.
     pub(crate) scratch: Scratch,
 }
@@ -140,6 +153,7 @@ impl Changes {
         self.retired.extend(other.retired);
         self.entries += other.entries;
         self.loops += other.loops;
+        self.newcomers.extend(other.newcomers);
     }
 
     /// A new block of at least `bytes`.

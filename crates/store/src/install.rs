@@ -14,8 +14,9 @@ use rayon::prelude::*;
 use crate::adjacency::{AHEAD, ChunkRef, Entry};
 use crate::draft::Draft;
 use crate::heap::Changes;
+use crate::leaf_edit::{is_same_list, release_pack};
 use crate::merge::{entry_of, for_each_block};
-use crate::paged_array::{Cell, PagedArray};
+use crate::paged_array::{Cell, Leaf, PagedArray};
 use crate::rows::{
     CHUNKED, COLUMNS, ChunkRow, ListSections, Row, VERTICES_SECTION, VertexRow, WideRow, column_section,
     decode_rows,
@@ -63,6 +64,30 @@ pub(crate) fn install(
             reader.put_lists(tables.reverse.table, reverse, sections, &mut draft.changes)?;
     }
     Ok(reader.settled.into_inner())
+}
+
+/// A cell that a segment has rows for.
+trait Archived: Cell + PartialEq {
+    /// Whether a cell holds what it held when it was archived.
+    fn is_same(self, archived: Self) -> bool {
+        self == archived
+    }
+
+    /// Brings a leaf in order after its cells were set.
+    fn settle(_leaf: &mut Leaf<Self>, _changes: &mut Changes) {}
+}
+
+impl Archived for u16 {}
+impl Archived for u64 {}
+
+impl Archived for Entry {
+    fn is_same(self, archived: Self) -> bool {
+        is_same_list(self, archived)
+    }
+
+    fn settle(leaf: &mut Leaf<Self>, changes: &mut Changes) {
+        release_pack(leaf, changes);
+    }
 }
 
 struct Reader<'a> {
@@ -115,7 +140,7 @@ impl Reader<'_> {
     }
 
     /// Sets the cells of the rows, `set` giving the new value from a row and the old value.
-    fn put<T: Cell + PartialEq, R: Row>(
+    fn put<T: Archived, R: Row>(
         &self,
         table: PagedArray<T>,
         archived: Option<PagedArray<T>>,
@@ -130,12 +155,17 @@ impl Reader<'_> {
                 for row in rows {
                     let vertex = row.vertex();
                     let old = leaf.get(vertex);
-                    if archived.is_none_or(|archived| archived.get(vertex) == old) {
+                    let is_same = |archived: PagedArray<T>| match (old, archived.get(vertex)) {
+                        (Some(old), Some(archived)) => old.is_same(archived),
+                        (old, archived) => old.is_none() && archived.is_none(),
+                    };
+                    if archived.is_none_or(is_same) {
                         leaf.set_clean(vertex, set(row, old, changes));
                     } else {
                         self.settled.store(false, Ordering::Relaxed);
                     }
                 }
+                T::settle(leaf, changes);
             },
             changes,
         )

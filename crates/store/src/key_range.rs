@@ -11,6 +11,9 @@ const NUMBERS_PER_KEY: u64 = 4;
 /// ... and at least a bitmap of this many numbers is always affordable.
 const ALWAYS_SMALL: u64 = 1 << 20;
 
+/// A task looks at so many numbers.
+const NUMBERS_PER_TASK: usize = 1 << 15;
+
 /// The least and greatest number, and how many numbers there are.
 fn range_of(slices: &[&[i64]]) -> Option<(i64, i64, u64)> {
     let bounds = |numbers: &[i64]| {
@@ -20,7 +23,8 @@ fn range_of(slices: &[&[i64]]) -> Option<(i64, i64, u64)> {
     };
     let (least, most) = slices
         .par_iter()
-        .map(|numbers| bounds(numbers))
+        .flat_map(|numbers| numbers.par_chunks(NUMBERS_PER_TASK))
+        .map(bounds)
         .reduce(|| (i64::MAX, i64::MIN), |left, right| (left.0.min(right.0), left.1.max(right.1)));
     let count = slices.iter().map(|numbers| numbers.len() as u64).sum();
     (least <= most).then_some((least, most, count))
@@ -31,6 +35,11 @@ fn small_range(slices: &[&[i64]]) -> Option<(i64, usize)> {
     let (least, most, count) = range_of(slices)?;
     let size = most.abs_diff(least).checked_add(1)?;
     (size <= (NUMBERS_PER_KEY * count).max(ALWAYS_SMALL)).then_some((least, size as usize))
+}
+
+/// Whether the numbers lie so close together that arrays over their range serve better than hashing.
+pub(crate) fn lie_close(slices: &[&[i64]]) -> bool {
+    range_of(slices).is_some_and(|(least, most, count)| most.abs_diff(least) < NUMBERS_PER_KEY * count)
 }
 
 /// The distinct numbers, ascending.

@@ -18,9 +18,11 @@ use crate::ops::EdgeOps;
 const RUN_BYTES_MAX: usize = 1 << 20;
 
 /// One change to one list: the edge operation `row`, seen from `vertex`.
-pub(crate) trait Delta: Copy + Send + Sync + Ord {
+pub(crate) trait Delta: Copy + Send + Sync {
     /// Whether changes of this kind are plain additions without properties.
     const PLAIN: bool;
+    /// What changes are sorted by: the vertex in the upper half. Those of the same rank keep their order.
+    fn rank(&self) -> u64;
     /// Whose list changes.
     fn vertex(&self) -> VertexId;
     /// The other end.
@@ -29,8 +31,8 @@ pub(crate) trait Delta: Copy + Send + Sync + Ord {
     fn row(&self) -> usize;
 }
 
-/// A change with its operation. Orders by vertex, then for `simple` lists by neighbor, then by row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// A change with its operation.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct RowDelta {
     pub(crate) vertex: VertexId,
     /// The neighbor for `simple` lists; 0 for `multi` lists, which keep the order of arrival.
@@ -41,6 +43,10 @@ pub(crate) struct RowDelta {
 
 impl Delta for RowDelta {
     const PLAIN: bool = false;
+    #[inline]
+    fn rank(&self) -> u64 {
+        u64::from(self.vertex) << 32 | u64::from(self.rank)
+    }
     fn vertex(&self) -> VertexId {
         self.vertex
     }
@@ -52,12 +58,17 @@ impl Delta for RowDelta {
     }
 }
 
-/// An addition without properties to a `simple` list: vertex and neighbor in one word, which sorts as it should.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct PlainDelta(pub(crate) u64);
+/// An addition without properties: vertex and neighbor in one word. To `simple` lists it sorts by both, to `multi`
+/// lists (`ARRIVAL`) by the vertex alone.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlainDelta<const ARRIVAL: bool>(pub(crate) u64);
 
-impl Delta for PlainDelta {
+impl<const ARRIVAL: bool> Delta for PlainDelta<ARRIVAL> {
     const PLAIN: bool = true;
+    #[inline]
+    fn rank(&self) -> u64 {
+        if ARRIVAL { self.0 >> 32 << 32 } else { self.0 }
+    }
     #[inline]
     fn vertex(&self) -> VertexId {
         (self.0 >> 32) as VertexId
@@ -84,6 +95,8 @@ pub(crate) struct Policy<'a> {
 pub(crate) struct Scratch {
     neighbors: Vec<VertexId>,
     picks: Vec<Pick>,
+    /// The lists of a leaf that are packed, one after the other.
+    pub(crate) pack: Vec<VertexId>,
     runs: Vec<ChunkRef>,
     new_runs: Vec<ChunkRef>,
     bytes: Vec<u8>,
@@ -105,23 +118,29 @@ pub(crate) fn merge_list<D: Delta>(
     scratch: &mut Scratch,
     changes: &mut Changes,
 ) -> Entry {
-    let mut runs = std::mem::take(&mut scratch.runs);
+    let mut short = std::mem::take(&mut scratch.runs);
     let mut new_runs = std::mem::take(&mut scratch.new_runs);
-    runs.clear();
+    short.clear();
     new_runs.clear();
-    runs_of(old, &mut runs);
+    let runs: &[ChunkRef] = if old.is_chunked() {
+        // SAFETY: the version being edited is alive.
+        unsafe { old.directory() }
+    } else {
+        runs_of(old, &mut short);
+        &short
+    };
     let mut merge = ListMerge { deltas, policy, scratch, changes, out: &mut new_runs };
     if policy.multi {
-        merge.arrivals(&runs)
+        merge.arrivals(runs)
     } else {
-        merge.sorted(&runs)
+        merge.sorted(runs)
     }
     if old.is_chunked() {
         // SAFETY: the directory of a chunked list is a heap block.
         changes.retire(unsafe { Block::from_pointer(old.pointer()) });
     }
     let entry = entry_of(&new_runs, changes);
-    scratch.runs = runs;
+    scratch.runs = short;
     scratch.new_runs = new_runs;
     entry
 }
@@ -143,8 +162,8 @@ pub(crate) fn entry_of(runs: &[ChunkRef], changes: &mut Changes) -> Entry {
     }
 }
 
-/// The runs of a list, each at most `CHUNK_MAX` long with its first neighbor known. A long flat list of a segment
-/// is cut into parts where it lies.
+/// The runs of a list with their first neighbors known. A long flat list of a segment is cut where it lies into parts
+/// of at most `CHUNK_MAX`; a block, which `multi` lists grow in, is one run.
 pub(crate) fn runs_of(entry: Entry, runs: &mut Vec<ChunkRef>) {
     if entry.degree == 0 {
         return;
@@ -157,7 +176,7 @@ pub(crate) fn runs_of(entry: Entry, runs: &mut Vec<ChunkRef>) {
     let run = entry.run();
     // SAFETY: the version being edited is alive.
     let neighbors = unsafe { run.neighbors() };
-    if neighbors.len() <= CHUNK_MAX {
+    if neighbors.len() <= CHUNK_MAX || run.is_block() {
         runs.push(ChunkRef { first: neighbors[0], ..run });
         return;
     }
@@ -169,8 +188,8 @@ pub(crate) fn runs_of(entry: Entry, runs: &mut Vec<ChunkRef>) {
 /// The heap blocks a list owns.
 pub(crate) fn for_each_block(entry: Entry, visit: &mut dyn FnMut(Block)) {
     let mut visit_run = |run: &ChunkRef| {
-        if !run.is_mapped() {
-            // SAFETY: a run that is not mapped is a heap block.
+        if run.is_block() {
+            // SAFETY: the run is a heap block.
             visit(unsafe { Block::from_pointer(run.pointer()) });
         }
     };
@@ -197,36 +216,40 @@ impl<D: Delta> ListMerge<'_, D> {
         if runs.is_empty() {
             return self.sorted_run(None, 0..self.deltas.len());
         }
-        let mut from = 0;
-        for (position, run) in runs.iter().enumerate() {
+        let (mut from, mut done) = (0, 0);
+        while from < self.deltas.len() {
+            let neighbor = self.deltas[from].neighbor();
+            let after = runs[done..].partition_point(|run| run.first <= neighbor);
+            let position = done + after.saturating_sub(1);
+            self.out.extend_from_slice(&runs[done..position]);
             let to = match runs.get(position + 1) {
                 Some(next) => {
                     from + self.deltas[from..].partition_point(|delta| delta.neighbor() < next.first)
                 }
                 None => self.deltas.len(),
             };
-            if from == to {
-                self.out.push(*run);
-            } else {
-                self.sorted_run(Some(*run), from..to);
-            }
-            from = to;
+            self.sorted_run(Some(runs[position]), from..to);
+            (from, done) = (to, position + 1);
         }
+        self.out.extend_from_slice(&runs[done..]);
     }
 
     /// Merges changes `range` into one run.
     fn sorted_run(&mut self, run: Option<ChunkRef>, range: std::ops::Range<usize>) {
         // SAFETY: the version being edited is alive.
         let old = run.map_or(&[][..], |run| unsafe { run.neighbors() });
-        self.scratch.neighbors.clear();
-        self.scratch.picks.clear();
-        let keep_picks = !D::PLAIN || run.is_some_and(ChunkRef::has_columns);
+        self.start_run();
+        let deltas = &self.deltas[range.clone()];
+        if self.policy.ops.columns.is_empty() && !run.is_some_and(ChunkRef::has_columns) {
+            merge_plain(old, deltas, self.policy.ops, &mut self.scratch.neighbors);
+            return self.emit(run);
+        }
         let mut next = 0;
         let mut at = range.start;
         while at < range.end {
             let neighbor = self.deltas[at].neighbor();
             while next < old.len() && old[next] < neighbor {
-                self.keep(old[next], next, keep_picks);
+                self.keep(old[next], next);
                 next += 1;
             }
             let start = at;
@@ -235,30 +258,21 @@ impl<D: Delta> ListMerge<'_, D> {
             }
             let existing = (next < old.len() && old[next] == neighbor).then_some(next as u32);
             next += usize::from(existing.is_some());
-            self.upsert(neighbor, existing, start, at, keep_picks);
+            self.upsert(neighbor, existing, start, at);
         }
         for (position, &neighbor) in old.iter().enumerate().skip(next) {
-            self.keep(neighbor, position, keep_picks);
+            self.keep(neighbor, position);
         }
         self.emit(run);
     }
 
-    fn keep(&mut self, neighbor: VertexId, position: usize, keep_picks: bool) {
+    fn keep(&mut self, neighbor: VertexId, position: usize) {
         self.scratch.neighbors.push(neighbor);
-        if keep_picks {
-            self.scratch.picks.push(Pick { old: Some(position as u32), from: 0, to: 0 });
-        }
+        self.scratch.picks.push(Pick { old: Some(position as u32), from: 0, to: 0 });
     }
 
     /// Changes `start..end` all concern the edge to `neighbor`: the last delete among them hides what was before.
-    fn upsert(
-        &mut self,
-        neighbor: VertexId,
-        existing: Option<u32>,
-        start: usize,
-        end: usize,
-        keep_picks: bool,
-    ) {
+    fn upsert(&mut self, neighbor: VertexId, existing: Option<u32>, start: usize, end: usize) {
         let deleted = if D::PLAIN {
             None
         } else {
@@ -270,9 +284,7 @@ impl<D: Delta> ListMerge<'_, D> {
             None => (existing, start),
         };
         self.scratch.neighbors.push(neighbor);
-        if keep_picks {
-            self.scratch.picks.push(Pick { old, from: from as u32, to: end as u32 });
-        }
+        self.scratch.picks.push(Pick { old, from: from as u32, to: end as u32 });
     }
 
     fn arrivals(&mut self, runs: &[ChunkRef]) {
@@ -294,14 +306,20 @@ impl<D: Delta> ListMerge<'_, D> {
             let neighbors = unsafe { run.neighbors() };
             let shrinks =
                 !deletes.is_empty() && neighbors.iter().any(|&neighbor| deleted_at(neighbor).is_some());
-            if !last && !shrinks {
+            let is_kept = !shrinks && (!last || neighbors.len() >= CHUNK_MAX);
+            if is_kept {
                 self.out.push(*run);
+                if last {
+                    self.start_run();
+                    self.append_arrivals(&deleted_at);
+                    self.emit(None);
+                }
                 continue;
             }
             self.start_run();
             for (row, &neighbor) in neighbors.iter().enumerate() {
                 if !shrinks || deleted_at(neighbor).is_none() {
-                    self.keep(neighbor, row, true);
+                    self.keep(neighbor, row);
                 }
             }
             if last {
@@ -333,8 +351,8 @@ impl<D: Delta> ListMerge<'_, D> {
 
     /// Writes the rows gathered in the scratch as new runs in place of `old`.
     fn emit(&mut self, old: Option<ChunkRef>) {
-        if let Some(run) = old.filter(|run| !run.is_mapped()) {
-            // SAFETY: a run that is not mapped is a heap block.
+        if let Some(run) = old.filter(|run| run.is_block()) {
+            // SAFETY: the run is a heap block.
             self.changes.retire(unsafe { Block::from_pointer(run.pointer()) });
         }
         // SAFETY: the version being edited is alive.
@@ -409,7 +427,43 @@ impl<D: Delta> ListMerge<'_, D> {
     }
 }
 
-fn write_run(neighbors: &[VertexId], changes: &mut Changes) -> ChunkRef {
+/// Appends `old`, which ascends, to `out` with the changes made; none of them gives properties.
+pub(crate) fn merge_plain<D: Delta>(old: &[VertexId], deltas: &[D], ops: &EdgeOps, out: &mut Vec<VertexId>) {
+    out.reserve(old.len() + deltas.len());
+    let (mut next, mut at) = (0, 0);
+    while at < deltas.len() {
+        let neighbor = deltas[at].neighbor();
+        let end = next + count_below(&old[next..], neighbor);
+        out.extend_from_slice(&old[next..end]);
+        next = end + usize::from(old.get(end) == Some(&neighbor));
+        while deltas.get(at + 1).is_some_and(|delta| delta.neighbor() == neighbor) {
+            at += 1;
+        }
+        // The last change to an edge decides whether it is there.
+        if D::PLAIN || !ops.is_delete(deltas[at].row()) {
+            out.push(neighbor);
+        }
+        at += 1;
+    }
+    out.extend_from_slice(&old[next..]);
+}
+
+/// How many neighbors of a list that ascends lie below `bound`, which is expected to be near the front.
+#[inline]
+fn count_below(list: &[VertexId], bound: VertexId) -> usize {
+    const STEP: usize = 8;
+    let mut below = 0;
+    while let Some(step) = list.get(below..below + STEP) {
+        if step[STEP - 1] >= bound {
+            return below + step.iter().map(|&neighbor| usize::from(neighbor < bound)).sum::<usize>();
+        }
+        below += STEP;
+    }
+    below + list[below..].iter().take_while(|&&neighbor| neighbor < bound).count()
+}
+
+/// A run in a block of its own.
+pub(crate) fn write_run(neighbors: &[VertexId], changes: &mut Changes) -> ChunkRef {
     let block = changes.allocate(size_of_val(neighbors));
     // SAFETY: the new block has room for the neighbors.
     unsafe {

@@ -2,7 +2,7 @@
 //! vertex records and vertex property columns.
 //!
 //! ```text
-//!  root ─► inner (256 children) ─► inner ─► leaf: occupied: u64 | dirty: u64 | changed: u64 | 64 cells
+//!  root ─► inner (256 children) ─► inner ─► leaf: occupied: u64 | dirty: u64 | changed: u64 | pack | 64 cells
 //! ```
 //!
 //! An edit copies the leaves it changes and the inner pages above them and leaves all else shared with the version
@@ -18,13 +18,18 @@ use std::marker::PhantomData;
 use rayon::prelude::*;
 
 use crate::heap::{Block, Changes};
-use crate::pool::{PARALLEL_ROWS, in_pool};
+use crate::pool::in_pool;
 
 /// Cells of one leaf page.
 pub(crate) const LEAF_CELLS: u32 = 64;
 const LEAF_BITS: u32 = 6;
 const INNER_BITS: u32 = 8;
 const FANOUT: usize = 1 << INNER_BITS;
+
+/// Edits of fewer items are made by the thread that has them: handing them over would take longer.
+const PARALLEL_ITEMS: usize = 1 << 10;
+/// A task edits at least so many items, if the page has them.
+const ITEMS_PER_TASK: usize = 1 << 9;
 
 /// A cell of a leaf.
 ///
@@ -47,6 +52,10 @@ pub(crate) struct Leaf<T> {
     pub(crate) dirty: u64,
     /// No commit after this one has changed what the cells say; archiving moves what they point to, and says the same.
     pub(crate) changed: u64,
+    /// A block that cells point into, which belongs to the leaf: see [`leaf_edit`](crate::leaf_edit).
+    pub(crate) pack: Option<Block>,
+    /// How many neighbors the pack holds, dead ones included.
+    pub(crate) pack_len: usize,
     pub(crate) cells: [T; LEAF_CELLS as usize],
 }
 
@@ -182,7 +191,7 @@ impl<T: Cell> PagedArray<T> {
         }
         let editor = Editor { index_of, apply, marker: PhantomData };
         let mut edit = || editor.page(array.root, array.height, 0, items, changes);
-        array.root = Some(if items.len() < PARALLEL_ROWS { edit() } else { in_pool(edit) });
+        array.root = Some(if items.len() < PARALLEL_ITEMS { edit() } else { in_pool(edit) });
         array
     }
 }
@@ -213,26 +222,29 @@ where
         let groups = items.chunk_by(|left, right| {
             child_of((self.index_of)(left), height) == child_of((self.index_of)(right), height)
         });
-        let edit = |group: &[I], changes: &mut Changes| {
+        let edit = |inner: &Inner, group: &[I], changes: &mut Changes| {
             let child = child_of((self.index_of)(&group[0]), height);
             let base = base + ((child as u32) << shift(height));
             (child, self.page(inner[child], height - 1, base, group, changes))
         };
-        let edited: Vec<(usize, Block)> = if items.len() < PARALLEL_ROWS {
-            groups.map(|group| edit(group, changes)).collect()
-        } else {
-            let groups: Vec<&[I]> = groups.collect();
-            let results: Vec<_> = groups
-                .par_iter()
-                .map(|group| {
-                    let mut own = changes.fork();
-                    (edit(group, &mut own), own)
-                })
-                .collect();
-            results.into_iter().map(|(edited, own)| (changes.join(own), edited).1).collect()
-        };
-        for (child, page) in edited {
-            inner[child] = Some(page);
+        if items.len() < PARALLEL_ITEMS {
+            for group in groups {
+                let (child, page) = edit(&inner, group, changes);
+                inner[child] = Some(page);
+            }
+            return new_page(inner, changes);
+        }
+        let groups: Vec<&[I]> = groups.collect();
+        let results: Vec<(Vec<(usize, Block)>, Changes)> = tasks_of(&groups)
+            .into_par_iter()
+            .map(|groups| {
+                let mut own = changes.fork();
+                (groups.iter().map(|group| edit(&inner, group, &mut own)).collect(), own)
+            })
+            .collect();
+        for (edited, own) in results {
+            changes.join(own);
+            edited.into_iter().for_each(|(child, page)| inner[child] = Some(page));
         }
         new_page(inner, changes)
     }
@@ -254,6 +266,20 @@ where
         (self.apply)(base, leaf, items, changes);
         page
     }
+}
+
+/// Groups that follow each other, enough of them together to be worth a task.
+fn tasks_of<'g, 'i, I>(groups: &'g [&'i [I]]) -> Vec<&'g [&'i [I]]> {
+    let mut tasks = Vec::new();
+    let (mut start, mut items) = (0, 0);
+    for (position, group) in groups.iter().enumerate() {
+        items += group.len();
+        if items >= ITEMS_PER_TASK || position + 1 == groups.len() {
+            tasks.push(&groups[start..=position]);
+            (start, items) = (position + 1, 0);
+        }
+    }
+    tasks
 }
 
 fn new_page(inner: Inner, changes: &mut Changes) -> Block {

@@ -9,10 +9,12 @@ use std::sync::Arc;
 use evergraph_types::{
     EdgeTypeId, Key, KeyColumn, KeyKind, KeyRef, MAX_VERTICES, Schema, SchemaError, VertexId,
 };
+use rayon::prelude::*;
 
 use crate::alteration::{extends, still_there, succeeds};
 use crate::dictionary::Dictionary;
 use crate::ops::{EdgeOps, VertexPut, WriteSet};
+use crate::pool::PARALLEL_ROWS;
 use crate::schema_change::{check_key, check_text_lengths};
 use crate::version::Version;
 use crate::writes::{Handle, Writes, base_id, id_of, new_position};
@@ -206,10 +208,15 @@ pub(crate) fn check_keys(schema: &Schema, kind: KeyKind, keys: &KeyColumn) -> Re
         }
         (KeyKind::Dense, KeyColumn::Int(numbers)) => {
             let range = 0..MAX_VERTICES as i64;
-            match numbers.iter().find(|number| !range.contains(number)) {
-                Some(&number) => check_key(schema, KeyRef::Int(number)),
-                None => Ok(()),
-            }
+            // Without a branch for each number; which one is wrong is looked for only if one is.
+            let are_ids =
+                |numbers: &[i64]| numbers.iter().fold(true, |all, number| all & range.contains(number));
+            let all = match numbers.len() {
+                0..PARALLEL_ROWS => are_ids(numbers),
+                _ => numbers.par_chunks(PARALLEL_ROWS).all(are_ids),
+            };
+            let wrong = (!all).then(|| numbers.iter().find(|number| !range.contains(number))).flatten();
+            wrong.map_or(Ok(()), |&number| check_key(schema, KeyRef::Int(number)))
         }
         (_, keys) if keys.is_empty() => Ok(()),
         (_, keys) => check_key(schema, keys.get(0)),

@@ -1,45 +1,85 @@
-//! Sorting the changes of a commit by vertex: one radix pass into ranges of vertices, then each range by itself.
+//! The changes of a commit in order: split by ranges of vertices, then each range sorted in the cache.
 //!
-//! The pass that splits (GraphOne's edge sharding, FAST 2019, section 5.2) touches memory once in order; what it
-//! leaves fits the cache. Small batches skip it.
+//! ```text
+//!  rows ─► blocks, one per thread: count by range ─► places ─► scatter ─► range: radix sort by the bits that differ
+//! ```
+//!
+//! The pass that splits (GraphOne's edge sharding, FAST 2019, section 5.2) reads the rows in order and writes to a
+//! few hundred places; what it leaves fits the second-level cache. Small commits skip it.
+//!
+//! Invariant: changes of the same rank keep the order of their rows.
 
+use std::ops::Range;
+
+use evergraph_types::VertexId;
 use rayon::prelude::*;
 
 use crate::merge::Delta;
 
-/// Below this a plain sort is as fast.
-const RADIX_MIN: usize = 1 << 16;
-/// Ranges aimed at: enough to balance threads and to fit a range of a large batch in the cache.
-const RANGES: usize = 512;
+/// Below this many rows a plain sort is as fast.
+const RADIX_MIN: usize = 1 << 14;
+/// About this many changes make a range.
+const DELTAS_PER_RANGE: usize = 1 << 13;
+/// More ranges than this would outrun the translation buffer.
+const MAX_RANGES: usize = 1 << 10;
+/// Ranges are sorted by this many bits at a time.
+const DIGIT_BITS: u32 = 11;
+const DIGITS: usize = 1 << DIGIT_BITS;
 
-/// The changes in order.
-pub(crate) fn sort_deltas<D: Delta>(mut deltas: Vec<D>) -> Vec<D> {
-    if deltas.len() < RADIX_MIN {
-        if !deltas.is_sorted() {
-            deltas.sort_unstable();
+/// Both ends of some edges, as changes to lists of the first end; if symmetric, of either.
+#[derive(Clone, Copy)]
+pub(crate) struct Ends<'a> {
+    pub(crate) from: &'a [VertexId],
+    pub(crate) to: &'a [VertexId],
+    pub(crate) symmetric: bool,
+}
+
+impl Ends<'_> {
+    /// Calls `visit` with vertex, neighbor and row of each change of these rows.
+    #[inline]
+    fn for_each(&self, rows: Range<usize>, mut visit: impl FnMut(VertexId, VertexId, usize)) {
+        let ends = self.from[rows.clone()].iter().zip(&self.to[rows.clone()]);
+        for (row, (&from, &to)) in rows.zip(ends) {
+            visit(from, to, row);
+            if self.symmetric && from != to {
+                visit(to, from, row);
+            }
+        }
+    }
+}
+
+/// The changes in order, `make` giving each from vertex, neighbor and row.
+pub(crate) fn sorted_deltas<D: Delta>(
+    ends: Ends<'_>,
+    make: impl Fn(VertexId, VertexId, usize) -> D + Sync,
+) -> Vec<D> {
+    let rows = ends.from.len();
+    if rows < RADIX_MIN {
+        let mut deltas = Vec::with_capacity(rows * (1 + usize::from(ends.symmetric)));
+        ends.for_each(0..rows, |vertex, neighbor, row| deltas.push(make(vertex, neighbor, row)));
+        if !deltas.is_sorted_by_key(Delta::rank) {
+            deltas.sort_by_key(Delta::rank);
         }
         return deltas;
     }
-    if deltas.par_windows(2).with_min_len(1 << 14).all(|pair| pair[0] <= pair[1]) {
-        return deltas;
-    }
-    let largest = deltas.par_iter().with_min_len(1 << 14).map(|delta| delta.vertex()).max().unwrap_or(0);
-    let shift = (u32::BITS - largest.leading_zeros()).saturating_sub(RANGES.trailing_zeros());
-    let mut sorted = split(&deltas, |delta| (delta.vertex() >> shift) as usize);
-    drop(deltas);
-    sorted.ranges_mut().for_each(|range| range.sort_unstable());
-    sorted.items
+    let largest = |ids: &[VertexId]| ids.par_iter().with_min_len(RADIX_MIN).copied().max().unwrap_or(0);
+    let bound = if ends.symmetric { largest(ends.from).max(largest(ends.to)) } else { largest(ends.from) };
+    let ranges = (rows / DELTAS_PER_RANGE).next_power_of_two().min(MAX_RANGES);
+    let shift = (u32::BITS - bound.leading_zeros()).saturating_sub(ranges.ilog2());
+    let mut split = split(ends, shift, (bound >> shift) as usize + 1, make);
+    split.ranges_mut().for_each_init(Vec::new, |spare, range| sort_range(range, spare));
+    split.deltas
 }
 
 struct Split<D> {
-    items: Vec<D>,
+    deltas: Vec<D>,
     starts: Vec<usize>,
 }
 
 impl<D: Send> Split<D> {
     fn ranges_mut(&mut self) -> impl ParallelIterator<Item = &mut [D]> {
-        let mut rest = self.items.as_mut_slice();
-        let mut ranges = Vec::with_capacity(RANGES);
+        let mut rest = self.deltas.as_mut_slice();
+        let mut ranges = Vec::with_capacity(self.starts.len());
         for bounds in self.starts.windows(2) {
             let (range, tail) = rest.split_at_mut(bounds[1] - bounds[0]);
             ranges.push(range);
@@ -49,22 +89,30 @@ impl<D: Send> Split<D> {
     }
 }
 
-/// The items grouped by range, in order within each.
-fn split<D: Delta>(items: &[D], range_of: impl Fn(&D) -> usize + Sync) -> Split<D> {
+/// The changes grouped by `vertex >> shift`, in the order of rows within each range.
+fn split<D: Delta>(
+    ends: Ends<'_>,
+    shift: u32,
+    ranges: usize,
+    make: impl Fn(VertexId, VertexId, usize) -> D + Sync,
+) -> Split<D> {
     // One task per thread and block: each counts its block, then writes to places no other task writes to.
-    let block = items.len().div_ceil(rayon::current_num_threads()).max(1);
-    let counts: Vec<Vec<usize>> = items
-        .par_chunks(block)
-        .map(|items| {
-            let mut counts = vec![0; RANGES + 1];
-            items.iter().for_each(|item| counts[range_of(item)] += 1);
+    let rows = ends.from.len();
+    let step = rows.div_ceil(rayon::current_num_threads()).max(1);
+    let blocks: Vec<Range<usize>> =
+        (0..rows).step_by(step).map(|start| start..rows.min(start + step)).collect();
+    let counts: Vec<Vec<usize>> = blocks
+        .par_iter()
+        .map(|rows| {
+            let mut counts = vec![0; ranges];
+            ends.for_each(rows.clone(), |vertex, _, _| counts[(vertex >> shift) as usize] += 1);
             counts
         })
         .collect();
-    let mut starts = Vec::with_capacity(RANGES + 2);
-    let mut places = vec![vec![0; RANGES + 1]; counts.len()];
+    let mut starts = Vec::with_capacity(ranges + 1);
+    let mut places = vec![vec![0; ranges]; counts.len()];
     let mut next = 0;
-    for range in 0..=RANGES {
+    for range in 0..ranges {
         starts.push(next);
         for (places, counts) in places.iter_mut().zip(&counts) {
             places[range] = next;
@@ -72,32 +120,112 @@ fn split<D: Delta>(items: &[D], range_of: impl Fn(&D) -> usize + Sync) -> Split<
         }
     }
     starts.push(next);
-    let mut sorted: Vec<D> = Vec::with_capacity(items.len());
-    scatter(items, block, places, &range_of, &mut sorted);
-    Split { items: sorted, starts }
+    let work = blocks.into_iter().zip(places).collect();
+    let deltas = scatter(ends, work, next, &|vertex| (vertex >> shift) as usize, make);
+    Split { deltas, starts }
 }
 
 #[allow(unsafe_code)]
 fn scatter<D: Delta>(
-    items: &[D],
-    block: usize,
-    places: Vec<Vec<usize>>,
-    range_of: &(impl Fn(&D) -> usize + Sync),
-    sorted: &mut Vec<D>,
-) {
+    ends: Ends<'_>,
+    work: Vec<(Range<usize>, Vec<usize>)>,
+    total: usize,
+    range_of: &(impl Fn(VertexId) -> usize + Sync),
+    make: impl Fn(VertexId, VertexId, usize) -> D + Sync,
+) -> Vec<D> {
     struct Target<D>(*mut D);
     // SAFETY: tasks write through the pointer to disjoint places (below).
     unsafe impl<D: Send> Sync for Target<D> {}
+    let mut sorted: Vec<D> = Vec::with_capacity(total);
     let target = Target(sorted.as_mut_ptr());
-    items.par_chunks(block).zip(places).for_each(|(items, mut places)| {
+    work.into_par_iter().for_each(|(rows, mut places)| {
         let target = &target;
-        for item in items {
-            let place = &mut places[range_of(item)];
-            // SAFETY: the counts gave each item of each block a place of its own within the capacity.
-            unsafe { target.0.add(*place).write(*item) };
+        ends.for_each(rows, |vertex, neighbor, row| {
+            let place = &mut places[range_of(vertex)];
+            // SAFETY: the counts gave each change of each block a place of its own below `total`.
+            unsafe { target.0.add(*place).write(make(vertex, neighbor, row)) };
+            *place += 1;
+        });
+    });
+    // SAFETY: the places are 0..total, each written once.
+    unsafe { sorted.set_len(total) };
+    sorted
+}
+
+/// Sorts by rank, digit by digit, those digits in which ranks differ. `spare` is room to work in.
+fn sort_range<D: Delta>(range: &mut [D], spare: &mut Vec<D>) {
+    let Some(first) = range.first().copied() else { return };
+    if range.len() < DIGITS / 4 {
+        return range.sort_by_key(Delta::rank);
+    }
+    let differing = range.iter().fold(0, |bits, delta| bits | (delta.rank() ^ first.rank()));
+    spare.clear();
+    spare.resize(range.len(), first);
+    let (mut source, mut target) = (range, spare.as_mut_slice());
+    let mut is_swapped = false;
+    let mut low = differing.trailing_zeros();
+    while low < u64::BITS && differing >> low != 0 {
+        let digit = |delta: &D| (delta.rank() >> low) as usize % DIGITS;
+        let mut places = [0u32; DIGITS];
+        source.iter().for_each(|delta| places[digit(delta)] += 1);
+        let mut next = 0;
+        places.iter_mut().for_each(|place| next += std::mem::replace(place, next));
+        for delta in source.iter() {
+            let place = &mut places[digit(delta)];
+            target[*place as usize] = *delta;
             *place += 1;
         }
-    });
-    // SAFETY: the places are 0..items.len(), each written once.
-    unsafe { sorted.set_len(items.len()) };
+        std::mem::swap(&mut source, &mut target);
+        is_swapped = !is_swapped;
+        low += DIGIT_BITS;
+        // The next digit begins at the next bit that differs.
+        low += (differing.checked_shr(low).unwrap_or(0)).trailing_zeros().min(u64::BITS - low.min(u64::BITS));
+    }
+    if is_swapped {
+        target.copy_from_slice(source);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::merge::{PlainDelta, RowDelta};
+
+    /// Random numbers, many rows, from a seed.
+    fn ids(rows: usize, bound: u32, seed: u64) -> Vec<VertexId> {
+        let mut state = seed | 1;
+        let mut next = || {
+            state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
+            (((state >> 32) * u64::from(bound)) >> 32) as u32
+        };
+        (0..rows).map(|_| next()).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+        #[test]
+        fn the_order_is_that_of_a_stable_sort(
+            rows in prop_oneof![0usize..300, (RADIX_MIN - 2)..(3 * RADIX_MIN)],
+            bound in prop_oneof![Just(1u32), 2u32..40, 1000u32..3_000_000, Just(u32::MAX)],
+            symmetric: bool, seed: u64)
+        {
+            let (from, to) = (ids(rows, bound, seed), ids(rows, bound, seed ^ 0xFFFF));
+            let ends = Ends { from: &from, to: &to, symmetric };
+            let mut all = Vec::new();
+            ends.for_each(0..rows, |vertex, neighbor, row| all.push((vertex, neighbor, row as u32)));
+            let pair = |vertex, neighbor, _| PlainDelta::<false>(u64::from(vertex) << 32 | u64::from(neighbor));
+            let found: Vec<u64> = sorted_deltas(ends, pair).iter().map(|delta| delta.0).collect();
+            let mut expected: Vec<u64> =
+                all.iter().map(|&(vertex, neighbor, _)| u64::from(vertex) << 32 | u64::from(neighbor)).collect();
+            expected.sort_unstable();
+            prop_assert_eq!(found, expected);
+            let row = |vertex, neighbor, row: usize| RowDelta { vertex, rank: 0, row: row as u32, neighbor };
+            let found: Vec<_> =
+                sorted_deltas(ends, row).iter().map(|delta| (delta.vertex, delta.neighbor, delta.row)).collect();
+            all.sort_by_key(|delta| delta.0);
+            prop_assert_eq!(found, all);
+        }
+    }
 }

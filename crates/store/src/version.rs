@@ -381,6 +381,7 @@ impl Adjacency {
         self.table.for_each_leaf(&mut |base, leaf| {
             let entries = (base..=base + (LEAF_CELLS - 1)).filter_map(|index| leaf.get(index));
             entries.for_each(|entry| for_each_block(entry, visit));
+            leaf.pack.into_iter().for_each(&mut *visit);
         });
         self.table.for_each_page(visit);
     }

@@ -10,19 +10,23 @@ use serde::Serialize;
 use super::analytics;
 use super::report::{Row, layout};
 use super::subjects::Subjects;
-use super::{bfs, bytes, components, graph_file, load, lookups, pagerank, scan, snapshot, triangles};
+use super::{bfs, bytes, components, graph_file, ingest, load, lookups, pagerank, scan, snapshot, triangles};
 use crate::console::Console;
 use crate::error::CommandError;
 use crate::load_values::KeysArg;
 use crate::progress::Activity;
 use crate::units;
 
+/// The column of the other side.
+pub(super) const YARDSTICK: &str = "yardstick";
+
 /// The size of the graph, and what to measure on it.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub(crate) struct BenchArgs {
+    /// Something else than a loaded graph
     #[command(subcommand)]
-    part: Option<Part>,
+    subject: Option<Subject>,
     /// The graph has 2^N vertices
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=30))]
     scale: u32,
@@ -44,14 +48,13 @@ pub(crate) struct BenchArgs {
     only: Vec<Measurement>,
 }
 
-/// The column of the other side.
-const YARDSTICK: &str = "yardstick";
-
-/// Measurements with graphs and options of their own.
+/// Benchmarks of their own.
 #[derive(Debug, Subcommand)]
-enum Part {
+enum Subject {
     /// Measure algorithms on snapshots in several states, also against other libraries
     Analytics(analytics::AnalyticsArgs),
+    /// Edges added batch by batch to a growing graph, and what reading it costs then
+    Ingest(ingest::IngestArgs),
 }
 
 const EXAMPLES: &str = "\
@@ -60,6 +63,7 @@ Examples:
   evergraph bench --scale 16                  a smaller one; seconds
   evergraph bench --only bfs,pagerank --repeats 9 --threads 1
   evergraph bench --json > bench.json
+  evergraph bench ingest                      how fast a graph grows
 
 Both sides take turns on the same graph, and what they find is compared. Times depend on the
 machine and on what else it does; ratios, medians over the turns, much less. The bars are meant for
@@ -95,8 +99,10 @@ struct Report<'a> {
 
 /// Runs the command. `program` starts it again in another process.
 pub(crate) fn run(args: &BenchArgs, program: &[OsString], console: &mut Console) -> Result<(), CommandError> {
-    if let Some(Part::Analytics(args)) = &args.part {
-        return analytics::run(args, console);
+    match &args.subject {
+        Some(Subject::Analytics(args)) => return analytics::run(args, console),
+        Some(Subject::Ingest(args)) => return ingest::run(args, program, console),
+        None => {}
     }
     let directory = args.dir.clone().unwrap_or_else(|| std::env::temp_dir().join("evergraph-bench"));
     let file = graph_file::ensure(&directory, args.scale, args.edges_per_vertex)?;
@@ -112,7 +118,7 @@ pub(crate) fn run(args: &BenchArgs, program: &[OsString], console: &mut Console)
         ))?;
         console.flush()?;
     }
-    let mut table = Table { console, rows: Vec::new() };
+    let mut table = Table::new(console);
     let (vertices, edges) = measure(args, program, &file, &directory, &mut table)?;
     let Table { console, rows } = table;
     if console.is_json() {
@@ -143,13 +149,17 @@ pub(crate) fn run(args: &BenchArgs, program: &[OsString], console: &mut Console)
 }
 
 /// Rows, shown as they come.
-struct Table<'a> {
-    console: &'a mut Console,
-    rows: Vec<Row>,
+pub(super) struct Table<'a> {
+    pub(super) console: &'a mut Console,
+    pub(super) rows: Vec<Row>,
 }
 
-impl Table<'_> {
-    fn add(&mut self, rows: Vec<Row>) -> Result<(), CommandError> {
+impl<'a> Table<'a> {
+    pub(super) fn new(console: &'a mut Console) -> Self {
+        Table { console, rows: Vec::new() }
+    }
+
+    pub(super) fn add(&mut self, rows: Vec<Row>) -> Result<(), CommandError> {
         for row in rows {
             if !self.console.is_json() {
                 self.console.line_now(layout(YARDSTICK).row(&row.cells()))?;

@@ -20,7 +20,8 @@ pub(super) const EDGE_TYPE: &str = "edge";
 pub(super) struct Loaded {
     pub(super) database: Database,
     pub(super) snapshot: Snapshot,
-    _directory: TempDir,
+    /// None for a store in memory.
+    pub(super) _directory: Option<TempDir>,
 }
 
 /// Loads into a new store below `directory`, and tells the seconds it took.
@@ -34,7 +35,7 @@ pub(super) fn load(file: &Path, directory: &Path, keys: KeyKind) -> Result<(f64,
         Ok((database, snapshot))
     });
     let (database, snapshot) = loaded?;
-    Ok((seconds, Loaded { database, snapshot, _directory: directory }))
+    Ok((seconds, Loaded { database, snapshot, _directory: Some(directory) }))
 }
 
 /// What is asked of the loader: as little as possible.

@@ -4,6 +4,8 @@
 //! graph_file ─► text edge list, made once ─┬─► load: Database and yardstick Graph ─► Subjects
 //!                                          │        scan, lookups, bfs, pagerank, components, bytes, snapshot
 //!                                          └─► triangles, on the symmetrized graph
+//! ingest: shuffled edges ─► batches ─► growing Database ─► Subjects ─► scan, bfs, pagerank
+//!
 //! each measurement ─► Rows: ours, the yardstick's, ratio, bar, whether both found the same ─► table or JSON
 //! ```
 //!
@@ -15,17 +17,20 @@ mod bytes;
 mod command;
 mod components;
 mod graph_file;
+mod ingest;
 mod load;
 mod lookups;
 mod pagerank;
 mod report;
 mod resident;
 mod scan;
+mod shuffled;
 mod snapshot;
 mod subjects;
 mod timing;
 mod triangles;
 
 pub(crate) use command::{BenchArgs, processor, run};
+pub(crate) use ingest::{MemoryArgs as IngestMemoryArgs, measure_memory as measure_ingest_memory};
 pub(crate) use resident::{MemoryArgs, measure_memory};
 pub(crate) use timing::time;

@@ -28,6 +28,7 @@ pub(super) struct Row {
 pub(super) enum Unit {
     Seconds,
     BytesPerEdge,
+    EdgesPerSecond,
 }
 
 /// What is asked for at scale 20 on two cores.
@@ -38,6 +39,8 @@ pub(super) enum Bar {
     Ratio(f64),
     /// At most this value.
     Value(f64),
+    /// At least this value.
+    AtLeast(f64),
 }
 
 /// Whether both sides found the same, and what.
@@ -64,6 +67,7 @@ impl Row {
         let holds = match bar {
             Bar::Ratio(most) => self.ratio.map(|ratio| ratio <= most),
             Bar::Value(most) => Some(self.ours <= most),
+            Bar::AtLeast(least) => Some(self.ours >= least),
         };
         Row { bar: Some(bar), holds, ..self }
     }
@@ -83,11 +87,13 @@ impl Row {
         let value = |value: f64| match self.unit {
             Unit::Seconds => units::seconds(value),
             Unit::BytesPerEdge => format!("{} B", units::significant(value)),
+            Unit::EdgesPerSecond => units::rate(value, ""),
         };
         let bar = match self.bar {
             None => String::new(),
             Some(Bar::Ratio(most)) => format!("<= {}x", (most * 100.0).round() / 100.0),
             Some(Bar::Value(most)) => format!("<= {}", value(most)),
+            Some(Bar::AtLeast(least)) => format!(">= {}", value(least)),
         };
         let holds = match self.holds {
             None => "",
@@ -135,6 +141,10 @@ mod tests {
         assert_eq!(Row::times("bfs", pair).bar(Bar::Ratio(1.1)).holds, Some(false));
         let bytes = Row::new("disk", Unit::BytesPerEdge, 8.5, None).bar(Bar::Value(8.0));
         assert_eq!(bytes.holds, Some(false));
+        assert_eq!(
+            Row::new("ingest", Unit::EdgesPerSecond, 5e6, None).bar(Bar::AtLeast(4e6)).holds,
+            Some(true)
+        );
         assert_eq!(bytes.cells()[1..6], ["8.50 B", "", "", "<= 8.00 B", "MISSED"]);
     }
 

@@ -32,10 +32,16 @@ pub(crate) struct MemoryArgs {
 
 /// By how many bytes a process grows that loads a graph into memory; none where the system does not tell.
 pub(super) fn growth(program: &[OsString], file: &Path, keys: KeysArg) -> Result<Option<u64>, CommandError> {
-    let Some((name, first)) = program.split_first() else { return Ok(None) };
     let keys = keys.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
+    let args = ["bench-memory".into(), file.as_os_str().to_owned(), "--keys".into(), keys.into()];
+    Ok(output_of(program, &args)?.trim().parse().ok())
+}
+
+/// What another process of this program writes, which gives freed memory back at once.
+pub(super) fn output_of(program: &[OsString], args: &[OsString]) -> Result<String, CommandError> {
+    let Some((name, first)) = program.split_first() else { return Ok(String::new()) };
     let mut command = Command::new(name);
-    command.args(first).arg("bench-memory").arg(file).args(["--keys", &keys]);
+    command.args(first).args(args);
     command
         .env("MIMALLOC_PURGE_DELAY", "0")
         .env("RAYON_NUM_THREADS", rayon::current_num_threads().to_string());
@@ -45,7 +51,7 @@ pub(super) fn growth(program: &[OsString], file: &Path, keys: KeysArg) -> Result
             io::Error::other(format!("a process that measures memory failed: {}", output.status)).into()
         );
     }
-    Ok(String::from_utf8_lossy(&output.stdout).trim().parse().ok())
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// Runs the command in the process of its own.
@@ -59,7 +65,7 @@ pub(crate) fn measure_memory(args: &MemoryArgs, console: &mut Console) -> Result
 }
 
 /// Memory of this process that no file backs.
-fn resident_bytes() -> Option<u64> {
+pub(super) fn resident_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;

@@ -48,3 +48,15 @@ fn analytics_agree_in_every_state_of_the_store() {
     }
     assert!(rows.iter().any(|row| row["name"] == "sssp, 1% changed"), "{report}");
 }
+
+#[test]
+fn ingest_is_measured_by_batch_size_and_ends_with_the_same_graph() {
+    let shell = Shell::new();
+    let report = shell.json(&["bench", "ingest", "--json", "--scale", "10", "--dir", "."]);
+    let rows = report["rows"].as_array().unwrap();
+    assert!(rows.len() >= 26, "{report}");
+    for row in rows {
+        assert!(row["ours"].as_f64().unwrap() > 0.0, "{row}");
+        assert_ne!(row["agreement"]["holds"], false, "{row}");
+    }
+}

@@ -1,0 +1,331 @@
+//! Ingest: shuffled edges added batch by batch to a growing graph, both directions stored, and what the graph is like
+//! to read right after.
+//!
+//! ```text
+//! ShuffledEdges ─► batches made outside the time ─► add_edges, put_edge ─► edges a second
+//!                                                      └─► as ingested, nothing compacted: scan, pagerank, bfs, bytes
+//! ```
+//!
+//! Large batches bring in the whole graph; small ones its last part, when lists are long and updates most expensive.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use evergraph::{Database, Durability, EdgeTypeOptions, KeyKind, Options};
+use evergraph_yardstick::Graph;
+use serde::Serialize;
+use tempfile::TempDir;
+
+use super::command::{Table, YARDSTICK, processor};
+use super::load::{EDGE_TYPE, Loaded};
+use super::report::{Bar, Row, Unit, layout};
+use super::resident::{output_of, resident_bytes};
+use super::shuffled::{ShuffledEdges, key};
+use super::subjects::Subjects;
+use super::timing::time;
+use super::{bfs, pagerank, scan};
+use crate::console::Console;
+use crate::error::CommandError;
+use crate::progress::Activity;
+use crate::units;
+
+/// The size of the graph, and what to measure.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct IngestArgs {
+    /// The graph has 2^N vertices
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=30))]
+    scale: u32,
+    /// The graph is made of so many edges per vertex
+    #[arg(long, value_name = "K", default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..))]
+    edges_per_vertex: u64,
+    /// Where stores with a log are made [default: the system's folder for temporary files]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// Measure only this; commas between
+    #[arg(long, value_name = "WHAT", value_enum, value_delimiter = ',')]
+    only: Vec<Measurement>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  evergraph bench ingest                          all of it; two minutes
+  evergraph bench ingest --scale 16
+  evergraph bench ingest --only simple,multi      edges a second into a store in memory
+  evergraph bench ingest --only log               how much longer it takes with the log on disk
+
+Rates are undirected edges a second, both directions stored. The bars are meant for the default
+graph on two cores.";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Measurement {
+    /// Edge types with sorted lists and each edge once
+    Simple,
+    /// Edge types that keep every event
+    Multi,
+    /// The same with the log on disk
+    Log,
+    /// Scan, PageRank and BFS right after
+    Reads,
+    /// Bytes for each list entry
+    Bytes,
+}
+
+/// What the process is told.
+#[derive(Debug, Args)]
+pub(crate) struct MemoryArgs {
+    #[arg(long)]
+    scale: u32,
+    #[arg(long)]
+    edges_per_vertex: u64,
+    #[arg(long)]
+    multi: bool,
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    version: &'static str,
+    processor: String,
+    threads: usize,
+    scale: u32,
+    edges_per_vertex: u64,
+    edges: u64,
+    rows: &'a [Row],
+}
+
+const BATCH: usize = 1_000_000;
+const MEDIUM_BATCH: usize = 1 << 16;
+const SMALL_BATCH: usize = 1_000;
+/// Edges that come in small batches, and in transactions of their own.
+const SMALL_EDGES: usize = 1_000_000;
+const SINGLE_EDGES: usize = 250_000;
+
+/// What edges a second are asked for: batches, medium and small ones, single edges.
+const SIMPLE_BARS: [f64; 4] = [5e6, 2.5e6, 5e5, 2.5e5];
+const MULTI_BAR: f64 = 16e6;
+
+/// Runs the command.
+pub(super) fn run(
+    args: &IngestArgs,
+    program: &[OsString],
+    console: &mut Console,
+) -> Result<(), CommandError> {
+    let activity = Activity::new("generating");
+    let edges = ShuffledEdges::new(args.scale, args.edges_per_vertex)?;
+    if !console.is_json() {
+        console.line(format_args!(
+            "Kronecker graph, scale {}, {} undirected edges in random order; {}, {}\n\n{}",
+            args.scale,
+            units::count(edges.len() as u64),
+            processor(),
+            units::counted(rayon::current_num_threads() as u64, "thread", "threads"),
+            layout(YARDSTICK).head(),
+        ))?;
+        console.flush()?;
+    }
+    activity.say("ingesting");
+    let mut table = Table::new(console);
+    measure(args, program, &edges, &mut table)?;
+    let Table { console, rows } = table;
+    if console.is_json() {
+        console.json(&Report {
+            version: env!("CARGO_PKG_VERSION"),
+            processor: processor(),
+            threads: rayon::current_num_threads(),
+            scale: args.scale,
+            edges_per_vertex: args.edges_per_vertex,
+            edges: edges.len() as u64,
+            rows: &rows,
+        })?;
+    }
+    if rows.iter().all(Row::agrees) { Ok(()) } else { Err(CommandError::Reported) }
+}
+
+fn measure(
+    args: &IngestArgs,
+    program: &[OsString],
+    edges: &ShuffledEdges,
+    table: &mut Table<'_>,
+) -> Result<(), CommandError> {
+    let wanted = |what| args.only.is_empty() || args.only.contains(&what);
+    for (what, multi) in [(Measurement::Simple, false), (Measurement::Multi, true)] {
+        if wanted(what) {
+            for keys in [KeyKind::Dense, KeyKind::Int64] {
+                rates(edges, multi, keys, table)?;
+            }
+        }
+    }
+    if wanted(Measurement::Log) {
+        let directory = args.dir.clone().unwrap_or_else(std::env::temp_dir);
+        for multi in [false, true] {
+            table.add(vec![with_log(edges, multi, &directory)?])?;
+        }
+    }
+    if wanted(Measurement::Reads) {
+        table.add(reads(edges)?)?;
+    }
+    if wanted(Measurement::Bytes) {
+        for multi in [false, true] {
+            table.add(bytes(args, program, multi)?)?;
+        }
+    }
+    Ok(())
+}
+
+fn name(multi: bool) -> &'static str {
+    if multi { "multi" } else { "simple" }
+}
+
+/// A new store in memory, or in a directory with the log synced by the clock.
+fn new_store(directory: Option<&Path>, multi: bool, keys: KeyKind) -> Result<Database, CommandError> {
+    let options = Options { keys: Some(keys), durability: Durability::Interval, ..Options::default() };
+    let database = match directory {
+        Some(directory) => Database::open(directory, options)?,
+        None => Database::in_memory(options),
+    };
+    let kind = EdgeTypeOptions { symmetric: true, multi, ..EdgeTypeOptions::default() };
+    database.create_edge_type(EDGE_TYPE, kind)?;
+    Ok(database)
+}
+
+/// Adds a range of the edges in batches of one size, and tells the seconds that took.
+fn ingest(
+    database: &Database,
+    edges: &ShuffledEdges,
+    range: std::ops::Range<usize>,
+    batch: usize,
+    keys: KeyKind,
+) -> Result<f64, CommandError> {
+    let mut seconds = 0.0;
+    for start in range.clone().step_by(batch) {
+        let part = edges.batch(start..range.end.min(start + batch), keys);
+        let (elapsed, added) = time(|| database.add_edges(EDGE_TYPE, vec![part]));
+        added?;
+        seconds += elapsed;
+    }
+    Ok(seconds)
+}
+
+/// Edges a second by size of batch.
+fn rates(
+    edges: &ShuffledEdges,
+    multi: bool,
+    keys: KeyKind,
+    table: &mut Table<'_>,
+) -> Result<(), CommandError> {
+    let bars = match (multi, keys) {
+        (false, _) => SIMPLE_BARS.map(Some),
+        (true, _) => [Some(MULTI_BAR), None, None, None],
+    };
+    let row = |what: String, rate: f64, bar: Option<f64>| {
+        let row = Row::new(&format!("{}, {keys}, {what}", name(multi)), Unit::EdgesPerSecond, rate, None);
+        bar.map_or(row.clone(), |bar| row.bar(Bar::AtLeast(bar)))
+    };
+    let count = units::count;
+    for (batch, bar) in [(BATCH, bars[0]), (MEDIUM_BATCH, bars[1])] {
+        let database = new_store(None, multi, keys)?;
+        let seconds = ingest(&database, edges, 0..edges.len(), batch, keys)?;
+        let found = database.stats().num_edges;
+        let row = row(format!("batches of {}", count(batch as u64)), edges.len() as f64 / seconds, bar);
+        table.add(vec![row.agreement(found == edges.len() as u64, format!("{} edges", count(found)))])?;
+    }
+    let database = new_store(None, multi, keys)?;
+    let single = edges.len() - SINGLE_EDGES.min(edges.len() / 8);
+    let small = single - SMALL_EDGES.min(edges.len() / 4);
+    ingest(&database, edges, 0..small, BATCH, keys)?;
+    let seconds = ingest(&database, edges, small..single, SMALL_BATCH, keys)?;
+    let small_row =
+        row(format!("batches of {}", count(SMALL_BATCH as u64)), (single - small) as f64 / seconds, bars[2]);
+    table.add(vec![small_row])?;
+    let (seconds, put) = time(|| {
+        edges.pairs()[single..].iter().try_for_each(|&(src, dst)| {
+            database.put_edge(key(src, keys), key(dst, keys), EDGE_TYPE, &[]).map(drop)
+        })
+    });
+    put?;
+    let found = database.stats().num_edges;
+    let single_row = row("edge by edge".to_owned(), (edges.len() - single) as f64 / seconds, bars[3]);
+    table.add(vec![single_row.agreement(found == edges.len() as u64, format!("{} edges", count(found)))])
+}
+
+/// The time with the log on disk beside that without.
+fn with_log(edges: &ShuffledEdges, multi: bool, directory: &Path) -> Result<Row, CommandError> {
+    let keys = KeyKind::Dense;
+    let mut seconds = [0.0; 2];
+    for _ in 0..2 {
+        for logged in [false, true] {
+            let home =
+                TempDir::with_prefix_in("ingest-", directory).map_err(CommandError::file(directory))?;
+            let database = new_store(logged.then(|| home.path()), multi, keys)?;
+            seconds[usize::from(logged)] += ingest(&database, edges, 0..edges.len(), BATCH, keys)?;
+        }
+    }
+    let [without, with] = seconds.map(|seconds| 2.0 * edges.len() as f64 / seconds);
+    let mut row = Row::new(&format!("{}, dense, with a log", name(multi)), Unit::EdgesPerSecond, with, None);
+    row.ratio = Some(without / with);
+    Ok(row.bar(Bar::Ratio(1.25)))
+}
+
+/// Reads the graph as the batches left it, beside the yardstick.
+fn reads(edges: &ShuffledEdges) -> Result<Vec<Row>, CommandError> {
+    const REPEATS: usize = 3;
+    let database = new_store(None, false, KeyKind::Dense)?;
+    ingest(&database, edges, 0..edges.len(), BATCH, KeyKind::Dense)?;
+    let snapshot = database.snapshot()?;
+    let yardstick = Graph::undirected(edges.pairs())?;
+    let mut subjects = Subjects::new(Loaded { database, snapshot, _directory: None }, yardstick);
+    let mut rows = scan::measure(&subjects, REPEATS)?;
+    rows.extend(pagerank::measure(&subjects, REPEATS)?);
+    rows.extend(bfs::measure(&subjects, REPEATS)?.into_iter().map(|row| row.bar(Bar::Ratio(1.2))));
+    // Small batches leave lists in other places than large ones.
+    let database = new_store(None, false, KeyKind::Dense)?;
+    ingest(&database, edges, 0..edges.len(), MEDIUM_BATCH, KeyKind::Dense)?;
+    let snapshot = database.snapshot()?;
+    subjects.snapshot = snapshot.clone();
+    subjects.loaded = Loaded { database, snapshot, _directory: None };
+    let mut after = scan::measure(&subjects, REPEATS)?;
+    after.extend(pagerank::measure(&subjects, REPEATS)?);
+    after.iter_mut().for_each(|row| row.name = format!("  in batches of {MEDIUM_BATCH}: {}", row.name));
+    rows.extend(after);
+    Ok(rows)
+}
+
+/// Bytes for each list entry: what the store counts, and what its process has grown by.
+fn bytes(args: &IngestArgs, program: &[OsString], multi: bool) -> Result<Vec<Row>, CommandError> {
+    let mut command: Vec<OsString> = vec![
+        "bench-ingest-memory".into(),
+        format!("--scale={}", args.scale).into(),
+        format!("--edges-per-vertex={}", args.edges_per_vertex).into(),
+    ];
+    command.extend(multi.then(|| "--multi".into()));
+    let output = output_of(program, &command)?;
+    let mut numbers = output.split_whitespace().filter_map(|number| number.parse::<f64>().ok());
+    let (Some(entries), Some(counted), growth) = (numbers.next(), numbers.next(), numbers.next()) else {
+        return Ok(Vec::new());
+    };
+    let row = |what: &str, bytes| {
+        Row::new(&format!("{}, {what}", name(multi)), Unit::BytesPerEdge, bytes / entries, None)
+    };
+    let mut rows = vec![row("bytes per entry", counted).bar(Bar::Value(5.0))];
+    if let Some(growth) = growth {
+        let mut grown = row("  as the system sees it", growth);
+        grown.ratio = Some(growth / counted);
+        rows.push(grown.bar(Bar::Ratio(1.2)));
+    }
+    Ok(rows)
+}
+
+/// Runs the command in the process of its own: list entries, bytes counted, bytes grown.
+pub(crate) fn measure_memory(args: &MemoryArgs, console: &mut Console) -> Result<(), CommandError> {
+    let edges = ShuffledEdges::new(args.scale, args.edges_per_vertex)?;
+    let database = new_store(None, args.multi, KeyKind::Dense)?;
+    // The memory of the first batch is used again by those after it.
+    drop(edges.batch(0..BATCH.min(edges.len()), KeyKind::Dense));
+    let before = resident_bytes();
+    ingest(&database, &edges, 0..edges.len(), BATCH, KeyKind::Dense)?;
+    let stats = database.stats();
+    let grown = resident_bytes().zip(before).map(|(after, before)| after.saturating_sub(before));
+    let grown = grown.map_or_else(String::new, |bytes| bytes.to_string());
+    console.line(format_args!("{} {} {grown}", 2 * edges.len(), stats.memory_bytes + stats.dictionary_bytes))
+}

@@ -1,0 +1,424 @@
+//! One leaf of a vertex table after changes to lists of it: which lists are written by themselves, and when all that
+//! are short are packed into one block.
+//!
+//! ```text
+//!  leaf ─► pack:   [list of 0][list of 1][list of 5]…   one block, in the order of vertices, as in a CSR
+//!       └► loose:  lists in blocks of their own, written by small commits since the pack was
+//!       └► others: chunked lists, lists with properties, lists in segments
+//! ```
+//!
+//! A large batch touches most lists of a leaf: packing them anew copies each once, in order, with one allocation for
+//! all, and a scan finds neighboring lists side by side. A small commit writes only the lists it changes. When what
+//! is loose or dead outgrows a part of the pack, the leaf is packed again, so that a change costs the copying of a
+//! few times its list, and little memory is lost to holes.
+//!
+//! Invariants: a packed entry points into the pack of its own leaf; a pack is replaced as a whole; `multi`
+//! lists, which grow in place, are never packed.
+#![allow(unsafe_code)]
+
+use evergraph_types::VertexId;
+
+use crate::adjacency::{CHUNK_MAX, ChunkRef, Entry};
+use crate::growth::append;
+use crate::heap::{Block, Changes};
+use crate::merge::{Delta, Policy, Scratch, entry_of, merge_list, merge_plain, write_run};
+use crate::paged_array::{LEAF_CELLS, Leaf};
+
+/// Writing a list by itself costs about as much as copying so many neighbors.
+const LIST_COST: usize = 128;
+
+/// How many neighbors of a leaf in memory are where.
+#[derive(Clone, Copy, Default)]
+struct Room {
+    /// In lists that are packed or may be.
+    short: usize,
+    /// Of these, in blocks of their own.
+    loose: usize,
+}
+
+impl Room {
+    fn of(leaf: &Leaf<Entry>) -> Self {
+        let mut room = Room::default();
+        leaf.cells.iter().for_each(|entry| room.add(*entry));
+        room
+    }
+
+    fn of_list(entry: Entry) -> Self {
+        let mut room = Room::default();
+        room.add(entry);
+        room
+    }
+
+    #[inline]
+    fn add(&mut self, entry: Entry) {
+        let counts = is_short(entry) && !entry.run().is_mapped();
+        let degree = if counts { entry.degree as usize } else { 0 };
+        self.short += degree;
+        self.loose += if counts && entry.run().is_block() { degree } else { 0 };
+    }
+
+    /// The room after one list was replaced by another.
+    fn replace(&mut self, old: Entry, new: Entry) {
+        let (old, new) = (Room::of_list(old), Room::of_list(new));
+        self.short = self.short + new.short - old.short;
+        self.loose = self.loose + new.loose - old.loose;
+    }
+
+    /// Whether so much is loose, or dead in a pack of so many neighbors, that the leaf is packed again.
+    fn is_scattered(self, pack_len: usize) -> bool {
+        let dead = pack_len.saturating_sub(self.short - self.loose);
+        self.loose > self.short / 2 || dead > self.short / 4 + LIST_COST
+    }
+}
+
+/// Changes the lists of a leaf; `deltas` are all changes to them, sorted.
+pub(crate) fn edit_leaf<D: Delta>(
+    leaf: &mut Leaf<Entry>,
+    base: VertexId,
+    deltas: &[D],
+    policy: Policy<'_>,
+    changes: &mut Changes,
+) {
+    let mut scratch = std::mem::take(&mut changes.scratch);
+    if policy.multi || !policy.ops.columns.is_empty() {
+        for group in lists_of(deltas) {
+            edit_list(leaf, group, policy, &mut scratch, changes);
+        }
+        release_pack(leaf, changes);
+    } else {
+        let mut room = Room::of(leaf);
+        if touches_most(leaf, deltas, room) {
+            pack(leaf, base, deltas, policy, &mut scratch, changes);
+        } else {
+            for group in lists_of(deltas) {
+                let (old, new) = edit_list(leaf, group, policy, &mut scratch, changes);
+                room.replace(old, new);
+            }
+            if room.is_scattered(leaf.pack_len) {
+                pack::<D>(leaf, base, &[], policy, &mut scratch, changes);
+            } else if room.short == room.loose {
+                release_pack(leaf, changes);
+            }
+        }
+    }
+    changes.scratch = scratch;
+}
+
+/// The changes of each list.
+fn lists_of<D: Delta>(deltas: &[D]) -> impl Iterator<Item = &[D]> {
+    deltas.chunk_by(|left, right| left.vertex() == right.vertex())
+}
+
+/// Whether a list may lie in a pack: short, and without properties.
+fn is_short(entry: Entry) -> bool {
+    !entry.is_chunked() && entry.degree as usize <= CHUNK_MAX && !entry.run().has_columns()
+}
+
+/// Whether packing all short lists costs about as much as writing those that change.
+fn touches_most<D: Delta>(leaf: &Leaf<Entry>, deltas: &[D], room: Room) -> bool {
+    let touched = lists_of(deltas)
+        .map(|group| leaf.get(group[0].vertex()).unwrap_or(Entry::EMPTY))
+        .filter(|entry| is_short(*entry))
+        .map(|entry| entry.degree as usize + LIST_COST);
+    let cost = touched.sum::<usize>();
+    cost > 0 && room.short <= 2 * cost
+}
+
+/// Changes one list; tells what it was and has become.
+fn edit_list<D: Delta>(
+    leaf: &mut Leaf<Entry>,
+    group: &[D],
+    policy: Policy<'_>,
+    scratch: &mut Scratch,
+    changes: &mut Changes,
+) -> (Entry, Entry) {
+    let vertex = group[0].vertex();
+    let old = leaf.get(vertex).unwrap_or(Entry::EMPTY);
+    let loops = group.iter().any(|delta| delta.neighbor() == vertex);
+    let old_loops = if loops { count_loops(old, vertex) } else { 0 };
+    let new = match append(old, group, policy, changes) {
+        Some(grown) => grown,
+        None => merge_list(old, group, policy, scratch, changes),
+    };
+    changes.entries += i64::from(new.degree) - i64::from(old.degree);
+    changes.loops += if loops { count_loops(new, vertex) - old_loops } else { 0 };
+    note_newcomer(old, group, policy, changes);
+    leaf.set(vertex, (new.degree > 0).then_some(new));
+    (old, new)
+}
+
+/// Notes the vertex as new if its list had no edges and is given one.
+fn note_newcomer<D: Delta>(old: Entry, group: &[D], policy: Policy<'_>, changes: &mut Changes) {
+    let is_given = || D::PLAIN || group.iter().any(|delta| !policy.ops.is_delete(delta.row()));
+    if old.degree == 0 && is_given() {
+        changes.newcomers.push(group[0].vertex());
+    }
+}
+
+fn count_loops(entry: Entry, vertex: VertexId) -> i64 {
+    // SAFETY: the list belongs to the draft or to the version it started from, both alive. In a chunked merge some
+    // blocks of `entry` may be retired by now, but retired blocks live as long as that version.
+    unsafe { entry.neighbors() }.iter().filter(|&neighbor| neighbor == vertex).count() as i64
+}
+
+/// Writes all short lists of the leaf to a new pack, changes made. Lists in segments stay there unless they change.
+fn pack<D: Delta>(
+    leaf: &mut Leaf<Entry>,
+    base: VertexId,
+    deltas: &[D],
+    policy: Policy<'_>,
+    scratch: &mut Scratch,
+    changes: &mut Changes,
+) {
+    let mut words = std::mem::take(&mut scratch.pack);
+    words.clear();
+    let mut starts = [None; LEAF_CELLS as usize];
+    let mut groups = lists_of(deltas).peekable();
+    for (slot, start) in (0..LEAF_CELLS).zip(&mut starts) {
+        let old = leaf.cells[slot as usize];
+        let group = groups.next_if(|group| group[0].vertex() == base + slot);
+        match group {
+            Some(group) if !is_short(old) => {
+                edit_list(leaf, group, policy, scratch, changes);
+            }
+            Some(group) => {
+                *start = Some(words.len());
+                let new = pack_changed(old, group, policy, &mut words, changes);
+                leaf.set(base + slot, (new.degree > 0).then_some(new));
+                if new.is_chunked() || new.degree == 0 {
+                    *start = None;
+                }
+            }
+            None if old.degree > 0 && is_short(old) && !old.run().is_mapped() => {
+                *start = Some(words.len());
+                words.extend_from_slice(list_of(old));
+                retire_list(old, changes);
+            }
+            None => {}
+        }
+    }
+    if let Some(pack) = leaf.pack.take() {
+        changes.retire(pack);
+    }
+    leaf.pack_len = words.len();
+    if !words.is_empty() {
+        let block = changes.allocate(size_of_val(&*words));
+        let target = block.pointer().cast::<VertexId>();
+        // SAFETY: the new block has room for the words, and each list starts within them.
+        unsafe { target.copy_from_nonoverlapping(words.as_ptr(), words.len()) };
+        for (entry, start) in leaf.cells.iter_mut().zip(starts) {
+            let Some(start) = start else { continue };
+            // SAFETY: as above.
+            let list = unsafe { target.add(start) };
+            *entry = Entry::flat(ChunkRef::packed(list.cast(), entry.degree as usize));
+        }
+        leaf.pack = Some(block);
+    }
+    scratch.pack = words;
+}
+
+/// Appends a short list to the pack with its changes made, and gives its entry, the place in the pack still to be told;
+/// a list that is short no more is written in chunks and not appended.
+fn pack_changed<D: Delta>(
+    old: Entry,
+    group: &[D],
+    policy: Policy<'_>,
+    words: &mut Vec<VertexId>,
+    changes: &mut Changes,
+) -> Entry {
+    let vertex = group[0].vertex();
+    let start = words.len();
+    let before = list_of(old);
+    merge_plain(before, group, policy.ops, words);
+    let after = &words[start..];
+    changes.entries += after.len() as i64 - before.len() as i64;
+    let loops = |list: &[VertexId]| list.iter().filter(|&&neighbor| neighbor == vertex).count() as i64;
+    if group.iter().any(|delta| delta.neighbor() == vertex) {
+        changes.loops += loops(after) - loops(before);
+    }
+    note_newcomer(old, group, policy, changes);
+    retire_list(old, changes);
+    if after.len() <= CHUNK_MAX {
+        return Entry::flat(ChunkRef::packed(std::ptr::null(), after.len()));
+    }
+    let pieces = after.len().div_ceil(CHUNK_MAX);
+    let bounds = (0..pieces).map(|piece| after.len() * piece / pieces..after.len() * (piece + 1) / pieces);
+    let runs: Vec<ChunkRef> = bounds.map(|bounds| write_run(&after[bounds], changes)).collect();
+    words.truncate(start);
+    entry_of(&runs, changes)
+}
+
+/// The neighbors of a short list.
+fn list_of<'a>(entry: Entry) -> &'a [VertexId] {
+    if entry.degree == 0 {
+        return &[];
+    }
+    // SAFETY: the version being edited is alive, and so are its packs and blocks, retired or not, as long as its draft
+    // is edited; the slice is used within one edit.
+    unsafe { entry.run().neighbors() }
+}
+
+/// Retires the block of a short list that has one of its own.
+fn retire_list(entry: Entry, changes: &mut Changes) {
+    if entry.degree > 0 && entry.run().is_block() {
+        // SAFETY: the run is a heap block.
+        changes.retire(unsafe { Block::from_pointer(entry.run().pointer()) });
+    }
+}
+
+/// Retires the pack of a leaf if no list lies in it any more.
+pub(crate) fn release_pack(leaf: &mut Leaf<Entry>, changes: &mut Changes) {
+    let is_packed = |entry: &Entry| entry.degree > 0 && !entry.is_chunked() && entry.run().is_packed();
+    if let Some(pack) = leaf.pack
+        && !leaf.cells.iter().any(is_packed)
+    {
+        changes.retire(pack);
+        (leaf.pack, leaf.pack_len) = (None, 0);
+    }
+}
+
+/// Whether two entries of living versions hold the same list: packing moves lists that do not change.
+pub(crate) fn is_same_list(left: Entry, right: Entry) -> bool {
+    let moves = |entry: Entry| !entry.is_chunked() && !entry.run().is_mapped() && !entry.run().has_columns();
+    let is_moved = || left.degree == right.degree && moves(left) && moves(right);
+    left == right || is_moved() && list_of(left) == list_of(right)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::merge::{PlainDelta, RowDelta, for_each_block};
+    use crate::ops::EdgeOps;
+    use crate::paged_array::PagedArray;
+    use crate::sort::{Ends, sorted_deltas};
+
+    type Lists = BTreeMap<VertexId, Vec<VertexId>>;
+
+    /// Edges put or deleted by one commit: few or many, on few vertices or many.
+    fn commit() -> impl Strategy<Value = Vec<(VertexId, VertexId, bool)>> {
+        let shape = prop_oneof![Just((1u32, 5usize)), Just((3, 600)), Just((130, 40)), Just((130, 3000))];
+        (shape, prop_oneof![Just(0.0), Just(0.4)]).prop_flat_map(|((vertices, rows), deleted)| {
+            let row = (0..vertices, 0u32..900, prop::bool::weighted(deleted));
+            prop::collection::vec(row, rows / 2..=rows)
+        })
+    }
+
+    fn edit(
+        table: PagedArray<Entry>,
+        ops: &EdgeOps,
+        multi: bool,
+        changes: &mut Changes,
+    ) -> PagedArray<Entry> {
+        fn with<D: Delta>(
+            table: PagedArray<Entry>,
+            policy: Policy<'_>,
+            make: impl Fn(VertexId, VertexId, usize) -> D + Sync,
+            changes: &mut Changes,
+        ) -> PagedArray<Entry> {
+            let ends = Ends { from: &policy.ops.src, to: &policy.ops.dst, symmetric: false };
+            let edit = |base, leaf: &mut _, deltas: &[D], changes: &mut _| {
+                edit_leaf(leaf, base, deltas, policy, changes)
+            };
+            table.edit(&sorted_deltas(ends, make), &Delta::vertex, &edit, changes)
+        }
+        let policy = Policy { multi, properties: &[], ops };
+        let pair = |vertex, neighbor| u64::from(vertex) << 32 | u64::from(neighbor);
+        match (ops.is_plain(), multi) {
+            (true, false) => with(table, policy, |v, n, _| PlainDelta::<false>(pair(v, n)), changes),
+            (true, true) => with(table, policy, |v, n, _| PlainDelta::<true>(pair(v, n)), changes),
+            (false, _) => {
+                let rank = |neighbor| if multi { 0 } else { neighbor };
+                let row = |vertex, neighbor, row: usize| RowDelta {
+                    vertex,
+                    rank: rank(neighbor),
+                    row: row as u32,
+                    neighbor,
+                };
+                with(table, policy, row, changes)
+            }
+        }
+    }
+
+    fn apply(lists: &mut Lists, ops: &EdgeOps, multi: bool) {
+        for (row, (&vertex, &neighbor)) in ops.src.iter().zip(&ops.dst).enumerate() {
+            let list = lists.entry(vertex).or_default();
+            if ops.is_delete(row) || !multi {
+                list.retain(|&other| other != neighbor);
+            }
+            if !ops.is_delete(row) {
+                list.push(neighbor);
+            }
+            if !multi {
+                list.sort_unstable();
+            }
+        }
+        lists.retain(|_, list| !list.is_empty());
+    }
+
+    fn lists_in(table: &PagedArray<Entry>) -> Lists {
+        let mut found = Lists::new();
+        table.for_each_leaf(&mut |base, leaf| {
+            for vertex in base..base + LEAF_CELLS {
+                // SAFETY: nothing is freed before the end of the test.
+                let list = leaf.get(vertex).map(|entry| unsafe { entry.neighbors() }.to_vec());
+                list.into_iter().for_each(|list| drop(found.insert(vertex, list)));
+            }
+        });
+        found
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+        /// Lists are those of a naive model, in every version, and no block is lost or freed twice. Now and then a
+        /// commit is made of an older version, or made and given up.
+        #[test]
+        fn every_version_keeps_its_lists(
+            multi: bool, commits in prop::collection::vec((commit(), 0u8..6), 1..14))
+        {
+            let mut changes = Changes::new(1);
+            let mut history = vec![(PagedArray::<Entry>::default(), Lists::new())];
+            let mut newest = 0;
+            let mut branches = Vec::new();
+            for (rows, turn) in commits {
+                let mut ops = EdgeOps::default();
+                for (vertex, neighbor, delete) in rows {
+                    ops.push(vertex, neighbor, delete, &[], |_| evergraph_types::PropertyType::Bool);
+                }
+                let is_branch = turn == 0;
+                let base = if is_branch { newest / 2 } else { newest };
+                let (table, mut lists) = history[base].clone();
+                let mut own = changes.fork();
+                let edited = edit(table, &ops, multi, &mut own);
+                apply(&mut lists, &ops, multi);
+                prop_assert_eq!(&lists_in(&edited), &lists);
+                if is_branch {
+                    // What a draft that is given up has retired is still in use.
+                    branches.push((edited, lists));
+                    continue;
+                }
+                changes.join(own);
+                history.push((edited, lists));
+                newest = history.len() - 1;
+            }
+            for (table, lists) in history.iter().chain(&branches) {
+                prop_assert_eq!(&lists_in(table), lists);
+            }
+            if branches.is_empty() {
+                let mut blocks = std::mem::take(&mut changes.retired);
+                let (table, _) = &history[newest];
+                table.for_each_page(&mut |page| blocks.push(page));
+                table.for_each_leaf(&mut |_, leaf| {
+                    leaf.cells.iter().for_each(|entry| for_each_block(*entry, &mut |block| blocks.push(block)));
+                    blocks.extend(leaf.pack);
+                });
+                // SAFETY: nothing reads the lists from here on; retired and reachable blocks are disjoint.
+                let freed: usize = blocks.into_iter().map(|block| unsafe { block.free() }).sum();
+                prop_assert_eq!(freed, changes.allocated_bytes);
+            }
+        }
+    }
+}
