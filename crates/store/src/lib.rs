@@ -46,6 +46,7 @@ mod segment_writer;
 mod sort;
 mod stats;
 mod store;
+mod sync;
 mod transaction;
 mod version;
 mod writers;
