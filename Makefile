@@ -48,9 +48,11 @@ format: $(VENV)/.tools ## format all sources in place
 bench: setup ## measure Evergraph against the yardstick
 	$(BIN)/evergraph bench
 
-soak: setup $(VENV)/.tools ## the long tests: kills, crashes and damage by the hundred
-	EVERGRAPH_SOAK=1 cargo test --locked --release -- --ignored --nocapture soak
+soak: setup $(VENV)/.tools ## the long tests: kills, crashes and damage by the hundred thousand, summed up at the end
+	@mkdir -p target && rm -f target/tally
+	EVERGRAPH_TALLY=$(CURDIR)/target/tally cargo test --locked --release -- --ignored soak
 	EVERGRAPH_SOAK=1 $(BIN)/python -m pytest
+	@awk -F '\t' '{ sum[$$2] += $$1 } END { for (what in sum) printf "%12d %s\n", sum[what], what }' target/tally | sort -k 2
 
 wheel: $(VENV)/.created ## build the wheel into dist
 	$(BIN)/maturin build --release --out dist

@@ -1,12 +1,13 @@
 //! Real kills: a writer process dies by SIGKILL at any instant, and nothing that it acknowledged is lost. The short run
 //! is part of every test run; the long one (`make soak`) kills two hundred times.
-#![allow(clippy::unwrap_used, clippy::print_stdout)] // A failure to set up is a failed test.
+#![allow(clippy::unwrap_used)] // A failure to set up is a failed test.
 
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
 use evergraph_cli::crash::{Fuse, Outcome, Trial};
+use evergraph_proof::tally;
 
 /// What a writer is started with, in turns: every mode acknowledges once the log is written, which outlives a process.
 const OPTIONS: [&[&str]; 4] = [
@@ -30,7 +31,8 @@ fn a_few_kills_lose_nothing() {
 fn soak_two_hundred_kills_lose_nothing() {
     let acknowledged = kill_again_and_again(200, 2);
     assert!(acknowledged > 10_000, "only {acknowledged} transactions were acknowledged");
-    println!("200 kills, {acknowledged} transactions acknowledged, none lost");
+    tally("kills of a writer", 200);
+    tally("transactions acknowledged before kills", acknowledged);
 }
 
 /// Kills at random times; how many transactions were acknowledged in all.

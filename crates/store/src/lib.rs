@@ -49,6 +49,7 @@ mod segment_writer;
 mod sort;
 mod stats;
 mod store;
+mod sync;
 mod transaction;
 mod turned;
 mod version;

@@ -151,7 +151,8 @@ impl Manifest {
                 supported: FORMAT_VERSION,
             });
         }
-        let Some((content, items)) = body[HEADER_BYTES..].split_at_checked(word(12) as usize) else {
+        let content = body.get(HEADER_BYTES..).and_then(|rest| rest.split_at_checked(word(12) as usize));
+        let Some((content, items)) = content else {
             return Err(damaged(12, "the length does not match").into());
         };
         let manifest: Manifest = serde_json::from_slice(content)

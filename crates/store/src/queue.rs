@@ -15,10 +15,9 @@
 
 use std::sync::Arc;
 
-use parking_lot::{Condvar, Mutex};
-
 use crate::commit::{BatchSummary, INTERRUPTED, Request};
 use crate::error::CommitError;
+use crate::sync::{Condvar, Mutex};
 
 pub(crate) type Outcome = Result<BatchSummary, CommitError>;
 

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use evergraph_types::Sequence;
-use parking_lot::Mutex;
 
+use crate::sync::Mutex;
 use crate::version::Version;
 
 /// The begin versions of all open transactions.

@@ -10,6 +10,7 @@ use common::{
     with_columns,
 };
 use evergraph_disk::{OsDisk, SimDisk};
+use evergraph_proof::tally;
 use evergraph_store::{Durability, Store};
 use evergraph_types::{Direction, KeyKind, PropertyType, Value};
 use parking_lot::Mutex;
@@ -74,6 +75,7 @@ fn what_commits_change_during_an_archive_stays() {
 #[ignore = "long"]
 fn soak_what_commits_change_during_an_archive_stays() {
     holds(2000, 12);
+    tally("runs against the model", 2000);
 }
 
 const CASE: Case =

@@ -4,6 +4,7 @@
 mod common;
 
 use common::{Action, Case, Runner, Write, actions, case};
+use evergraph_proof::tally;
 use proptest::test_runner::{Config, TestRunner};
 
 fn holds(cases: u32, longest: usize) {
@@ -34,7 +35,9 @@ fn a_store_is_its_model() {
 #[ignore = "long"]
 fn soak_a_store_is_its_model() {
     holds(4000, 60);
+    tally("runs against the model", 4000);
 }
+
 #[test]
 fn a_second_bulk_load_keeps_what_older_segments_hold() {
     let case = Case {

@@ -35,7 +35,9 @@ pub const BESIDE: &[(&str, &[&str], &[&str])] = &[
     // Measured against, so it shares nothing with what it measures but the input.
     ("yardstick", &["generate"], &["analytics", "cli"]),
     // Judges what was seen, so it knows nothing of who was seen.
-    ("proof", &[], &["store"]),
+    ("proof", &[], &["store", "fuzz", "cli"]),
+    // Reads bytes on every way there is.
+    ("fuzz", &["types", "disk", "log", "store", "load", "proof"], &[]),
     ("tidy", &[], &[]),
 ];
 

@@ -1,0 +1,189 @@
+//! The commit queue and the count of writers under a scheduler that tries the orders in which threads may come
+//! (shuttle): the very source files of the store, compiled against primitives that hand every step to the scheduler.
+//!
+//! A schedule that fails is printed as a string; `shuttle::replay` runs it again.
+
+mod commit;
+mod sync;
+mod version;
+/// What the queue answers with.
+mod error {
+    pub(crate) use evergraph_store::CommitError;
+}
+
+#[path = "../../src/queue.rs"]
+mod queue;
+#[path = "../../src/writers.rs"]
+mod writers;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use evergraph_proof::tally;
+use evergraph_store::{BatchSummary, CommitError};
+use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
+use shuttle::{Config, Runner, thread};
+
+use commit::Request;
+use queue::{CommitQueue, Outcome, Pending};
+use sync::Mutex;
+use version::Version;
+use writers::Writers;
+
+/// Runs a body in many orders: random ones, and those with few changes of priority, which find other bugs.
+fn in_many_orders(orders: usize, body: fn()) {
+    let run = |scheduler: Box<dyn Scheduler + Send>| {
+        Runner::new(scheduler, Config::default()).run(body);
+    };
+    run(Box::new(RandomScheduler::new(orders)));
+    run(Box::new(PctScheduler::new(3, orders)));
+    tally("interleavings", 2 * orders as u64);
+}
+
+/// What all threads of a test of the queue share.
+#[derive(Default)]
+struct Committing {
+    queue: CommitQueue,
+    is_busy: AtomicBool,
+    committed: Mutex<BTreeSet<u64>>,
+    groups: AtomicU64,
+}
+
+impl Committing {
+    /// Hands in a number, which the answer has to be about.
+    fn submit(&self, number: u64, forgets: bool) -> Outcome {
+        self.queue.submit(Request::of(number), |group| {
+            assert!(!self.is_busy.swap(true, Ordering::SeqCst), "one leads at a time");
+            thread::yield_now();
+            let is_first = self.groups.fetch_add(1, Ordering::SeqCst) == 0;
+            for pending in group {
+                self.commit(pending, forgets && is_first);
+                thread::yield_now();
+            }
+            assert!(self.is_busy.swap(false, Ordering::SeqCst));
+        })
+    }
+
+    fn commit(&self, mut pending: Pending, forgets: bool) {
+        let is_batch = pending.is_batch();
+        let Some(request) = pending.take_request() else { panic!("a request is taken once") };
+        assert_eq!(is_batch, matches!(request, Request::Batch(_)));
+        assert!(self.committed.lock().insert(request.number()), "a request is committed once");
+        // Dropping it is what an unwinding leader does.
+        if !forgets {
+            let summary = BatchSummary { sequence: request.number(), ..BatchSummary::default() };
+            pending.answer(Ok(summary));
+        }
+    }
+}
+
+/// Everyone gets the answer to what they asked, whoever leads; nobody waits forever (the scheduler notices).
+fn everyone_is_answered() {
+    let all = Arc::new(Committing::default());
+    let threads: Vec<_> = (0..3u64)
+        .map(|thread| {
+            let all = all.clone();
+            thread::spawn(move || {
+                for turn in 0..2 {
+                    let number = 10 * thread + turn;
+                    assert_eq!(all.submit(number, false).expect("it is committed").sequence, number);
+                }
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
+    assert_eq!(all.committed.lock().len(), 6);
+    assert!(all.groups.load(Ordering::SeqCst) <= 6);
+}
+
+/// The first leader answers nobody: its group is told that it failed, and the lead goes on.
+fn a_leader_that_gives_up_leaves_nobody_waiting() {
+    let all = Arc::new(Committing::default());
+    let threads: Vec<_> = (0..3u64)
+        .map(|number| {
+            let all = all.clone();
+            thread::spawn(move || match all.submit(number, true) {
+                Ok(summary) => assert_eq!(summary.sequence, number),
+                Err(CommitError::Durability { .. }) => {}
+                Err(error) => panic!("{error}"),
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
+    let after = all.submit(9, true).expect("the queue goes on");
+    assert_eq!(after.sequence, 9);
+}
+
+/// The protocol of a transaction's begin and of forgetting old changes: no change that an open transaction must be
+/// compared with is forgotten.
+#[derive(Default)]
+struct Remembering {
+    writers: Writers,
+    current: Mutex<Arc<Version>>,
+    /// The commits whose changes are remembered; held as the committer is.
+    recent: Mutex<BTreeSet<u64>>,
+}
+
+impl Remembering {
+    /// A commit: remembers, publishes, forgets, in the order in which the committer does.
+    fn commit(&self) {
+        let mut recent = self.recent.lock();
+        let sequence = self.current.lock().sequence + 1;
+        recent.insert(sequence);
+        thread::yield_now();
+        *self.current.lock() = Arc::new(Version { sequence });
+        match self.writers.oldest() {
+            Some(oldest) => recent.retain(|sequence| *sequence > oldest),
+            None => recent.clear(),
+        }
+    }
+
+    /// A transaction from its begin to its validation.
+    fn transaction(&self) {
+        let (version, pin) = self.writers.begin(|| self.current.lock().clone());
+        thread::yield_now();
+        let recent = self.recent.lock();
+        let newest = self.current.lock().sequence;
+        for sequence in version.sequence + 1..=newest {
+            assert!(recent.contains(&sequence), "{sequence} is forgotten, begun at {}", version.sequence);
+        }
+        drop((recent, pin));
+    }
+}
+
+fn what_open_transactions_need_is_remembered() {
+    let all = Arc::new(Remembering::default());
+    let committing = (0..2).map(|_| {
+        let all = all.clone();
+        thread::spawn(move || (0..2).for_each(|_| all.commit()))
+    });
+    let mut threads: Vec<_> = committing.collect();
+    threads.extend((0..2).map(|_| {
+        let all = all.clone();
+        thread::spawn(move || (0..2).for_each(|_| all.transaction()))
+    }));
+    threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
+    assert_eq!(all.writers.oldest(), None);
+    all.commit();
+    assert!(all.recent.lock().is_empty(), "nobody needs anything");
+}
+
+#[test]
+fn the_queue() {
+    in_many_orders(800, everyone_is_answered);
+    in_many_orders(800, a_leader_that_gives_up_leaves_nobody_waiting);
+}
+
+#[test]
+fn the_writers() {
+    in_many_orders(800, what_open_transactions_need_is_remembered);
+}
+
+#[test]
+#[ignore = "long"]
+fn soak_interleavings() {
+    in_many_orders(200_000, everyone_is_answered);
+    in_many_orders(200_000, a_leader_that_gives_up_leaves_nobody_waiting);
+    in_many_orders(200_000, what_open_transactions_need_is_remembered);
+}
