@@ -221,10 +221,8 @@ impl Entry {
         let pointer = if self.degree == 0 { NOTHING.as_ptr() } else { self.pointer().cast() };
         let ahead = (self.kind & READABLE_AHEAD != 0) | (self.degree == 0);
         // SAFETY: the list has `degree` neighbors from its pointer on, 4-byte aligned, alive by contract.
-        Neighbors {
-            list: List::Flat(unsafe { std::slice::from_raw_parts(pointer, self.degree as usize) }),
-            ahead,
-        }
+        let list = List::Flat(unsafe { std::slice::from_raw_parts(pointer, self.degree as usize) });
+        Neighbors { list, ahead }
     }
 }
 
