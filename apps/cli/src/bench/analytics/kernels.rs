@@ -176,6 +176,6 @@ fn distances(views: &Views, source: u32) -> Result<Vec<f64>, CommandError> {
 
 fn betweenness(views: &Views, task: &Task) -> Result<Vec<f64>, CommandError> {
     let sources = Sources::Given(task.sources.clone());
-    let options = BetweennessOptions { sources, normalized: false, endpoints: false, weight: None };
+    let options = BetweennessOptions { sources, normalized: false, endpoints: false, weight: Weight::One };
     Ok(betweenness_centrality(&views.plain, &options, &Control::new())?)
 }
