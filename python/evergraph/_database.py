@@ -12,6 +12,7 @@ from evergraph._durations import seconds_of
 from evergraph._errors import ConflictError
 from evergraph._load import BatchResult, LoadResult
 from evergraph._progress import bar
+from evergraph._schema import Schematic
 from evergraph._snapshot import Snapshot
 from evergraph._stats import CheckReport, Problem, Stats
 from evergraph._transaction import Transaction
@@ -121,7 +122,7 @@ def check(path: str | os.PathLike[str]) -> CheckReport:
     return CheckReport(path=Path(path), problems=[Problem(*problem) for problem in problems], **counts)
 
 
-class Database:
+class Database(Schematic):
     """An open database. Made by `open`; as a context manager it is closed at the end of the block.
 
     All methods may be called from any number of threads at once.
@@ -172,55 +173,6 @@ class Database:
     ) -> None:
         """Close it."""
         self._native.close()
-
-    # ---- schema
-
-    def create_edge_type(
-        self,
-        name: str,
-        properties: Mapping[str, PropertyType] | None = None,
-        *,
-        multi: bool = False,
-        time: str | None = None,
-        symmetric: bool = False,
-    ) -> None:
-        """Declare an edge type. Without this, a type is made by its first edge: directed, and not ``multi``.
-
-        It is no error if it exists with the same options.
-
-        Parameters
-        ----------
-        name : str
-            Its name.
-        properties : dict, optional
-            The type of each property: ``bool``, ``int8`` to ``int64``, ``uint8`` to ``uint64``, ``float32``, ``float64``,
-            ``string``, ``bytes``, ``date``, ``timestamp``, or ``list<T>`` of one of them.
-        multi : bool
-            Every put adds an edge of its own, as payments or messages are; otherwise there is one edge
-            between two vertices, and a put changes it.
-        time : str, optional
-            The property that is the time of an event; a ``timestamp`` unless declared otherwise.
-        symmetric : bool
-            An edge holds in both directions, as friendships do.
-
-        Raises
-        ------
-        SchemaError
-            If it exists with other options, or a name cannot be used.
-        """
-        self._native.create_edge_type(name, dict(properties or {}), multi, symmetric, time)
-
-    def create_vertex_type(self, name: str, properties: Mapping[str, PropertyType] | None = None) -> None:
-        """Declare a vertex type, and properties that vertices of any type may have.
-
-        It is no error if they exist with the same types.
-
-        Raises
-        ------
-        SchemaError
-            If a property exists with another type, or a name cannot be used.
-        """
-        self._native.create_vertex_type(name, dict(properties or {}))
 
     # ---- bulk
 

@@ -9,6 +9,7 @@ from evergraph import _text
 from evergraph._convert import networkx_graph, scipy_matrix
 from evergraph._errors import NotFoundError
 from evergraph._records import Edge, Vertex
+from evergraph._schema import Schema, schema_of
 from evergraph._table import Table
 
 if TYPE_CHECKING:
@@ -87,6 +88,11 @@ class Snapshot:
     def time(self) -> datetime:
         """When that commit was made, in UTC."""
         return self._native.time
+
+    @property
+    def schema(self) -> Schema:
+        """The types and properties there are, selected here or not."""
+        return schema_of(self._native.schema())
 
     @property
     def edge_types(self) -> list[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from evergraph._errors import NotFoundError, SavepointError
 from evergraph._records import Edge, Vertex
+from evergraph._schema import Schematic
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from evergraph._types import Key, Value
 
 
-class Transaction:
+class Transaction(Schematic):
     """Reads and writes that become part of the graph together, or not at all.
 
     Made by `Database.begin`. It reads the version of its beginning and its own writes; others see nothing of

@@ -12,7 +12,7 @@ use crate::gate::{enter, enter_interruptibly};
 use crate::key::key_of;
 use crate::load::{LoadReport, load_request};
 use crate::progress::LoadProgress;
-use crate::schema::{edge_type_options, key_kind, vertex_properties};
+use crate::schema::{Described, alteration_of, described, edge_type_options, key_kind, vertex_properties};
 use crate::snapshot::Snapshot;
 use crate::stats::{report_to_python, stats_to_python};
 use crate::transaction::{Transaction, transaction_options};
@@ -147,12 +147,30 @@ impl Database {
         py: Python<'_>,
         name: &str,
         properties: &Bound<'_, PyDict>,
-        multi: bool,
-        symmetric: bool,
+        traits: (bool, bool, bool),
         time: Option<String>,
     ) -> PyResult<()> {
-        let options = edge_type_options(properties, multi, symmetric, time)?;
+        let options = edge_type_options(properties, traits, time)?;
         enter(py, || self.inner.create_edge_type(name, options))
+    }
+
+    /// Alters the schema; `alteration_of` has the actions.
+    fn alter(
+        &self,
+        py: Python<'_>,
+        action: &str,
+        edge_type: Option<String>,
+        name: String,
+        argument: Option<String>,
+    ) -> PyResult<()> {
+        let alteration = alteration_of(action, edge_type, name, argument)?;
+        enter(py, || self.inner.alter(&alteration))
+    }
+
+    /// The schema of the newest version, as `described` gives it.
+    fn schema(&self, py: Python<'_>) -> PyResult<Described> {
+        let snapshot = enter(py, || self.inner.snapshot())?;
+        Ok(described(snapshot.schema()))
     }
 
     fn create_vertex_type(&self, py: Python<'_>, name: &str, properties: &Bound<'_, PyDict>) -> PyResult<()> {

@@ -1,6 +1,8 @@
 //! The schema between Python and Rust: names of types, and the options of edge and vertex types.
 
-use evergraph::{EdgeTypeOptions, KeyKind, Property, PropertyType};
+use evergraph::{
+    Alteration, EdgeTypeOptions, KeyKind, Property, PropertyId, PropertyOwner, PropertyType, Schema,
+};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -29,14 +31,66 @@ pub(crate) fn vertex_properties(properties: &Bound<'_, PyDict>) -> PyResult<Vec<
     properties.iter().map(pair).collect()
 }
 
-/// The options of an edge type.
+/// The options of an edge type; `traits` are whether it is multi and symmetric and whether it has lists in reverse.
 pub(crate) fn edge_type_options(
     properties: &Bound<'_, PyDict>,
-    multi: bool,
-    symmetric: bool,
+    (multi, symmetric, reverse): (bool, bool, bool),
     time: Option<String>,
 ) -> PyResult<EdgeTypeOptions> {
     let properties = vertex_properties(properties)?;
     let properties = properties.into_iter().map(|(name, kind)| Property { name, kind }).collect();
-    Ok(EdgeTypeOptions { multi, symmetric, time, properties })
+    Ok(EdgeTypeOptions { multi, symmetric, reverse, time, properties })
+}
+
+/// An alteration by its name, as the methods of the package are called. `argument` is the new name or the type.
+pub(crate) fn alteration_of(
+    action: &str,
+    edge_type: Option<String>,
+    name: String,
+    argument: Option<String>,
+) -> PyResult<Alteration> {
+    let owner = edge_type.map_or(PropertyOwner::Vertices, PropertyOwner::EdgeType);
+    let new_name = argument.unwrap_or_default();
+    Ok(match action {
+        "add_property" => Alteration::AddProperty { owner, name, kind: property_type(&new_name)? },
+        "drop_property" => Alteration::DropProperty { owner, name },
+        "rename_property" => Alteration::RenameProperty { owner, name, new_name },
+        "drop_edge_type" => Alteration::DropEdgeType { name },
+        "rename_edge_type" => Alteration::RenameEdgeType { name, new_name },
+        "drop_vertex_type" => Alteration::DropVertexType { name },
+        "rename_vertex_type" => Alteration::RenameVertexType { name, new_name },
+        other => return Err(PyValueError::new_err(format!("{other:?} is no alteration"))),
+    })
+}
+
+/// Names of properties and of their types.
+type Columns = Vec<(String, &'static str)>;
+
+/// Kind of keys, vertex types, vertex properties, and edge types: name, properties, multi, symmetric, reverse, time.
+pub(crate) type Described =
+    (Option<String>, Vec<String>, Columns, Vec<(String, Columns, bool, bool, bool, Option<String>)>);
+
+/// A schema without what was dropped.
+pub(crate) fn described(schema: &Schema) -> Described {
+    fn columns<'a>(properties: impl Iterator<Item = (PropertyId, &'a Property)>) -> Columns {
+        properties.map(|(_, property)| (property.name.clone(), property.kind.name())).collect()
+    }
+    let edge_types = schema.live_edge_types().map(|(_, kind)| {
+        let options = &kind.options;
+        let name = kind.name.clone();
+        (
+            name,
+            columns(kind.properties()),
+            options.multi,
+            options.symmetric,
+            options.reverse,
+            options.time.clone(),
+        )
+    });
+    (
+        schema.key_kind.map(|kind| kind.to_string()),
+        schema.live_vertex_types().map(|(_, name)| name.to_owned()).collect(),
+        columns(schema.live_vertex_properties()),
+        edge_types.collect(),
+    )
 }

@@ -11,6 +11,7 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::error::{Raise, not_found};
 use crate::key::{key_of, key_to_python};
+use crate::schema::{Described, described};
 use crate::table::{Column, Table};
 use crate::value::{properties_to_python, time_to_python};
 
@@ -87,10 +88,15 @@ impl Snapshot {
         let selected = self.inner.edge_types();
         let described = selected.into_iter().filter_map(|name| {
             let (_, kind) = self.inner.schema().edge_type(name)?;
-            let properties = kind.options.properties.iter().map(|property| property.name.clone()).collect();
+            let properties = kind.properties().map(|(_, property)| property.name.clone()).collect();
             Some((name.to_owned(), kind.options.multi, kind.options.symmetric, properties))
         });
         described.collect()
+    }
+
+    /// The schema, as `described` gives it.
+    fn schema(&self) -> Described {
+        described(self.inner.schema())
     }
 
     fn with_edge_types(&self, py: Python<'_>, names: Vec<String>) -> PyResult<Snapshot> {

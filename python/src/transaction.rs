@@ -16,7 +16,7 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 use crate::error::{Raise, closed};
 use crate::gate::enter;
 use crate::key::{key_of, key_to_python};
-use crate::schema::{edge_type_options, vertex_properties};
+use crate::schema::{Described, alteration_of, described, edge_type_options, vertex_properties};
 use crate::value::{borrowed, properties_of, properties_to_python};
 
 /// How to begin a transaction.
@@ -158,12 +158,29 @@ impl Transaction {
         py: Python<'_>,
         name: &str,
         properties: &Bound<'_, PyDict>,
-        multi: bool,
-        symmetric: bool,
+        traits: (bool, bool, bool),
         time: Option<String>,
     ) -> PyResult<()> {
-        let options = edge_type_options(properties, multi, symmetric, time)?;
+        let options = edge_type_options(properties, traits, time)?;
         self.write(py, |inner| inner.create_edge_type(name, options))
+    }
+
+    /// Alters the schema; `alteration_of` has the actions.
+    fn alter(
+        &self,
+        py: Python<'_>,
+        action: &str,
+        edge_type: Option<String>,
+        name: String,
+        argument: Option<String>,
+    ) -> PyResult<()> {
+        let alteration = alteration_of(action, edge_type, name, argument)?;
+        self.write(py, |inner| inner.alter(&alteration))
+    }
+
+    /// The schema with the changes of this transaction, as `described` gives it.
+    fn schema(&self, py: Python<'_>) -> PyResult<Described> {
+        self.read(py, |inner| described(inner.schema()))
     }
 
     fn create_vertex_type(&self, py: Python<'_>, name: &str, properties: &Bound<'_, PyDict>) -> PyResult<()> {

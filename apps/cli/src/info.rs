@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use evergraph::Property;
+use evergraph::{Property, PropertyId};
 use serde::Serialize;
 
 use crate::console::Console;
@@ -75,13 +75,13 @@ pub(crate) fn run(args: &InfoArgs, console: &mut Console) -> Result<(), CommandE
         let found = stats.edge_types.iter().find(|kind| kind.name == name);
         found.map_or(0, |kind| kind.edges)
     };
-    let edge_types = schema.edge_types.iter().map(|kind| EdgeTypeReport {
+    let edge_types = schema.live_edge_types().map(|(_, kind)| EdgeTypeReport {
         name: kind.name.clone(),
         edges: edges(&kind.name),
         multi: kind.options.multi,
         symmetric: kind.options.symmetric,
         time: kind.options.time.clone(),
-        properties: named_types(&kind.options.properties),
+        properties: named_types(kind.properties()),
     });
     let report = Report {
         path: &args.database,
@@ -89,8 +89,8 @@ pub(crate) fn run(args: &InfoArgs, console: &mut Console) -> Result<(), CommandE
         keys: schema.key_kind.map(|kind| kind.to_string()),
         vertices: stats.num_vertices,
         edges: stats.num_edges,
-        vertex_types: schema.vertex_types.clone(),
-        vertex_properties: named_types(&schema.vertex_properties),
+        vertex_types: schema.live_vertex_types().map(|(_, name)| name.to_owned()).collect(),
+        vertex_properties: named_types(schema.live_vertex_properties()),
         edge_types: edge_types.collect(),
         log_bytes: stats.log_bytes,
         segments: stats.segments,
@@ -102,9 +102,10 @@ pub(crate) fn run(args: &InfoArgs, console: &mut Console) -> Result<(), CommandE
     console.result(&report, text)
 }
 
-fn named_types(properties: &[Property]) -> Vec<NamedType> {
-    let named = |property: &Property| NamedType { name: property.name.clone(), kind: property.kind.name() };
-    properties.iter().map(named).collect()
+fn named_types<'a>(properties: impl Iterator<Item = (PropertyId, &'a Property)>) -> Vec<NamedType> {
+    properties
+        .map(|(_, property)| NamedType { name: property.name.clone(), kind: property.kind.name() })
+        .collect()
 }
 
 fn text(report: &Report) -> String {

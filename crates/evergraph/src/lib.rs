@@ -100,9 +100,9 @@ pub use evergraph_stream::{
     Advance, Duplicates, Followed, Follower, Order, Span, Window, WindowError, WindowOptions, WindowStats,
 };
 pub use evergraph_types::{
-    Cells, Column, Direction, EdgeBatch, EdgeData, EdgeType, EdgeTypeId, EdgeTypeOptions, Key, KeyColumn,
-    KeyKind, KeyRef, Property, PropertyId, PropertyType, ScalarType, Schema, SchemaError, Sequence,
-    TextValues, Value, VertexData, VertexId, VertexTypeId,
+    Alteration, Cells, Column, Direction, EdgeBatch, EdgeData, EdgeType, EdgeTypeId, EdgeTypeOptions, Key,
+    KeyColumn, KeyKind, KeyRef, Property, PropertyId, PropertyOwner, PropertyType, ScalarType, Schema,
+    SchemaError, Sequence, TextValues, Value, VertexData, VertexId, VertexTypeId,
 };
 pub use evergraph_view::{Csr, FlatView, GraphView, Neighbors, RecordBatch, Snapshot};
 pub use evergraph_views::{

@@ -163,8 +163,8 @@ pub(crate) fn commit_bulk(
         let before = draft.version.num_vertices;
         draft.mark_ids(&vertices);
         summary.vertices = draft.version.num_vertices - before;
-        let symmetric = draft.version.schema.edge_types[usize::from(edge_type)].options.symmetric;
-        Some(Bulk { edge_type, symmetric, ends })
+        let options = &draft.version.schema.edge_types[usize::from(edge_type)].options;
+        Some(Bulk { edge_type, symmetric: options.symmetric, reverse: options.reverse, ends })
     } else {
         summary = apply_batch(&mut draft, batch.into_write_set(), sequence);
         None

@@ -246,8 +246,10 @@ impl Committer {
         let Some(log) = &mut self.log else { return Ok(()) };
         let logged: Vec<&Accepted> = accepted.iter().filter(|accepted| !accepted.writes.is_empty()).collect();
         let (Some(first), Some(last)) = (logged.first(), logged.last()) else { return Ok(()) };
-        let named: Vec<Cow<'_, WriteSet>> =
-            logged.iter().map(|accepted| accepted.writes.naming_deleted_edges(base)).collect();
+        let named: Vec<Cow<'_, WriteSet>> = logged
+            .iter()
+            .map(|accepted| accepted.writes.naming_deleted_edges(base, &self.resolver.schema))
+            .collect();
         let payload = encode(named.iter().map(AsRef::as_ref));
         log.append(first.sequence, last.sequence, time_micros, &[&payload])
             .map_err(|error| error.to_string())?;
@@ -270,6 +272,7 @@ impl Committer {
                 let name = &self.resolver.schema.edge_types[usize::from(edge_type)].name;
                 format!("the neighbors of {} over edges of type {name:?}", key(vertex))
             }
+            Thing::Schema => "the schema, some of which was dropped or renamed,".to_owned(),
             Thing::EdgeType => "an edge type that was looked for in vain".to_owned(),
             Thing::Edge(edge_type, src, dst) => {
                 let name = &self.resolver.schema.edge_types[usize::from(edge_type)].name;

@@ -61,6 +61,8 @@ pub(crate) enum Thing {
     Vertex(VertexId),
     Neighbors(EdgeTypeId, VertexId),
     EdgeType,
+    /// Something was dropped or renamed.
+    Schema,
     /// A catalog item, by the checksum of its name.
     Item(u64),
 }
@@ -86,6 +88,10 @@ impl RecentChanges {
         resolver: &Resolver,
     ) -> Result<(), Late> {
         let Some(begin) = writes.begin else { return Ok(()) };
+        let altered = writes.base_schema.alterations != resolver.schema.alterations;
+        if altered && reads.is_some_and(|reads| !reads.is_empty()) {
+            return Err(Late { what: Thing::Schema, sequence: self.newest_schema });
+        }
         if self.changes.is_empty() {
             return Ok(());
         }

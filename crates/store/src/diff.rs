@@ -186,7 +186,7 @@ fn vertices(old: &Version, new: &Version, diff: &mut Diff) {
 
 fn edges(old: &Version, new: &Version, edge_type: EdgeTypeId) -> EdgeDiff {
     // Ids of properties mean the same in both; the newer version may have more of them.
-    let kind = new.schema.edge_types.get(usize::from(edge_type));
+    let kind = new.schema.edge_types.get(usize::from(edge_type)).filter(|kind| !kind.is_dropped());
     let kind = kind.or(old.schema.edge_types.get(usize::from(edge_type)));
     let options = kind.map(|kind| kind.options.clone()).unwrap_or_default();
     let kinds: Vec<PropertyType> = options.properties.iter().map(|property| property.kind).collect();

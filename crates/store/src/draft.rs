@@ -23,7 +23,8 @@ use crate::ops::{EdgeOps, VertexPut, WriteSet};
 use crate::paged_array::PagedArray;
 use crate::pool::{PARALLEL_ROWS, in_pool};
 use crate::sort::sort_deltas;
-use crate::version::{Adjacency, EdgeTables, Version, block_of_text};
+use crate::turned::TurnedLists;
+use crate::version::{Adjacency, EdgeTables, Version, block_of_text, for_each_column_block};
 
 /// The next version while it is made.
 pub(crate) struct Draft {
@@ -56,6 +57,7 @@ impl Draft {
             catalog: base.catalog.clone(),
             segments: base.segments.clone(),
             reclaimer: base.reclaimer.clone(),
+            turned: TurnedLists::default(),
         };
         let changes = Changes::new(sequence);
         Draft { version, changes, pending_edges: Vec::new(), pending_vertices: Vec::new() }
@@ -117,7 +119,7 @@ impl Draft {
     pub(crate) fn takes_bulk(&self, batch: &ResolvedBatch) -> bool {
         let schema = batch.writes.schema.as_ref().unwrap_or(&self.version.schema);
         let kind = schema.edge_types.get(usize::from(batch.edge_type));
-        !batch.delete && kind.is_some_and(|kind| !kind.options.multi && kind.options.properties.is_empty())
+        !batch.delete && kind.is_some_and(|kind| !kind.options.multi && kind.properties().next().is_none())
     }
 
     /// Applies what is pending.
@@ -131,11 +133,25 @@ impl Draft {
         }
     }
 
-    /// Sets the schema and makes tables and columns for what is new in it.
+    /// Sets the schema: makes tables and columns for what is new in it, and empties those of what was dropped.
     pub(crate) fn set_schema(&mut self, schema: Schema) {
-        self.version.edges.resize_with(schema.edge_types.len(), EdgeTables::default);
-        self.version.columns.resize_with(schema.vertex_properties.len(), PagedArray::default);
-        self.version.schema = Arc::new(schema);
+        let Draft { version, changes, .. } = self;
+        version.edges.resize_with(schema.edge_types.len(), EdgeTables::default);
+        version.columns.resize_with(schema.vertex_properties.len(), PagedArray::default);
+        for (tables, _) in
+            version.edges.iter_mut().zip(&schema.edge_types).filter(|(_, kind)| kind.is_dropped())
+        {
+            for adjacency in [&mut tables.out, &mut tables.reverse] {
+                std::mem::take(adjacency).for_each_block(&mut |block| changes.retire(block));
+            }
+        }
+        for (column, property) in version.columns.iter_mut().zip(&schema.vertex_properties) {
+            if property.is_dropped() {
+                let column = std::mem::take(column);
+                for_each_column_block(&column, property.kind, &mut |block| changes.retire(block));
+            }
+        }
+        version.schema = Arc::new(schema);
     }
 
     /// Replaces the mapped files.
@@ -160,7 +176,9 @@ impl Draft {
             tables.out = edit_lists(tables.out, &out, policy, &mut self.changes);
             let reverse =
                 if options.symmetric { Vec::new() } else { plain_deltas(&ops.dst, &ops.src, false) };
-            tables.reverse = edit_lists(tables.reverse, &reverse, policy, &mut self.changes);
+            if options.reverse {
+                tables.reverse = edit_lists(tables.reverse, &reverse, policy, &mut self.changes);
+            }
             self.mark_vertices(&out);
             self.mark_vertices(&reverse);
         } else {
@@ -171,7 +189,9 @@ impl Draft {
             } else {
                 row_deltas(&ops.dst, &ops.src, false, options.multi)
             };
-            tables.reverse = edit_lists(tables.reverse, &reverse, policy, &mut self.changes);
+            if options.reverse {
+                tables.reverse = edit_lists(tables.reverse, &reverse, policy, &mut self.changes);
+            }
             reverse.extend(out);
             reverse.retain(|delta| !ops.is_delete(delta.row()));
             reverse.sort_unstable();

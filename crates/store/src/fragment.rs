@@ -13,7 +13,7 @@
 //! Invariant: a property without a column is null in every row.
 #![allow(unsafe_code)]
 
-use evergraph_types::{Cells, Column, PropertyId, PropertyType, Value};
+use evergraph_types::{Cells, Column, Property, PropertyId, PropertyType, Value};
 
 /// The column area of a run, for reading.
 #[derive(Clone, Copy)]
@@ -59,6 +59,23 @@ impl<'a> ColumnArea<'a> {
     /// The bytes of the whole run, neighbors included.
     pub(crate) fn block_bytes(&self) -> usize {
         read_u32(self.bytes, 0) as usize
+    }
+
+    /// Writes the run again without the columns of properties that were dropped; tells whether any is left.
+    pub(crate) fn without_dropped(
+        &self,
+        neighbors: &[u32],
+        properties: &[Property],
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let live = (0..).zip(properties).filter(|(_, property)| !property.is_dropped());
+        let drafts = live.filter_map(|(id, property)| {
+            let column = self.column(id)?;
+            let mut draft = ColumnDraft::new(id, property.kind);
+            (0..self.rows).for_each(|row| draft.push_slice(&column, row));
+            Some(draft)
+        });
+        encode_run(neighbors, &drafts.collect::<Vec<_>>(), out)
     }
 
     /// The column of a property, unless it is null throughout.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use evergraph_disk::Corruption;
 use evergraph_segment::{SectionId, Segment};
-use evergraph_types::{Direction, EdgeTypeId, PropertyId};
+use evergraph_types::Direction;
 use rayon::prelude::*;
 
 use crate::adjacency::{ChunkRef, Entry};
@@ -35,9 +35,10 @@ pub(crate) fn install(
     let set = |row: &VertexRow, _: Option<u16>, _: &mut Changes| row.label;
     draft.version.vertices = reader.put(draft.version.vertices, vertices, &rows, &set, &mut draft.changes);
 
-    for property in 0..draft.version.columns.len() as PropertyId {
+    let schema = draft.version.schema.clone();
+    for (property, declared) in schema.live_vertex_properties() {
         let rows: Vec<WideRow> = reader.rows(column_section(property))?;
-        let text = draft.version.schema.vertex_properties[usize::from(property)].kind.width().is_none();
+        let text = declared.kind.width().is_none();
         rows.iter().filter(|row| text && row.count > 0).try_for_each(|row| reader.check_text(row))?;
         let set = |row: &WideRow, old: Option<u64>, changes: &mut Changes| {
             if text {
@@ -50,7 +51,7 @@ pub(crate) fn install(
         let target = &mut draft.version.columns[usize::from(property)];
         *target = reader.put(*target, column, &rows, &set, &mut draft.changes);
     }
-    for edge_type in 0..draft.version.edges.len() as EdgeTypeId {
+    for (edge_type, _) in schema.live_edge_types() {
         let before = archived.and_then(|version| version.edges.get(usize::from(edge_type)).copied());
         let tables = &mut draft.version.edges[usize::from(edge_type)];
         let out = before.map(|tables| tables.out.table);

@@ -2,6 +2,7 @@
 
 mod additions;
 mod adjacency;
+mod alteration;
 mod archive;
 mod backup;
 mod bases;
@@ -48,6 +49,7 @@ mod stats;
 mod store;
 mod sync;
 mod transaction;
+mod turned;
 mod version;
 mod writers;
 mod writes;

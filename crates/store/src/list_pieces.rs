@@ -13,7 +13,7 @@
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use evergraph_segment::{SectionId, SegmentError, SegmentWriter};
-use evergraph_types::VertexId;
+use evergraph_types::{EdgeType, Property, VertexId};
 use rayon::prelude::*;
 
 use crate::additions::{Additions, SortBuffers, SortKey};
@@ -49,6 +49,8 @@ struct Piece {
     index: Vec<WideRow>,
     chunks: Vec<ChunkRow>,
     growth: Growth,
+    /// Of the edge type, if some were dropped: their columns are left out.
+    properties: Vec<Property>,
 }
 
 enum Message {
@@ -101,9 +103,10 @@ impl ListSink<'_> {
                 .par_iter()
                 .map_init(SortBuffers::default, |buffers, (selected, range)| match (additions, range) {
                     (Some(additions), Some(range)) => {
-                        self.merged_piece(table, selected, additions, *range, buffers)
+                        let empty = self.empty_piece(sections);
+                        self.merged_piece(empty, table, selected, additions, *range, buffers)
                     }
-                    _ => self.piece(selected),
+                    _ => self.piece(selected, sections),
                 })
                 .collect();
             for piece in pieces {
@@ -119,23 +122,31 @@ impl ListSink<'_> {
         growth
     }
 
-    fn piece(&self, selected: &[Selected]) -> Piece {
-        let mut piece = Piece::default();
+    fn piece(&self, selected: &[Selected], sections: ListSections) -> Piece {
+        let mut piece = self.empty_piece(sections);
         let mut runs = Vec::new();
         selected.iter().for_each(|list| piece.push(self.version, *list, &mut runs));
         piece
     }
 
+    /// A piece of lists of an edge type.
+    fn empty_piece(&self, sections: ListSections) -> Piece {
+        let kind = self.version.schema().edge_types.get(usize::from(sections.lists.owner));
+        let has_dropped = |kind: &&EdgeType| kind.options.properties.iter().any(Property::is_dropped);
+        let properties = kind.filter(has_dropped).map(|kind| kind.options.properties.clone());
+        Piece { properties: properties.unwrap_or_default(), ..Piece::default() }
+    }
+
     /// The lists of one range of vertices, old ones merged with additions.
     fn merged_piece<K: SortKey>(
         &self,
+        mut piece: Piece,
         table: &PagedArray<Entry>,
         selected: &[Selected],
         additions: &Additions<K>,
         range: usize,
         buffers: &mut SortBuffers<K>,
     ) -> Piece {
-        let mut piece = Piece::default();
         let first = additions.vertices(range).start;
         let keys = additions.sorted(range, buffers);
         piece.words.reserve(keys.len());
@@ -198,9 +209,10 @@ impl Piece {
         let first_chunk = self.chunks.len() as u64;
         for run in runs.iter() {
             self.pad8();
-            let tag = if run.has_columns() { COLUMNS } else { 0 };
-            self.chunks.push(ChunkRow { offset: self.position() | tag, len: run.len, first: run.first });
-            self.words.extend_from_slice(version.run_words(*run));
+            let offset = self.position();
+            let has_columns = self.push_run(version, *run);
+            let tag = if has_columns { COLUMNS } else { 0 };
+            self.chunks.push(ChunkRow { offset: offset | tag, len: run.len, first: run.first });
         }
         let word = match self.chunks[first_chunk as usize..] {
             [run] => {
@@ -210,6 +222,22 @@ impl Piece {
             _ => first_chunk << 2 | CHUNKED,
         };
         self.index.push(WideRow { vertex, count, word });
+    }
+
+    /// Appends a run, without the columns of dropped properties; tells whether it has columns.
+    fn push_run(&mut self, version: &Version, run: ChunkRef) -> bool {
+        match version.run_columns(run).filter(|_| !self.properties.is_empty()) {
+            None => {
+                self.words.extend_from_slice(version.run_words(run));
+                run.has_columns()
+            }
+            Some(area) => {
+                let (neighbors, mut bytes) = (version.run_neighbors(run), Vec::new());
+                let has_columns = area.without_dropped(neighbors, &self.properties, &mut bytes);
+                self.words.extend(bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)));
+                has_columns
+            }
+        }
     }
 
     /// Appends the union of two lists without columns: `old` ascends strictly, `new` ascends and may repeat.

@@ -362,6 +362,7 @@ impl<D: Delta> ListMerge<'_, D> {
                 .properties
                 .iter()
                 .enumerate()
+                .filter(|(_, kind)| !kind.is_dropped())
                 .map(|(property, kind)| self.gather(area, property as u16, kind, picks))
                 .collect();
             if range.len() > 1 && drafts.iter().map(ColumnDraft::bytes).sum::<usize>() > RUN_BYTES_MAX {

@@ -218,13 +218,14 @@ pub struct WriteSet {
 
 impl WriteSet {
     /// The write set with the edges of deleted vertices named as deletes, so that whoever reads it later needs no
-    /// version to know them. No commit after `base` has touched an edge of these vertices: that would be a conflict.
-    pub(crate) fn naming_deleted_edges(&self, base: &Version) -> Cow<'_, WriteSet> {
+    /// version to know them; but for those of edge types that are gone by `schema`. No commit after `base` has touched an edge of these vertices: that would be a conflict.
+    pub(crate) fn naming_deleted_edges(&self, base: &Version, schema: &Schema) -> Cow<'_, WriteSet> {
         if self.vertex_deletes.is_empty() {
             return Cow::Borrowed(self);
         }
         let mut named = self.clone();
-        for edge_type in 0..base.edges.len() as EdgeTypeId {
+        let types = schema.live_edge_types().map(|(id, _)| id);
+        for edge_type in types.filter(|id| usize::from(*id) < base.edges.len()) {
             let mut ops = base.deletes_of(edge_type, &self.vertex_deletes);
             if ops.is_empty() {
                 continue;

@@ -26,3 +26,15 @@ pub(crate) struct Reads {
     /// Items of the catalog, there or not.
     pub(crate) items: HashSet<Arc<str>>,
 }
+
+impl Reads {
+    /// Whether nothing was read.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.vertices.is_empty()
+            && self.edges.is_empty()
+            && self.lists.is_empty()
+            && self.absent_keys.is_empty()
+            && self.absent_types.is_empty()
+            && self.items.is_empty()
+    }
+}

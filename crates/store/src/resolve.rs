@@ -10,6 +10,7 @@ use evergraph_types::{
     EdgeTypeId, Key, KeyColumn, KeyKind, KeyRef, MAX_VERTICES, Schema, SchemaError, VertexId,
 };
 
+use crate::alteration::{extends, still_there, succeeds};
 use crate::dictionary::Dictionary;
 use crate::ops::{EdgeOps, VertexPut, WriteSet};
 use crate::schema_change::{check_key, check_text_lengths};
@@ -44,7 +45,7 @@ impl Resolver {
     /// Tells whether it fits what was read before.
     pub(crate) fn replay(&mut self, writes: &WriteSet) -> bool {
         if let Some(schema) = &writes.schema {
-            if !extends(schema, &self.schema) {
+            if !succeeds(schema, &self.schema) {
                 return false;
             }
             self.set_schema(schema.clone());
@@ -70,16 +71,19 @@ impl Resolver {
             && writes.vertex_puts.iter().all(|put| {
                 is_id(&put.vertex)
                     && put.properties.iter().all(|(id, value)| {
-                        let property = properties.get(usize::from(*id));
+                        let property =
+                            properties.get(usize::from(*id)).filter(|property| !property.is_dropped());
                         property.is_some_and(|property| value.clone().coerce(property.kind).is_ok())
                     })
             })
             && writes.edges.iter().all(|(edge_type, ops)| {
                 let kind = self.schema.edge_types.get(usize::from(*edge_type));
-                kind.is_some_and(|kind| {
+                kind.filter(|kind| !kind.is_dropped()).is_some_and(|kind| {
                     ops.columns.iter().all(|column| {
                         let property = kind.options.properties.get(usize::from(column.property));
-                        property.is_some_and(|property| property.kind == column.values.property_type())
+                        property.is_some_and(|property| {
+                            !property.is_dropped() && property.kind == column.values.property_type()
+                        })
                     })
                 }) && ops.src.iter().chain(&ops.dst).all(is_id)
             })
@@ -113,12 +117,19 @@ impl Resolver {
         self.dictionary.lookup(key).filter(|&id| dense || id < self.bound)
     }
 
-    /// The schema a transaction's writes need: the newer of its own and the current one. `None` if both changed.
+    /// The schema that a transaction's writes need in place of the current one, if any; `None` if both changed so that
+    /// they do not go together. `alteration.rs` draws the cases.
     pub(crate) fn reconcile(&self, writes: &Writes) -> Option<Option<Schema>> {
-        if !writes.schema_changed || extends(&self.schema, &writes.schema) {
+        let own = || Some(Some((*writes.schema).clone()));
+        if Arc::ptr_eq(&self.schema, &writes.base_schema) || self.schema == writes.base_schema {
+            return if writes.schema_changed { own() } else { Some(None) };
+        }
+        if !writes.schema_changed {
+            still_there(writes, &self.schema).then_some(None)
+        } else if extends(&self.schema, &writes.schema) {
             Some(None)
         } else if extends(&writes.schema, &self.schema) {
-            Some(Some((*writes.schema).clone()))
+            own()
         } else {
             None
         }
@@ -184,22 +195,6 @@ impl Resolver {
             Err(SchemaError::Limit { what: "vertices", max: MAX_VERTICES })
         }
     }
-}
-
-/// Whether every id of `older` means the same in `newer`.
-fn extends(newer: &Schema, older: &Schema) -> bool {
-    let prefix =
-        |newer: &[evergraph_types::Property], older: &[evergraph_types::Property]| newer.starts_with(older);
-    (older.key_kind.is_none() || older.key_kind == newer.key_kind)
-        && newer.vertex_types.starts_with(&older.vertex_types)
-        && prefix(&newer.vertex_properties, &older.vertex_properties)
-        && older.edge_types.len() <= newer.edge_types.len()
-        && older.edge_types.iter().zip(&newer.edge_types).all(|(older, newer)| {
-            let (old, new) = (&older.options, &newer.options);
-            older.name == newer.name
-                && (old.multi, old.symmetric, &old.time) == (new.multi, new.symmetric, &new.time)
-                && prefix(&new.properties, &old.properties)
-        })
 }
 
 /// Whether a column of keys fits the store's kind of keys.

@@ -19,6 +19,8 @@ use crate::version::Version;
 pub struct Run<'a> {
     neighbors: &'a [VertexId],
     columns: Option<ColumnArea<'a>>,
+    /// The row of the columns that belongs to the first neighbor.
+    first_row: usize,
 }
 
 impl<'a> Run<'a> {
@@ -27,7 +29,12 @@ impl<'a> Run<'a> {
     unsafe fn new(run: ChunkRef) -> Self {
         // SAFETY: by contract.
         let (neighbors, columns) = unsafe { (run.neighbors(), run.columns()) };
-        Run { neighbors, columns }
+        Run { neighbors, columns, first_row: 0 }
+    }
+
+    /// A row of this run as seen from its other end: `neighbor` in place of the one it has.
+    pub(crate) fn row(&self, neighbor: &'a [VertexId], row: usize) -> Self {
+        Run { neighbors: neighbor, columns: self.columns, first_row: self.first_row + row }
     }
 
     /// The neighbors; row `i` of the run is the edge to neighbor `i`.
@@ -40,7 +47,9 @@ impl<'a> Run<'a> {
     /// # Panics
     /// If there is no such row.
     pub fn value(&self, property: PropertyId, row: usize) -> Value {
-        self.columns.and_then(|area| area.column(property)).map_or(Value::Null, |column| column.value(row))
+        self.columns
+            .and_then(|area| area.column(property))
+            .map_or(Value::Null, |column| column.value(self.first_row + row))
     }
 
     /// Appends a property of the edges in these rows to a column of the property's type.
@@ -56,6 +65,7 @@ impl<'a> Run<'a> {
         let Some(column) = self.columns.and_then(|area| area.column(property)) else {
             return into.push_nulls(rows.len());
         };
+        let rows = rows.map(|row| self.first_row + row);
         let start = into.len();
         let nulls = rows.clone().any(|row| column.is_null(row));
         column.copy_cells(rows.clone(), into.cells_mut());
@@ -75,6 +85,9 @@ impl Version {
         vertex: VertexId,
         mut visit: impl FnMut(Run<'a>),
     ) {
+        if !self.keeps_lists(edge_type, direction) {
+            return self.for_each_turned_run(edge_type, vertex, &mut visit);
+        }
         let entry = self.entry(edge_type, direction, vertex);
         if entry.is_chunked() {
             // SAFETY: an entry of this version, which is borrowed for `'a`.
@@ -89,17 +102,18 @@ impl Version {
     }
 
     /// Calls `visit` with each edge from `src` to `dst`, as a run and a row of it, in list order.
-    pub fn for_each_edge_between(
-        &self,
+    pub fn for_each_edge_between<'a>(
+        &'a self,
         edge_type: EdgeTypeId,
         src: VertexId,
         dst: VertexId,
-        mut visit: impl FnMut(Run<'_>, usize),
+        mut visit: impl FnMut(Run<'a>, usize),
     ) {
         let (out, reverse) =
             (self.entry(edge_type, Direction::Out, src), self.entry(edge_type, Direction::In, dst));
         // Parallel edges have the same order in both lists.
-        let (list, wanted) = if reverse.degree < out.degree { (reverse, src) } else { (out, dst) };
+        let turn = self.keeps_lists(edge_type, Direction::In) && reverse.degree < out.degree;
+        let (list, wanted) = if turn { (reverse, src) } else { (out, dst) };
         let multi =
             self.schema().edge_types.get(usize::from(edge_type)).is_some_and(|kind| kind.options.multi);
         for run in candidates(list, wanted, multi) {

@@ -9,7 +9,7 @@ use evergraph_types::{
 const MAX_NAMES: usize = 1 << 15;
 /// The most properties of an edge type: the row of one edge, with as many of the longest strings, has less than 4 GiB.
 const MAX_EDGE_PROPERTIES: usize = 4_000;
-const EDGE_PROPERTIES: &str = "properties of an edge type";
+const EDGE_PROPERTIES: &str = "properties of an edge type (those that were dropped count)";
 const MAX_NAME_CHARS: usize = 255;
 
 /// Whether a key fits the store's kind of keys.
@@ -85,8 +85,8 @@ pub(crate) fn create_edge_type(
     }
     if let Some((_, existing)) = schema.edge_type(name) {
         let known = &existing.options;
-        let same = (known.multi, known.symmetric, &known.time)
-            == (options.multi, options.symmetric, &options.time)
+        let same = known.has_lists_like(&options)
+            && known.time == options.time
             && options.properties.iter().all(|property| known.properties.contains(property));
         return if same { Ok(()) } else { Err(SchemaError::TypeExists { name: name.to_owned() }) };
     }
@@ -95,7 +95,7 @@ pub(crate) fn create_edge_type(
             return Err(SchemaError::Twice { name: property.name.clone() });
         }
     }
-    check_room(schema.edge_types.len(), MAX_NAMES, "edge types")?;
+    check_room(schema.edge_types.len(), MAX_NAMES, "edge types (those that were dropped count)")?;
     check_room(options.properties.len(), MAX_EDGE_PROPERTIES + 1, EDGE_PROPERTIES)?;
     schema.edge_types.push(EdgeType { name: name.to_owned(), options });
     Ok(())
@@ -137,18 +137,22 @@ pub(crate) fn ensure_vertex_type(schema: &mut Schema, name: &str) -> Result<Vert
         return Ok(id);
     }
     check_name(name)?;
-    check_room(schema.vertex_types.len(), MAX_NAMES, "vertex types")?;
+    check_room(schema.vertex_types.len(), MAX_NAMES, "vertex types (those that were dropped count)")?;
     schema.vertex_types.push(name.to_owned());
     Ok(schema.vertex_types.len() as VertexTypeId)
 }
 
-fn add_vertex_property(
+pub(crate) fn add_vertex_property(
     schema: &mut Schema,
     name: &str,
     kind: PropertyType,
 ) -> Result<PropertyId, SchemaError> {
     check_name(name)?;
-    check_room(schema.vertex_properties.len(), MAX_NAMES, "properties of vertices")?;
+    check_room(
+        schema.vertex_properties.len(),
+        MAX_NAMES,
+        "properties of vertices (those that were dropped count)",
+    )?;
     schema.vertex_properties.push(Property { name: name.to_owned(), kind });
     Ok(schema.vertex_properties.len() as PropertyId - 1)
 }
@@ -186,13 +190,26 @@ pub(crate) fn ensure_edge_type<'a>(
         create_edge_type(schema, name, EdgeTypeOptions::default())?;
     }
     for (property, kind) in properties {
-        let Some(owner) = schema.edge_types.iter_mut().find(|kind| kind.name == name) else { continue };
+        let (_, owner) = schema.require_edge_type(name)?;
         if owner.property(property).is_none() {
-            check_name(property)?;
-            check_room(owner.options.properties.len(), MAX_EDGE_PROPERTIES, EDGE_PROPERTIES)?;
-            owner.options.properties.push(Property { name: property.to_owned(), kind });
+            add_edge_property(schema, name, property, kind)?;
         }
     }
+    Ok(())
+}
+
+/// Adds a property that the edge type does not have.
+pub(crate) fn add_edge_property(
+    schema: &mut Schema,
+    edge_type: &str,
+    name: &str,
+    kind: PropertyType,
+) -> Result<(), SchemaError> {
+    let (id, _) = schema.require_edge_type(edge_type)?;
+    let properties = &mut schema.edge_types[usize::from(id)].options.properties;
+    check_name(name)?;
+    check_room(properties.len(), MAX_EDGE_PROPERTIES, EDGE_PROPERTIES)?;
+    properties.push(Property { name: name.to_owned(), kind });
     Ok(())
 }
 
@@ -206,7 +223,7 @@ pub(crate) fn check_property(
         None => Err(SchemaError::UnknownProperty {
             owner: owner.name.clone(),
             name: name.to_owned(),
-            known: owner.options.properties.iter().map(|property| property.name.clone()).collect(),
+            known: owner.properties().map(|(_, property)| property.name.clone()).collect(),
         }),
     }
 }

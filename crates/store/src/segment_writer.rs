@@ -94,6 +94,8 @@ pub(crate) fn write_segment(
 pub(crate) struct Bulk {
     pub(crate) edge_type: EdgeTypeId,
     pub(crate) symmetric: bool,
+    /// Whether there are in lists.
+    pub(crate) reverse: bool,
     pub(crate) ends: Vec<EndIds>,
 }
 
@@ -110,7 +112,7 @@ impl Bulk {
         match (direction, self.symmetric) {
             (Direction::Out, false) => Some(Side::Source),
             (Direction::Out, true) => Some(Side::Both),
-            (Direction::In, false) => Some(Side::Destination),
+            (Direction::In, false) => Some(Side::Destination).filter(|_| self.reverse),
             (Direction::In, true) => None,
         }
     }

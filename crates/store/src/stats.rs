@@ -56,14 +56,14 @@ impl Stats {
         let version = inner.current.load_full();
         let edge_types: Vec<EdgeTypeStats> = version
             .schema
-            .edge_types
-            .iter()
-            .zip(&version.edges)
-            .enumerate()
-            .map(|(id, (kind, tables))| EdgeTypeStats {
-                name: kind.name.clone(),
-                edges: version.num_edges(id as u16),
-                entries: tables.out.entries + tables.reverse.entries,
+            .live_edge_types()
+            .map(|(id, kind)| {
+                let tables = &version.edges[usize::from(id)];
+                EdgeTypeStats {
+                    name: kind.name.clone(),
+                    edges: version.num_edges(id),
+                    entries: tables.out.entries + tables.reverse.entries,
+                }
             })
             .collect();
         let segment_bytes = version.segments.iter().map(|segment| segment.bytes()).sum();

@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use evergraph_disk::{Disk, MemoryDisk, OsDisk};
-use evergraph_types::{EdgeBatch, EdgeTypeOptions, KeyKind, KeyRef, PropertyType, Schema, Sequence, Value};
+use evergraph_types::{
+    Alteration, EdgeBatch, EdgeTypeOptions, KeyKind, KeyRef, PropertyType, Schema, Sequence, Value,
+};
 use parking_lot::Mutex;
 
 use crate::archive::{Merge, checkpoint, commit_bulk};
@@ -301,6 +303,14 @@ impl Store {
         self.transact(OWN_RETRIES, |transaction| Ok(transaction.create_vertex_type(name, properties)?))
     }
 
+    /// [`Transaction::alter`] as a transaction of its own.
+    ///
+    /// # Errors
+    /// [`CommitError::Schema`] if there is nothing of the name, or something of the new name.
+    pub fn alter(&self, alteration: &Alteration) -> Result<(), CommitError> {
+        self.transact(OWN_RETRIES, |transaction| Ok(transaction.alter(alteration)?))
+    }
+
     /// Adds edges of one type as one transaction, which conflicts with nothing. The parts have the same columns.
     /// Unknown vertices, an unknown type and unknown properties are created.
     ///
@@ -319,7 +329,7 @@ impl Store {
     ///
     /// ```
     /// # use evergraph_store::{Options, Store};
-    /// # use evergraph_types::{EdgeBatch, EdgeTypeOptions, KeyColumn};
+    /// # use evergraph_types::{Alteration, EdgeBatch, EdgeTypeOptions, KeyColumn};
     /// let store = Store::in_memory(Options::default());
     /// let multi = EdgeTypeOptions { multi: true, ..EdgeTypeOptions::default() };
     /// let keys = |keys: &[i64]| KeyColumn::Int(keys.to_vec());

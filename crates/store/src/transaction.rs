@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use evergraph_types::{
-    Direction, EdgeTypeId, EdgeTypeOptions, Key, KeyRef, PropertyId, PropertyType, Schema, Sequence, Value,
-    VertexData, VertexId,
+    Alteration, Direction, EdgeTypeId, EdgeTypeOptions, Key, KeyRef, PropertyId, PropertyType, Schema,
+    Sequence, Value, VertexData, VertexId,
 };
 use hashbrown::{HashMap, HashSet};
 use parking_lot::Mutex;
@@ -116,6 +116,7 @@ impl Transaction {
         let schema = version.schema.clone();
         let writes = Writes {
             begin: Some(version.sequence),
+            base_schema: schema.clone(),
             schema,
             schema_changed: false,
             new_keys: Vec::new(),
@@ -353,6 +354,37 @@ impl Transaction {
         Ok(())
     }
 
+    /// Drops or renames a type, or adds, drops or renames a property. What this transaction wrote to what it drops is
+    /// dropped too; what it does afterwards sees the schema as it becomes.
+    ///
+    /// # Errors
+    /// [`WriteError::Schema`] if there is nothing of the name, or something of the new name.
+    ///
+    /// ```
+    /// # use evergraph_store::{Options, Store};
+    /// # use evergraph_types::Alteration;
+    /// let store = Store::in_memory(Options::default());
+    /// store.put_edge("alice", "bob", "pays", &[])?;
+    /// let mut tx = store.begin()?;
+    /// tx.alter(&Alteration::RenameEdgeType { name: "pays".to_owned(), new_name: "paid".to_owned() })?;
+    /// assert!(tx.has_edge("alice", "bob", "paid"));
+    /// tx.commit()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn alter(&mut self, alteration: &Alteration) -> Result<(), WriteError> {
+        self.check_deadline()?;
+        let mut schema = (*self.writes.schema).clone();
+        let dropped = crate::alteration::alter(&mut schema, alteration)?;
+        self.adopt(Arc::new(schema));
+        crate::alteration::forget(&mut self.writes, dropped);
+        Ok(())
+    }
+
+    /// The schema, own changes included.
+    pub fn schema(&self) -> &Schema {
+        &self.writes.schema
+    }
+
     /// Whether the vertex exists.
     pub fn has_vertex<'k>(&self, key: impl Into<KeyRef<'k>>) -> bool {
         self.read_vertex(key.into()).is_some()
@@ -366,8 +398,8 @@ impl Transaction {
         let mut values = vec![Value::Null; self.writes.schema.vertex_properties.len()];
         if let Some(id) = base_id(handle).filter(|_| !write.is_some_and(|write| write.delete)) {
             label = self.version.vertex_type(id).unwrap_or(0);
-            for (property, value) in values.iter_mut().enumerate() {
-                *value = self.version.vertex_property(id, property as PropertyId);
+            for (property, _) in self.writes.schema.live_vertex_properties() {
+                values[usize::from(property)] = self.version.vertex_property(id, property);
             }
         }
         if let Some((new_label, given)) = write.and_then(|write| write.put.as_ref()) {
@@ -426,7 +458,8 @@ impl Transaction {
         }
         let named = |values: Vec<Value>| {
             let all = names.iter().map(|name| (*name).to_owned()).zip(values);
-            all.filter(|(_, value)| *value != Value::Null).collect()
+            // What was dropped has no name.
+            all.filter(|(name, value)| !name.is_empty() && *value != Value::Null).collect()
         };
         found.into_iter().map(named).collect()
     }

@@ -10,16 +10,19 @@ use evergraph_segment::Segment;
 use evergraph_types::{
     Direction, EdgeTypeId, PropertyId, PropertyType, Schema, Sequence, Value, VertexId, VertexTypeId,
 };
+use hashbrown::HashSet;
 
 use crate::adjacency::{ChunkRef, Entry, Neighbors};
 use crate::catalog::Catalog;
 use crate::dictionary::Dictionary;
 use crate::flat_table::FlatTable;
+use crate::fragment::ColumnArea;
 use crate::heap::Block;
-use crate::merge::{for_each_block, runs_of};
+use crate::merge::for_each_block;
 use crate::ops::EdgeOps;
 use crate::paged_array::{LEAF_CELLS, PagedArray};
 use crate::reclaim::Reclaimer;
+use crate::turned::{TurnedLists, for_each_out_list};
 
 /// The lists of one edge type in one direction.
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,7 +38,7 @@ pub(crate) struct Adjacency {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct EdgeTables {
     pub(crate) out: Adjacency,
-    /// Unused for symmetric types, whose lists of both directions are the same.
+    /// Unused for symmetric types, whose lists of both directions are the same, and for types without in lists.
     pub(crate) reverse: Adjacency,
 }
 
@@ -56,6 +59,7 @@ pub struct Version {
     /// The mapped files that entries may point into.
     pub(crate) segments: Arc<[Arc<Segment>]>,
     pub(crate) reclaimer: Arc<Reclaimer>,
+    pub(crate) turned: TurnedLists,
 }
 
 /// The address of a string cell: bit 0 set = in a segment; the pointer leads to its length (u32) and bytes.
@@ -90,6 +94,7 @@ impl Version {
             catalog: Arc::default(),
             segments: Arc::default(),
             reclaimer: Arc::default(),
+            turned: TurnedLists::default(),
         }
     }
 
@@ -201,6 +206,9 @@ impl Version {
 
     /// The neighbors of a vertex over edges of one type.
     pub fn neighbors(&self, edge_type: EdgeTypeId, direction: Direction, vertex: VertexId) -> Neighbors<'_> {
+        if !self.keeps_lists(edge_type, direction) {
+            return self.turned_neighbors(edge_type, vertex);
+        }
         // SAFETY: an entry of this version, read while `self` is borrowed.
         unsafe { self.entry(edge_type, direction, vertex).neighbors() }
     }
@@ -214,41 +222,49 @@ impl Version {
         properties: &[PropertyId],
         visit: &mut dyn FnMut(VertexId, &[Value]),
     ) {
-        let mut runs = Vec::new();
-        runs_of(self.entry(edge_type, direction, vertex), &mut runs);
         let mut values = vec![Value::Null; properties.len()];
-        for run in runs {
-            // SAFETY: a run of this version, read while `self` is borrowed.
-            let (neighbors, area) = unsafe { (run.neighbors(), run.columns()) };
-            let columns: Vec<_> =
-                properties.iter().map(|&property| area.and_then(|area| area.column(property))).collect();
-            for (row, &neighbor) in neighbors.iter().enumerate() {
-                for (value, column) in values.iter_mut().zip(&columns) {
-                    *value = column.as_ref().map_or(Value::Null, |column| column.value(row));
+        self.for_each_run(edge_type, direction, vertex, |run| {
+            for (row, &neighbor) in run.neighbors().iter().enumerate() {
+                for (value, &property) in values.iter_mut().zip(properties) {
+                    *value = run.value(property, row);
                 }
                 visit(neighbor, &values);
             }
-        }
+        });
     }
 
     /// Deletes of every edge of a type that begins or ends at one of the vertices.
     pub(crate) fn deletes_of(&self, edge_type: EdgeTypeId, vertices: &[VertexId]) -> EdgeOps {
         let mut ops = EdgeOps::default();
+        let keeps_in_lists = self.keeps_lists(edge_type, Direction::In);
         for &vertex in vertices {
             let out = self.neighbors(edge_type, Direction::Out, vertex);
             out.iter().for_each(|neighbor| ops.push_delete(vertex, neighbor));
-            if !self.is_symmetric(edge_type) {
+            if keeps_in_lists && !self.is_symmetric(edge_type) {
                 let sources = self.neighbors(edge_type, Direction::In, vertex);
                 sources.iter().for_each(|neighbor| ops.push_delete(neighbor, vertex));
             }
         }
+        if keeps_in_lists || vertices.is_empty() {
+            return ops;
+        }
+        // Not the turned lists: a draft changes, and has none.
+        let wanted: HashSet<VertexId> = vertices.iter().copied().collect();
+        for_each_out_list(self, edge_type, &mut |source, neighbors| {
+            let found = neighbors.iter().filter(|neighbor| wanted.contains(neighbor));
+            found.for_each(|neighbor| ops.push_delete(source, neighbor));
+        });
         ops
     }
 
     /// Whether there is an edge of this type from `src` to `dst`.
     pub fn has_edge(&self, edge_type: EdgeTypeId, src: VertexId, dst: VertexId) -> bool {
         let neighbors = self.neighbors(edge_type, Direction::Out, src);
-        if self.schema.edge_types.get(usize::from(edge_type)).is_some_and(|kind| kind.options.multi) {
+        let options = self.schema.edge_types.get(usize::from(edge_type)).map(|kind| &kind.options);
+        if options.is_some_and(|options| options.multi) {
+            if !self.keeps_lists(edge_type, Direction::In) {
+                return neighbors.iter().any(|neighbor| neighbor == dst);
+            }
             // Lists in order of arrival cannot be searched; the shorter one of the two ends is scanned.
             let sources = self.neighbors(edge_type, Direction::In, dst);
             if sources.len() < neighbors.len() {
@@ -261,6 +277,11 @@ impl Version {
 
     /// The lists of one edge type and direction, laid out for whole-graph work. The table keeps this version alive.
     pub fn flatten(self: &Arc<Self>, edge_type: EdgeTypeId, direction: Direction) -> FlatTable {
+        if !self.keeps_lists(edge_type, direction)
+            && let Some(turned) = self.flatten_turned(edge_type)
+        {
+            return turned;
+        }
         let table =
             self.adjacency(edge_type, direction).map_or_else(PagedArray::default, |lists| lists.table);
         // SAFETY: the table is of this version, which the flat table keeps alive.
@@ -290,6 +311,18 @@ impl Version {
     pub(crate) fn run_words(&self, run: ChunkRef) -> &[u32] {
         // SAFETY: a run of this version, read while `self` is borrowed.
         unsafe { run.words() }
+    }
+
+    /// The neighbors of a run of a list of this version.
+    pub(crate) fn run_neighbors(&self, run: ChunkRef) -> &[VertexId] {
+        // SAFETY: a run of this version, read while `self` is borrowed.
+        unsafe { run.neighbors() }
+    }
+
+    /// The columns of a run of a list of this version.
+    pub(crate) fn run_columns(&self, run: ChunkRef) -> Option<ColumnArea<'_>> {
+        // SAFETY: a run of this version, read while `self` is borrowed.
+        unsafe { run.columns() }
     }
 
     /// The neighbors of a list of this version.
@@ -327,23 +360,39 @@ impl Version {
     /// Every heap block this version reaches.
     pub(crate) fn for_each_block(&self, visit: &mut dyn FnMut(Block)) {
         self.vertices.for_each_page(visit);
-        for (property, column) in self.columns.iter().enumerate() {
-            if self.schema.vertex_properties[property].kind.width().is_none() {
-                column.for_each_leaf(&mut |base, leaf| {
-                    let cells = (base..=base + (LEAF_CELLS - 1)).filter_map(|index| leaf.get(index));
-                    cells.filter_map(block_of_text).for_each(&mut *visit);
-                });
-            }
-            column.for_each_page(visit);
+        for (column, property) in self.columns.iter().zip(&self.schema.vertex_properties) {
+            for_each_column_block(column, property.kind, visit);
         }
         for adjacency in self.edges.iter().flat_map(|tables| [&tables.out, &tables.reverse]) {
-            adjacency.table.for_each_leaf(&mut |base, leaf| {
-                let entries = (base..=base + (LEAF_CELLS - 1)).filter_map(|index| leaf.get(index));
-                entries.for_each(|entry| for_each_block(entry, visit));
-            });
-            adjacency.table.for_each_page(visit);
+            adjacency.for_each_block(visit);
         }
     }
+}
+
+impl Adjacency {
+    /// Every heap block of the table and its lists.
+    pub(crate) fn for_each_block(&self, visit: &mut dyn FnMut(Block)) {
+        self.table.for_each_leaf(&mut |base, leaf| {
+            let entries = (base..=base + (LEAF_CELLS - 1)).filter_map(|index| leaf.get(index));
+            entries.for_each(|entry| for_each_block(entry, visit));
+        });
+        self.table.for_each_page(visit);
+    }
+}
+
+/// Every heap block of a column of vertex properties.
+pub(crate) fn for_each_column_block(
+    column: &PagedArray<u64>,
+    kind: PropertyType,
+    visit: &mut dyn FnMut(Block),
+) {
+    if kind.width().is_none() {
+        column.for_each_leaf(&mut |base, leaf| {
+            let cells = (base..=base + (LEAF_CELLS - 1)).filter_map(|index| leaf.get(index));
+            cells.filter_map(block_of_text).for_each(&mut *visit);
+        });
+    }
+    column.for_each_page(visit);
 }
 
 /// The heap block of a string cell, unless the string lies in a segment.

@@ -46,6 +46,8 @@ pub(crate) struct EdgeWrites {
 pub(crate) struct Writes {
     /// The version the writes were made over; `None` for writes that conflict with nothing.
     pub(crate) begin: Option<Sequence>,
+    /// The schema of the version.
+    pub(crate) base_schema: Arc<Schema>,
     /// The schema the ids below refer to.
     pub(crate) schema: Arc<Schema>,
     /// Whether `schema` differs from that of the version.

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use evergraph_analytics::incremental::Changes;
 use evergraph_store::{Options, Run, Store, Version};
 use evergraph_types::{
-    Column, Direction, EdgeBatch, EdgeType, EdgeTypeOptions, Key, KeyColumn, KeyKind, Property, PropertyId,
-    PropertyType, TextValues, Value, VertexId,
+    Column, Direction, EdgeBatch, EdgeType, EdgeTypeId, EdgeTypeOptions, Key, KeyColumn, KeyKind, Property,
+    PropertyId, PropertyType, TextValues, Value, VertexId,
 };
 use evergraph_view::{GraphView, Snapshot};
 use hashbrown::HashMap;
@@ -46,6 +46,8 @@ enum Move {
 pub(crate) struct Content {
     store: Store,
     /// As the followed store has it.
+    /// The edge type in the store that the window follows.
+    id: EdgeTypeId,
     edge_type: EdgeType,
     duplicates: Duplicates,
     /// The time of an event, where the window slides by it.
@@ -93,8 +95,9 @@ impl Keys {
 }
 
 impl Rows {
-    fn new(kind: Option<KeyKind>, properties: &[Property]) -> Self {
-        let column = |property: &Property| (property.name.clone(), Column::new(property.kind));
+    fn new(kind: Option<KeyKind>, properties: &[(PropertyId, Property)]) -> Self {
+        let column =
+            |(_, property): &(PropertyId, Property)| (property.name.clone(), Column::new(property.kind));
         Rows { src: Keys::new(kind), dst: Keys::new(kind), columns: properties.iter().map(column).collect() }
     }
 
@@ -108,6 +111,14 @@ impl Rows {
     }
 }
 
+/// The properties of the edges of a window, with their ids in the store it follows.
+fn properties_of(edge_type: &EdgeType, duplicates: Duplicates) -> Vec<(PropertyId, Property)> {
+    match duplicates {
+        Duplicates::Count => vec![(0, Property { name: COUNT.to_owned(), kind: PropertyType::Int64 })],
+        _ => edge_type.properties().map(|(id, property)| (id, property.clone())).collect(),
+    }
+}
+
 impl Content {
     /// An empty window on an edge type of a store.
     pub(crate) fn new(
@@ -118,17 +129,17 @@ impl Content {
     ) -> Result<Self, WindowError> {
         let options = Options { keys: source.schema().key_kind, background: false, ..Options::default() };
         let store = Store::in_memory(options);
-        let properties = match duplicates {
-            Duplicates::Count => vec![Property { name: COUNT.to_owned(), kind: PropertyType::Int64 }],
-            _ => edge_type.options.properties.clone(),
-        };
+        let properties =
+            properties_of(&edge_type, duplicates).into_iter().map(|(_, property)| property).collect();
         let time = edge_type.options.time.clone().filter(|_| duplicates != Duplicates::Count);
         let multi = duplicates == Duplicates::Keep;
-        let options = EdgeTypeOptions { multi, symmetric: edge_type.options.symmetric, time, properties };
+        let symmetric = edge_type.options.symmetric;
+        let options = EdgeTypeOptions { multi, symmetric, reverse: true, time, properties };
         store.create_edge_type(&edge_type.name, options)?;
         let before = Snapshot::new(store.version()?);
         let extra = HashMap::new();
-        Ok(Content { store, edge_type, duplicates, by_time, extra, before, moved: Vec::new() })
+        let id = source.schema().require_edge_type(&edge_type.name)?.0;
+        Ok(Content { store, id, edge_type, duplicates, by_time, extra, before, moved: Vec::new() })
     }
 
     pub(crate) fn snapshot(&self) -> Result<Snapshot, WindowError> {
@@ -163,7 +174,8 @@ impl Content {
         // Stable, so that the moves of a pair stay in order.
         steps.sort_by_key(|&(pair, _)| pair);
         let kind = source.schema().key_kind;
-        let (mut gone, mut come) = (Rows::new(kind, &[]), Rows::new(kind, &self.properties()));
+        let (mut gone, mut come) =
+            (Rows::new(kind, &[]), Rows::new(kind, &properties_of(&self.edge_type, self.duplicates)));
         for of_pair in steps.chunk_by(|left, right| left.0 == right.0) {
             match self.duplicates {
                 Duplicates::Keep => {
@@ -187,17 +199,12 @@ impl Content {
         self.remove_isolated(source, &removed)
     }
 
-    fn properties(&self) -> Vec<Property> {
-        match self.duplicates {
-            Duplicates::Count => vec![Property { name: COUNT.to_owned(), kind: PropertyType::Int64 }],
-            _ => self.edge_type.options.properties.clone(),
-        }
-    }
-
     /// Takes over properties that the edge type has got since.
     fn follow_schema(&mut self, source: &Version) -> Result<(), WindowError> {
         let name = &self.edge_type.name;
-        let Some((_, now)) = source.schema().edge_type(name) else { return Ok(()) };
+        let Some((_, now)) = source.schema().edge_type(name).filter(|(id, _)| *id == self.id) else {
+            return Err(WindowError::TypeChanged { edge_type: name.clone() });
+        };
         for (old, new) in self.edge_type.options.properties.iter().zip(&now.options.properties) {
             if old != new {
                 let (edge_type, property) = (name.clone(), old.name.clone());
@@ -326,7 +333,8 @@ impl Content {
     }
 
     fn push_properties(&self, put: &Put, come: &mut Rows) -> Result<(), WindowError> {
-        for ((name, column), property) in come.columns.iter_mut().zip(0..) {
+        let properties = properties_of(&self.edge_type, self.duplicates);
+        for ((name, column), (property, _)) in come.columns.iter_mut().zip(properties) {
             let given = put.logged.edges.column(property).filter(|given| given.is_given(put.row as usize));
             let value = given.map_or(Value::Null, |given| given.values.get(put.row as usize));
             column.push(value).map_err(|_| WindowError::PropertyChanged {

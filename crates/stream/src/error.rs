@@ -35,8 +35,14 @@ pub enum WindowError {
     /// The store has no edge type of this name, or one that no window can follow.
     #[error(transparent)]
     Schema(#[from] SchemaError),
-    /// A property of the edge type is of another type than when the window was opened.
-    #[error("property {property:?} of edge type {edge_type:?} has changed its type; open the window anew")]
+    /// The edge type was dropped or renamed since the window was opened.
+    #[error("edge type {edge_type:?} was dropped or renamed; open the window anew")]
+    TypeChanged {
+        /// The name it had.
+        edge_type: String,
+    },
+    /// A property of the edge type was dropped or renamed since the window was opened.
+    #[error("property {property:?} of edge type {edge_type:?} was dropped or renamed; open the window anew")]
     PropertyChanged {
         /// The edge type.
         edge_type: String,

@@ -2,11 +2,12 @@
 //!
 //! Invariant: the changes handed out lead from the snapshot before to the snapshot after, exactly.
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use evergraph_analytics::incremental::Changes;
 use evergraph_store::{ChangeOptions, ChangeReader, Store, WriteSet};
-use evergraph_types::{EdgeTypeId, Sequence, VertexId};
+use evergraph_types::{Direction, EdgeTypeId, Sequence, VertexId};
 use evergraph_view::{GraphView, Snapshot};
 
 use crate::WindowError;
@@ -89,7 +90,8 @@ impl Follower {
         // Without gaps, whoever is not new has been there.
         let has_gaps = before.num_vertices() < u64::from(before.id_bound());
         let mut vertices: Vec<VertexId> = (before.id_bound()..after.id_bound()).collect();
-        let mut edges = Vec::new();
+        let mut edges = edges_dropped(&before, &after)?;
+        is_plain &= edges.is_empty();
         self.read_through(after.version(), |writes| {
             vertices.extend(writes.vertex_deletes);
             vertices.extend(writes.vertex_puts.iter().map(|put| put.vertex));
@@ -135,4 +137,23 @@ fn selected(snapshot: Snapshot, edge_type: Option<&str>) -> Result<Snapshot, Win
         Some(name) => Ok(snapshot.with_edge_types(&[name])?),
         None => Ok(snapshot),
     }
+}
+
+/// The edges of the types that were dropped from one snapshot to the next. The log does not name them.
+fn edges_dropped(before: &Snapshot, after: &Snapshot) -> Result<Vec<(VertexId, VertexId)>, WindowError> {
+    let mut edges = Vec::new();
+    let is_gone = |id| after.schema().edge_types.get(usize::from(id)).is_some_and(|kind| kind.is_dropped());
+    for (_, kind) in before.schema().live_edge_types().filter(|(id, _)| is_gone(*id)) {
+        if !before.edge_types().contains(&kind.name.as_str()) {
+            continue;
+        }
+        let dropped = before.with_edge_types(&[&kind.name])?;
+        for vertex in 0..dropped.id_bound() {
+            dropped.for_each_slice(Direction::Out, vertex, &mut |neighbors| {
+                edges.extend(neighbors.iter().map(|&neighbor| (vertex, neighbor)));
+                ControlFlow::Continue(())
+            });
+        }
+    }
+    Ok(edges)
 }

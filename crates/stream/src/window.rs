@@ -396,10 +396,11 @@ fn wanted_type(version: &Version, name: Option<&str>) -> Result<(EdgeTypeId, Edg
         let (id, edge_type) = version.schema().require_edge_type(name)?;
         return Ok((id, edge_type.clone()));
     }
-    match &version.schema().edge_types[..] {
-        [only] => Ok((0, only.clone())),
-        several => {
-            let names: Vec<&str> = several.iter().map(|kind| kind.name.as_str()).collect();
+    let all: Vec<(EdgeTypeId, &EdgeType)> = version.schema().live_edge_types().collect();
+    match all[..] {
+        [(id, only)] => Ok((id, only.clone())),
+        ref several => {
+            let names: Vec<&str> = several.iter().map(|(_, kind)| kind.name.as_str()).collect();
             let why = match names.is_empty() {
                 true => "the store has no edge type yet; create one".to_owned(),
                 false => format!("name one of {}", names.join(", ")),

@@ -61,7 +61,8 @@ impl Case {
         let property = |name: &str, kind| Property { name: name.to_owned(), kind };
         let properties = vec![property("n", PropertyType::Int64), property("time", PropertyType::Timestamp)];
         let time = Some("time".to_owned());
-        let options = EdgeTypeOptions { multi: self.multi, symmetric: self.symmetric, time, properties };
+        let options =
+            EdgeTypeOptions { multi: self.multi, symmetric: self.symmetric, reverse: true, time, properties };
         store.create_edge_type(TYPE, options).expect("a new type");
         store.create_edge_type("other", EdgeTypeOptions::default()).expect("a new type");
         store

@@ -22,6 +22,7 @@ pub use key::{Key, KeyKind, KeyRef};
 pub use property_type::{PropertyType, ScalarType};
 pub use record::{EdgeData, VertexData};
 pub use schema::{
-    EdgeType, EdgeTypeId, EdgeTypeOptions, Property, PropertyId, Schema, SchemaError, VertexTypeId,
+    Alteration, EdgeType, EdgeTypeId, EdgeTypeOptions, Property, PropertyId, PropertyOwner, Schema,
+    SchemaError, VertexTypeId,
 };
 pub use value::{CellValue, MAX_TEXT_BYTES, Value};

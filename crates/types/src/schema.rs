@@ -1,6 +1,8 @@
 //! The schema: key kind, edge types with their properties, vertex types, vertex properties.
 //!
-//! Invariant: ids are positions and are never reused; a name maps to one id.
+//! Invariant: ids are positions and are never reused; a name maps to one id. What was dropped stays in its place with an
+//! empty name, which nothing else has, so that no id ever means something else than before: not to a reader of an older
+//! version, not in a segment, not in the log.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -23,24 +25,46 @@ pub struct Property {
     pub kind: PropertyType,
 }
 
+impl Property {
+    /// Whether it was dropped.
+    pub fn is_dropped(&self) -> bool {
+        self.name.is_empty()
+    }
+}
+
 /// How edges of a type behave; the arguments of `create_edge_type`.
-#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EdgeTypeOptions {
     /// Every insert is an edge of its own; otherwise there is one edge per source and destination (put = upsert).
     pub multi: bool,
     /// An edge holds in both directions and is kept in the list of both ends.
     pub symmetric: bool,
+    /// Whether lists in the in direction are kept, which takes as much memory as those in out direction. Without them,
+    /// what needs them makes them from the out lists, once for each version that is asked; deleting a vertex reads all
+    /// out lists. Symmetric types need no others.
+    pub reverse: bool,
     /// The property that is the time of an event.
     pub time: Option<String>,
     /// The properties of an edge, in order.
     pub properties: Vec<Property>,
 }
 
+impl Default for EdgeTypeOptions {
+    fn default() -> Self {
+        EdgeTypeOptions { multi: false, symmetric: false, reverse: true, time: None, properties: Vec::new() }
+    }
+}
+
 impl EdgeTypeOptions {
     /// Whether edges of a type like this behave as `wanted`, properties aside: a `time` that is not named may be any.
     pub fn behaves_like(&self, wanted: &EdgeTypeOptions) -> bool {
         let same_time = wanted.time.is_none() || wanted.time == self.time;
-        (self.multi, self.symmetric) == (wanted.multi, wanted.symmetric) && same_time
+        self.has_lists_like(wanted) && same_time
+    }
+
+    /// Whether lists of a type like this are kept as those of `other`.
+    pub fn has_lists_like(&self, other: &EdgeTypeOptions) -> bool {
+        (self.multi, self.symmetric, self.reverse) == (other.multi, other.symmetric, other.reverse)
     }
 }
 
@@ -56,7 +80,17 @@ pub struct EdgeType {
 impl EdgeType {
     /// The property of this name.
     pub fn property(&self, name: &str) -> Option<(PropertyId, &Property)> {
-        find(&self.options.properties, name)
+        self.properties().find(|(_, property)| property.name == name)
+    }
+
+    /// The properties that were not dropped, with their ids.
+    pub fn properties(&self) -> impl Iterator<Item = (PropertyId, &Property)> + Clone {
+        live_properties(&self.options.properties)
+    }
+
+    /// Whether it was dropped.
+    pub fn is_dropped(&self) -> bool {
+        self.name.is_empty()
     }
 }
 
@@ -71,6 +105,80 @@ pub struct Schema {
     pub vertex_types: Vec<String>,
     /// Properties of vertices, shared by all vertex types.
     pub vertex_properties: Vec<Property>,
+    /// How often something was dropped or renamed.
+    pub alterations: u64,
+}
+
+/// Something to change about a schema, other than a new type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Alteration {
+    /// Adds a property, null everywhere.
+    AddProperty {
+        /// Whose.
+        owner: PropertyOwner,
+        /// Its name.
+        name: String,
+        /// Its type.
+        kind: PropertyType,
+    },
+    /// Drops a property with all its values.
+    DropProperty {
+        /// Whose.
+        owner: PropertyOwner,
+        /// Its name.
+        name: String,
+    },
+    /// Gives a property another name.
+    RenameProperty {
+        /// Whose.
+        owner: PropertyOwner,
+        /// Its name.
+        name: String,
+        /// Its name from then on.
+        new_name: String,
+    },
+    /// Drops an edge type with all its edges.
+    DropEdgeType {
+        /// Its name.
+        name: String,
+    },
+    /// Gives an edge type another name.
+    RenameEdgeType {
+        /// Its name.
+        name: String,
+        /// Its name from then on.
+        new_name: String,
+    },
+    /// Drops a vertex type. Its vertices stay, without a type.
+    DropVertexType {
+        /// Its name.
+        name: String,
+    },
+    /// Gives a vertex type another name.
+    RenameVertexType {
+        /// Its name.
+        name: String,
+        /// Its name from then on.
+        new_name: String,
+    },
+}
+
+/// Whose property it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PropertyOwner {
+    /// Vertices of all types.
+    Vertices,
+    /// Edges of the type of this name.
+    EdgeType(String),
+}
+
+impl std::fmt::Display for PropertyOwner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            PropertyOwner::Vertices => "vertex",
+            PropertyOwner::EdgeType(name) => name,
+        })
+    }
 }
 
 /// A request that does not fit the schema.
@@ -102,6 +210,32 @@ pub enum SchemaError {
         name: String,
         /// The names there are.
         known: Vec<String>,
+    },
+    /// No such vertex type.
+    #[error("no vertex type {name:?}; the store has {known:?}")]
+    UnknownVertexType {
+        /// The name asked for.
+        name: String,
+        /// The names there are.
+        known: Vec<String>,
+    },
+    /// A type or property of the new name exists.
+    #[error("there is a {what} {name:?} already; choose another name or drop that one first")]
+    NameTaken {
+        /// Of what kind.
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// The property that is the time of the events of an edge type.
+    #[error(
+        "property {name:?} is the time of edges of type {owner:?}, which cannot do without; drop the type instead"
+    )]
+    TimeProperty {
+        /// The edge type.
+        owner: String,
+        /// The property.
+        name: String,
     },
     /// An edge or vertex type of this name exists with other options.
     #[error("type {name:?} exists already with other options")]
@@ -153,10 +287,8 @@ pub enum SchemaError {
         /// The property.
         name: String,
     },
-    /// A string that is too long.
-    #[error(
-        "{name} is a string of {found} bytes, {max} are allowed; keep long texts in files and their names here"
-    )]
+    /// A value of variable width that is too long.
+    #[error("{name} takes {found} bytes, {max} are allowed; keep what is long in files and their names here")]
     TextLength {
         /// The property or key, and its row in a batch.
         name: String,
@@ -178,36 +310,49 @@ pub enum SchemaError {
 impl Schema {
     /// The edge type of this name.
     pub fn edge_type(&self, name: &str) -> Option<(EdgeTypeId, &EdgeType)> {
-        let position = self.edge_types.iter().position(|kind| kind.name == name)?;
-        Some((position as EdgeTypeId, &self.edge_types[position]))
+        self.live_edge_types().find(|(_, kind)| kind.name == name)
+    }
+
+    /// The edge types that were not dropped, with their ids.
+    pub fn live_edge_types(&self) -> impl Iterator<Item = (EdgeTypeId, &EdgeType)> + Clone {
+        (0..).zip(&self.edge_types).filter(|(_, kind)| !kind.is_dropped())
+    }
+
+    /// The names of the vertex types that were not dropped, with their ids.
+    pub fn live_vertex_types(&self) -> impl Iterator<Item = (VertexTypeId, &str)> + Clone {
+        (1..).zip(self.vertex_types.iter().map(String::as_str)).filter(|(_, name)| !name.is_empty())
+    }
+
+    /// The vertex properties that were not dropped, with their ids.
+    pub fn live_vertex_properties(&self) -> impl Iterator<Item = (PropertyId, &Property)> + Clone {
+        live_properties(&self.vertex_properties)
     }
 
     /// The edge type of this name, or the error that says which there are.
     pub fn require_edge_type(&self, name: &str) -> Result<(EdgeTypeId, &EdgeType), SchemaError> {
         self.edge_type(name).ok_or_else(|| SchemaError::UnknownEdgeType {
             name: name.to_owned(),
-            known: self.edge_types.iter().map(|kind| kind.name.clone()).collect(),
+            known: self.live_edge_types().map(|(_, kind)| kind.name.clone()).collect(),
         })
     }
 
     /// The vertex property of this name.
     pub fn vertex_property(&self, name: &str) -> Option<(PropertyId, &Property)> {
-        find(&self.vertex_properties, name)
+        self.live_vertex_properties().find(|(_, property)| property.name == name)
     }
 
     /// The id of the vertex type of this name.
     pub fn vertex_type(&self, name: &str) -> Option<VertexTypeId> {
-        let position = self.vertex_types.iter().position(|kind| kind == name)?;
-        Some(position as VertexTypeId + 1)
+        self.live_vertex_types().find(|(_, kind)| *kind == name).map(|(id, _)| id)
     }
 
-    /// The name of a vertex type; `None` for 0, a vertex without a type.
+    /// The name of a vertex type; `None` for 0, a vertex without a type, and for a type that was dropped.
     pub fn vertex_type_name(&self, id: VertexTypeId) -> Option<&str> {
-        self.vertex_types.get(usize::from(id).checked_sub(1)?).map(String::as_str)
+        let name = self.vertex_types.get(usize::from(id).checked_sub(1)?)?;
+        Some(name.as_str()).filter(|name| !name.is_empty())
     }
 }
 
-fn find<'a>(properties: &'a [Property], name: &str) -> Option<(PropertyId, &'a Property)> {
-    let position = properties.iter().position(|property| property.name == name)?;
-    Some((position as PropertyId, &properties[position]))
+fn live_properties(properties: &[Property]) -> impl Iterator<Item = (PropertyId, &Property)> + Clone {
+    (0..).zip(properties).filter(|(_, property)| !property.is_dropped())
 }

@@ -50,12 +50,13 @@ impl EdgeLayout {
             let mut others = selection.edge_types().filter_map(|(_, other)| other.property(name));
             !reserved(name) && others.all(|(_, other)| other.kind == kind)
         };
-        let all = || selection.edge_types().flat_map(|(_, kind)| &kind.options.properties);
+        let all =
+            || selection.edge_types().flat_map(|(_, kind)| kind.properties().map(|(_, property)| property));
         let plain = all().filter(|property| agreed(&property.name, property.kind));
         let mut taken: HashSet<String> = plain.map(|property| property.name.clone()).collect();
         let mut properties: Vec<PropertyColumn> = Vec::new();
         for (edge_type, owner) in selection.edge_types() {
-            for (property, id) in owner.options.properties.iter().zip(0..) {
+            for (id, property) in owner.properties() {
                 let mut name = property.name.clone();
                 if agreed(&name, property.kind) {
                     if let Some(shared) = properties.iter_mut().find(|column| column.name == name) {

@@ -15,8 +15,8 @@ use std::sync::{Arc, OnceLock};
 use arrow_array::{ArrayRef, RecordBatch};
 use evergraph_store::Version;
 use evergraph_types::{
-    Direction, EdgeBatch, EdgeData, EdgeTypeId, Key, KeyColumn, KeyRef, PropertyId, Schema, SchemaError,
-    Sequence, Value, VertexData, VertexId,
+    Direction, EdgeBatch, EdgeData, EdgeTypeId, Key, KeyColumn, KeyRef, Schema, SchemaError, Sequence, Value,
+    VertexData, VertexId,
 };
 
 use crate::edge_layout::EdgeLayout;
@@ -63,7 +63,7 @@ struct Inner {
 impl Snapshot {
     /// A snapshot of a version, with all edge types.
     pub fn new(version: Arc<Version>) -> Self {
-        let edge_types = (0..version.schema().edge_types.len() as EdgeTypeId).collect();
+        let edge_types = version.schema().live_edge_types().map(|(id, _)| id).collect();
         Self::select(version, edge_types, None)
     }
 
@@ -190,7 +190,7 @@ impl Snapshot {
     pub fn vertex<'k>(&self, key: impl Into<KeyRef<'k>>) -> Option<VertexData> {
         let id = self.vertex_id(key)?;
         let vertex_type = self.schema().vertex_type_name(self.store_version().vertex_type(id)?);
-        let values = (0..).zip(&self.schema().vertex_properties).map(|(property, declared)| {
+        let values = self.schema().live_vertex_properties().map(|(property, declared)| {
             (declared.name.clone(), self.store_version().vertex_property(id, property))
         });
         let properties = values.filter(|(_, value)| *value != Value::Null).collect();
@@ -209,9 +209,9 @@ impl Snapshot {
         for id in self.inner.selection.named(edge_type) {
             let kind = &self.schema().edge_types[usize::from(id)];
             self.inner.selection.for_each_edge_between(id, src, dst, |run, row| {
-                let declared = (0 as PropertyId..).zip(&kind.options.properties);
-                let values =
-                    declared.map(|(property, declared)| (declared.name.clone(), run.value(property, row)));
+                let values = kind
+                    .properties()
+                    .map(|(property, declared)| (declared.name.clone(), run.value(property, row)));
                 let properties = values.filter(|(_, value)| *value != Value::Null).collect();
                 found.push(EdgeData { edge_type: kind.name.clone(), properties });
             });

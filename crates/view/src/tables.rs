@@ -41,7 +41,7 @@ pub(crate) fn vertex_table(selection: &Selection) -> RecordBatch {
         .step_by(IDS_PER_TASK)
         .map(|start| start..start.saturating_add(IDS_PER_TASK as VertexId))
         .collect();
-    if !schema.vertex_types.is_empty() {
+    if schema.live_vertex_types().next().is_some() {
         let types = ranges.par_iter().map(|range| {
             shown_rows(selection, range, type_names(schema, &version.vertex_types(range.clone())))
         });
@@ -49,7 +49,7 @@ pub(crate) fn vertex_table(selection: &Selection) -> RecordBatch {
         let types: Vec<&Column> = types.iter().collect();
         columns.push((TYPE.to_owned(), column_array(PropertyType::String, &types), true));
     }
-    for (id, property) in (0..).zip(&schema.vertex_properties) {
+    for (id, property) in schema.live_vertex_properties() {
         let parts = ranges.par_iter().filter_map(|range| {
             Some(shown_rows(selection, range, version.vertex_column(id, range.clone())?))
         });
@@ -76,7 +76,7 @@ fn shown_rows(selection: &Selection, range: &Range<VertexId>, column: Column) ->
 /// A property's own name, or `vertex.<name>` where that is taken.
 fn vertex_column_name(schema: &Schema, id: PropertyId) -> String {
     let mut name = schema.vertex_properties[usize::from(id)].name.clone();
-    let reserved = |name: &str| name == ID || name == TYPE && !schema.vertex_types.is_empty();
+    let reserved = |name: &str| name == ID || name == TYPE && schema.live_vertex_types().next().is_some();
     if reserved(&name) {
         name = format!("vertex.{name}");
         while schema.vertex_property(&name).is_some() {
@@ -89,7 +89,8 @@ fn vertex_column_name(schema: &Schema, id: PropertyId) -> String {
 fn type_names(schema: &Schema, types: &[VertexTypeId]) -> Column {
     let mut names = TextValues::default();
     types.iter().for_each(|&id| names.push(schema.vertex_type_name(id).unwrap_or_default()));
-    let validity = types.contains(&0).then(|| types.iter().map(|&id| id != 0).collect());
+    let validity: Vec<bool> = types.iter().map(|&id| schema.vertex_type_name(id).is_some()).collect();
+    let validity = Some(validity).filter(|validity| validity.contains(&false));
     Column::from(names).with_validity(validity)
 }
 

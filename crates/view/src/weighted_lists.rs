@@ -99,7 +99,7 @@ impl<'a> SelectedWeights<'a> {
 }
 
 fn unknown(selection: &Selection, property: &str) -> WeightError {
-    let all = selection.edge_types().flat_map(|(_, owner)| &owner.options.properties);
+    let all = selection.edge_types().flat_map(|(_, owner)| owner.properties().map(|(_, property)| property));
     let mut names: Vec<&str> =
         all.filter(|other| other.kind.is_number()).map(|other| other.name.as_str()).collect();
     names.sort_unstable();

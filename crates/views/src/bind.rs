@@ -281,12 +281,14 @@ impl Scope<'_> {
 
     fn unknown(&self, name: &str, at: usize) -> PredicateError {
         let (owner, always, all): (_, _, Vec<_>) = match self {
-            Scope::Vertices(schema) => {
-                ("vertices", "\"id\" and \"type\"", schema.vertex_properties.iter().collect())
-            }
+            Scope::Vertices(schema) => (
+                "vertices",
+                "\"id\" and \"type\"",
+                schema.live_vertex_properties().map(|(_, property)| property).collect(),
+            ),
             Scope::Edges(schema, _) => {
-                let all = schema.edge_types.iter().flat_map(|kind| &kind.options.properties);
-                ("edges", "\"type\"", all.collect())
+                let all = schema.live_edge_types().flat_map(|(_, kind)| kind.properties());
+                ("edges", "\"type\"", all.map(|(_, property)| property).collect())
             }
         };
         let mut known: Vec<String> = all.into_iter().map(|property| property.name.clone()).collect();

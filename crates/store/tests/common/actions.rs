@@ -7,7 +7,8 @@ use evergraph_store::{
     CommitError, Durability, OpenError, Options, Savepoint, Store, Transaction, Version, WriteError, check_on,
 };
 use evergraph_types::{
-    Column, Direction, EdgeBatch, EdgeTypeOptions, Key, KeyKind, PropertyType, ScalarType, SchemaError, Value,
+    Alteration, Column, Direction, EdgeBatch, EdgeTypeOptions, Key, KeyKind, PropertyOwner, PropertyType,
+    ScalarType, SchemaError, Value,
 };
 use proptest::prelude::*;
 
@@ -114,6 +115,15 @@ pub(crate) enum Action {
         spokes: std::ops::Range<u16>,
         step: usize,
     },
+    /// Drops an edge type with its edges.
+    DropType {
+        edge_type: usize,
+    },
+    /// Drops a property of an edge type, or of vertices.
+    DropProperty {
+        edge_type: Option<usize>,
+        property: usize,
+    },
     Checkpoint,
     Compact,
     Reopen,
@@ -173,6 +183,9 @@ fn action() -> impl Strategy<Value = Action> {
             }),
         1 => (0..TYPES.len(), 0..2u16, spokes, 1..4usize)
             .prop_map(|(edge_type, hub, spokes, step)| Action::Thin { edge_type, hub, spokes, step }),
+        1 => (0..TYPES.len()).prop_map(|edge_type| Action::DropType { edge_type }),
+        1 => (prop::option::of(0..BARE), 0..PROPERTIES.len())
+            .prop_map(|(edge_type, property)| Action::DropProperty { edge_type, property }),
         3 => Just(Action::Checkpoint),
         1 => Just(Action::Compact),
         2 => Just(Action::Reopen),
@@ -343,6 +356,12 @@ impl Runner {
                 let edges: Vec<_> = spokes.clone().step_by(*step).map(|spoke| (*hub, spoke)).collect();
                 self.delete(*edge_type, &edges)?;
             }
+            Action::DropType { edge_type } => {
+                let name = TYPES[*edge_type].to_owned();
+                let was_there = self.attempted.types.remove(&name).is_some();
+                self.alter(&Alteration::DropEdgeType { name }, was_there)?;
+            }
+            Action::DropProperty { edge_type, property } => self.drop_property(*edge_type, *property)?,
             Action::Checkpoint => self.store.checkpoint()?,
             Action::Compact => self.store.compact()?,
             Action::Reopen => self.reopen()?,
@@ -368,6 +387,34 @@ impl Runner {
             self.attempted.create_edge_type(TYPES[name], &options);
         }
         transaction.commit().map(drop)
+    }
+
+    fn drop_property(&mut self, edge_type: Option<usize>, property: usize) -> Result<(), CommitError> {
+        let name = PROPERTIES[property].0.to_owned();
+        let edge_type = edge_type.map(|edge_type| TYPES[edge_type]);
+        let was_there = self.attempted.drop_property(edge_type, &name);
+        let owner = match edge_type {
+            Some(edge_type) => PropertyOwner::EdgeType(edge_type.to_owned()),
+            None => PropertyOwner::Vertices,
+        };
+        self.alter(&Alteration::DropProperty { owner, name }, was_there)
+    }
+
+    fn alter(&self, alteration: &Alteration, is_there: bool) -> Result<(), CommitError> {
+        match self.store.alter(alteration) {
+            Err(CommitError::Schema(error)) if !is_there => {
+                let unknown = matches!(
+                    error,
+                    SchemaError::UnknownEdgeType { .. } | SchemaError::UnknownProperty { .. }
+                );
+                assert!(unknown, "{error}");
+                Ok(())
+            }
+            outcome => {
+                assert!(is_there || outcome.is_err(), "{alteration:?} of what is not there");
+                outcome
+            }
+        }
     }
 
     fn reopen(&mut self) -> Result<(), Failure> {

@@ -18,7 +18,8 @@ pub(crate) fn declare_for_commits(store: &Store) -> Model {
         [("simple", false, false), ("multi", true, false), ("mirror", false, true), ("both", true, true)]
     {
         let value = Property { name: "value".to_owned(), kind: PropertyType::Int64 };
-        let options = EdgeTypeOptions { multi, symmetric, properties: vec![value], time: None };
+        let options =
+            EdgeTypeOptions { multi, symmetric, properties: vec![value], ..EdgeTypeOptions::default() };
         store.create_edge_type(name, options.clone()).expect("new");
         model.create_edge_type(name, &options);
     }

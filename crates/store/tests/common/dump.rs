@@ -26,8 +26,7 @@ pub(crate) struct Dump {
 pub(crate) fn dump(version: &Arc<Version>) -> Dump {
     let mut dump = Dump { vertices: vertices(version), ..Dump::default() };
     let schema = version.schema();
-    for (id, kind) in schema.edge_types.iter().enumerate() {
-        let id = id as EdgeTypeId;
+    for (id, kind) in schema.live_edge_types() {
         dump.edges.insert(kind.name.clone(), version.num_edges(id));
         dump.out.insert(kind.name.clone(), lists(version, id, Direction::Out));
         dump.reverse.insert(kind.name.clone(), lists(version, id, Direction::In));
@@ -63,9 +62,9 @@ fn vertices(version: &Arc<Version>) -> BTreeMap<Key, VertexModel> {
         let label = version.vertex_type(id).expect("a type");
         assert_eq!(types[row], label);
         let mut properties = Props::new();
-        for (position, property) in schema.vertex_properties.iter().enumerate() {
-            let value = version.vertex_property(id, position as PropertyId);
-            assert_eq!(columns[position].get(row), value);
+        for (property_id, property) in schema.live_vertex_properties() {
+            let value = version.vertex_property(id, property_id);
+            assert_eq!(columns[usize::from(property_id)].get(row), value);
             if value != Value::Null {
                 properties.insert(property.name.clone(), value);
             }
@@ -90,7 +89,7 @@ fn vertices(version: &Arc<Version>) -> BTreeMap<Key, VertexModel> {
 
 fn lists(version: &Arc<Version>, edge_type: EdgeTypeId, direction: Direction) -> Lists {
     let kind = &version.schema().edge_types[usize::from(edge_type)];
-    let ids: Vec<PropertyId> = (0..kind.options.properties.len() as PropertyId).collect();
+    let ids: Vec<PropertyId> = kind.properties().map(|(id, _)| id).collect();
     let flat = version.flatten(edge_type, direction);
     assert_eq!(flat.len(), version.id_bound() as usize);
     let mut lists = Lists::new();
@@ -104,7 +103,7 @@ fn lists(version: &Arc<Version>, edge_type: EdgeTypeId, direction: Direction) ->
         let mut seen: Vec<VertexId> = Vec::with_capacity(neighbors.len());
         version.for_each_edge(edge_type, direction, vertex, &ids, &mut |neighbor, values| {
             seen.push(neighbor);
-            let names = kind.options.properties.iter().map(|property| property.name.clone());
+            let names = kind.properties().map(|(_, property)| property.name.clone());
             let given = names.zip(values.iter().cloned()).filter(|(_, value)| *value != Value::Null);
             list.push((version.key(neighbor), given.collect::<Props>()));
         });
@@ -132,9 +131,7 @@ fn between(version: &Arc<Version>, edge_type: EdgeTypeId, src: &Key, list: &[(Ke
         assert!(version.has_edge(edge_type, src_id, id(dst)), "{src} -> {dst}");
         let mut found = Vec::new();
         version.for_each_edge_between(edge_type, src_id, id(dst), |run, row| {
-            let properties = kind.options.properties.iter().enumerate();
-            let values =
-                properties.map(|(at, property)| (property.name.clone(), run.value(at as PropertyId, row)));
+            let values = kind.properties().map(|(id, property)| (property.name.clone(), run.value(id, row)));
             found.push(values.filter(|(_, value)| *value != Value::Null).collect::<Props>());
         });
         let expected: Vec<Props> =

@@ -130,6 +130,17 @@ impl Model {
         self.types.get_mut(edge_type).is_some_and(|kind| kind.edges.remove(&kind.ends(src, dst)).is_some())
     }
 
+    /// Drops a property of an edge type or of vertices; tells whether there was one.
+    pub(crate) fn drop_property(&mut self, edge_type: Option<&str>, name: &str) -> bool {
+        let Some(edge_type) = edge_type else {
+            self.vertices.values_mut().for_each(|vertex| drop(vertex.properties.remove(name)));
+            return self.vertex_properties.remove(name);
+        };
+        let Some(kind) = self.types.get_mut(edge_type) else { return false };
+        kind.edges.values_mut().flatten().for_each(|(_, properties)| drop(properties.remove(name)));
+        kind.properties.remove(name)
+    }
+
     /// What a version of this state shows.
     pub(crate) fn dump(&self) -> Dump {
         let mut dump = Dump { vertices: self.vertices.clone(), ..Dump::default() };

@@ -1,7 +1,7 @@
 //! A store that is made of nothing but what a reader of another one's log is told.
 
 use evergraph_store::{Commit, CommitError, Options, Store, Version, WriteSet};
-use evergraph_types::{Key, KeyKind, Property, PropertyType, Schema, Value};
+use evergraph_types::{Alteration, Key, KeyKind, Property, PropertyOwner, PropertyType, Schema, Value};
 
 use super::{Dump, dump};
 
@@ -90,7 +90,8 @@ impl Replica {
 
     /// Makes what is new in the schema. Properties are made by values of their types, at a vertex that goes again.
     fn declare(&mut self, schema: &Schema) {
-        for kind in &schema.vertex_types {
+        self.drop_what_is_gone(schema);
+        for (_, kind) in schema.live_vertex_types() {
             self.store.create_vertex_type(kind, &[]).expect("a vertex type");
         }
         let key = match schema.key_kind {
@@ -98,11 +99,17 @@ impl Replica {
             _ => Key::from(60_000),
         };
         let typed = |properties: &[Property]| -> Vec<(String, Value)> {
-            properties.iter().map(|property| (property.name.clone(), some_value(property.kind))).collect()
+            let live = properties.iter().filter(|property| !property.is_dropped());
+            live.map(|property| (property.name.clone(), some_value(property.kind))).collect()
         };
         for (id, kind) in schema.edge_types.iter().enumerate() {
             match self.schema.edge_types.get(id) {
-                None => self.store.create_edge_type(&kind.name, kind.options.clone()).expect("an edge type"),
+                _ if kind.is_dropped() => {}
+                None => {
+                    let mut options = kind.options.clone();
+                    options.properties.retain(|property| !property.is_dropped());
+                    self.store.create_edge_type(&kind.name, options).expect("an edge type");
+                }
                 Some(known) if known == kind => {}
                 Some(_) => {
                     let values = typed(&kind.options.properties);
@@ -120,6 +127,29 @@ impl Replica {
             self.store.delete_vertex(&key).expect("deleted");
         }
         self.schema = schema.clone();
+    }
+
+    /// Drops the types and properties that the schema no longer has.
+    fn drop_what_is_gone(&mut self, schema: &Schema) {
+        let alter = |alteration: Alteration| self.store.alter(&alteration).expect("it is there");
+        let gone = |known: &[Property], now: &[Property]| -> Vec<String> {
+            let pairs = known.iter().zip(now).filter(|(known, now)| !known.is_dropped() && now.is_dropped());
+            pairs.map(|(known, _)| known.name.clone()).collect()
+        };
+        for (id, kind) in self.schema.live_edge_types() {
+            // A schema read from an older version has fewer.
+            let Some(now) = schema.edge_types.get(usize::from(id)) else { continue };
+            if now.is_dropped() {
+                alter(Alteration::DropEdgeType { name: kind.name.clone() });
+                continue;
+            }
+            for name in gone(&kind.options.properties, &now.options.properties) {
+                alter(Alteration::DropProperty { owner: PropertyOwner::EdgeType(kind.name.clone()), name });
+            }
+        }
+        for name in gone(&self.schema.vertex_properties, &schema.vertex_properties) {
+            alter(Alteration::DropProperty { owner: PropertyOwner::Vertices, name });
+        }
     }
 
     /// Takes over the schema of a version, where the reader began after the commits that made it.

@@ -172,7 +172,12 @@ pub fn declare_types(store: &Store) {
         let declare =
             |(name, kind): &(&str, PropertyType)| Property { name: (*name).to_owned(), kind: *kind };
         let properties = properties.iter().map(declare).collect();
-        store.create_edge_type(name, EdgeTypeOptions { multi, symmetric, time: None, properties }).unwrap();
+        store
+            .create_edge_type(
+                name,
+                EdgeTypeOptions { multi, symmetric, properties, ..EdgeTypeOptions::default() },
+            )
+            .unwrap();
     }
 }
 
