@@ -18,7 +18,7 @@ Importing this package loads the native module and nothing else; numpy, pyarrow 
 imported where a call first needs them.
 """
 
-from evergraph._communities import label_propagation, local_cluster, louvain
+from evergraph._communities import label_propagation, leiden, local_cluster, louvain
 from evergraph._database import Database, check, open
 from evergraph._errors import (
     AlreadyExistsError,
@@ -45,6 +45,7 @@ from evergraph._errors import (
     VerifyError,
     ViewExistsError,
 )
+from evergraph._frontier import VertexSubset, edge_map, vertex_map
 from evergraph._load import BatchResult, LoadResult, Reject, Rejects
 from evergraph._native import __version__
 from evergraph._pairs import (
@@ -54,13 +55,35 @@ from evergraph._pairs import (
     preferential_attachment,
     resource_allocation_index,
 )
-from evergraph._paths import bfs, diameter, k_hop, random_walks, shortest_path, sssp
-from evergraph._ranking import betweenness_centrality, closeness_centrality, degree_statistics, pagerank
+from evergraph._paths import (
+    bellman_ford,
+    bfs,
+    diameter,
+    k_hop,
+    multi_source_bfs,
+    node2vec_walks,
+    random_walks,
+    shortest_path,
+    sssp,
+    temporal_reachability,
+)
+from evergraph._ranking import (
+    betweenness_centrality,
+    closeness_centrality,
+    degree_statistics,
+    eigenvector_centrality,
+    hits,
+    katz_centrality,
+    pagerank,
+)
 from evergraph._records import Edge, Vertex
 from evergraph._results import (
+    ArrivalResult,
     BetweennessResult,
     BfsResult,
+    CentralityResult,
     ClusteringResult,
+    ColoringResult,
     CommunitiesResult,
     ComponentsResult,
     CoreResult,
@@ -68,13 +91,17 @@ from evergraph._results import (
     DiameterResult,
     DistanceResult,
     GroupsResult,
+    HitsResult,
     KCoreResult,
     KHopResult,
     LocalClusterResult,
     LouvainResult,
+    MatchingResult,
+    MultiSourceResult,
     PageRankResult,
     PairsResult,
     PathResult,
+    SpanningForestResult,
     TopologicalOrder,
     VertexList,
     VertexResult,
@@ -88,9 +115,12 @@ from evergraph._structure import (
     connected_components,
     core_number,
     find_cycle,
+    greedy_color,
     k_core,
     local_clustering_coefficient,
     maximal_independent_set,
+    maximal_matching,
+    minimum_spanning_edges,
     strongly_connected_components,
     topological_sort,
     triangle_count,
@@ -103,14 +133,17 @@ from evergraph._views import Scratch, View, ViewStatistics
 __all__ = [
     "AlreadyExistsError",
     "ArchiveError",
+    "ArrivalResult",
     "ArrowGraph",
     "BackupError",
     "BatchResult",
     "BetweennessResult",
     "BfsResult",
+    "CentralityResult",
     "CheckReport",
     "ClosedError",
     "ClusteringResult",
+    "ColoringResult",
     "Column",
     "CommunitiesResult",
     "ComponentsResult",
@@ -130,6 +163,7 @@ __all__ = [
     "Edge",
     "EvergraphError",
     "GroupsResult",
+    "HitsResult",
     "Isolation",
     "KCoreResult",
     "KHopResult",
@@ -140,6 +174,8 @@ __all__ = [
     "LocalClusterResult",
     "LockedError",
     "LouvainResult",
+    "MatchingResult",
+    "MultiSourceResult",
     "NewerFormatError",
     "NoPathError",
     "NotAStoreError",
@@ -158,6 +194,7 @@ __all__ = [
     "SchemaError",
     "Scratch",
     "Snapshot",
+    "SpanningForestResult",
     "Stats",
     "Table",
     "TopologicalOrder",
@@ -169,12 +206,14 @@ __all__ = [
     "VertexList",
     "VertexResult",
     "VertexSet",
+    "VertexSubset",
     "View",
     "ViewExistsError",
     "ViewStatistics",
     "WalksResult",
     "__version__",
     "adamic_adar_index",
+    "bellman_ford",
     "betweenness_centrality",
     "bfs",
     "check",
@@ -185,15 +224,25 @@ __all__ = [
     "core_number",
     "degree_statistics",
     "diameter",
+    "edge_map",
+    "eigenvector_centrality",
     "find_cycle",
+    "greedy_color",
+    "hits",
     "jaccard_coefficient",
     "k_core",
     "k_hop",
+    "katz_centrality",
     "label_propagation",
+    "leiden",
     "local_cluster",
     "local_clustering_coefficient",
     "louvain",
     "maximal_independent_set",
+    "maximal_matching",
+    "minimum_spanning_edges",
+    "multi_source_bfs",
+    "node2vec_walks",
     "open",
     "pagerank",
     "preferential_attachment",
@@ -202,6 +251,8 @@ __all__ = [
     "shortest_path",
     "sssp",
     "strongly_connected_components",
+    "temporal_reachability",
     "topological_sort",
     "triangle_count",
+    "vertex_map",
 ]

@@ -87,6 +87,52 @@ def louvain(
 
 
 @registered
+def leiden(
+    view: Snapshot,
+    weight: str | None = "weight",
+    resolution: float = 1.0,
+    threshold: float = 1e-7,
+    max_level: int | None = None,
+    *,
+    seed: int = 0,
+    verify: bool = False,
+    progress: bool = False,
+) -> LouvainResult:
+    """Find communities with many more edges inside than chance would put there, each of them connected.
+
+    Edges count in both directions, and parallel ones each.
+
+    Returns
+    -------
+    LouvainResult
+        From vertex to its community, named by the first of its vertices; it has ``count``, ``sizes()``,
+        ``groups()``, ``modularity`` and ``levels``.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, no edge has the property, or a weight is negative or no number.
+
+    Examples
+    --------
+    >>> import evergraph as eg
+    >>> db = eg.open()
+    >>> added = db.add_edges([1, 2, 3, 3, 4, 5, 6], [2, 3, 1, 4, 5, 6, 4])
+    >>> found = eg.leiden(db.snapshot())
+    >>> found.groups(), round(found.modularity, 3)
+    ([{1, 2, 3}, {4, 5, 6}], 0.357)
+    """
+    arguments = {
+        "weight": weight_of(weight, usual="weight"),
+        "resolution": resolution,
+        "threshold": threshold,
+        "max_level": max_level,
+        "seed": seed,
+    }
+    return LouvainResult(*run("leiden", view, arguments, verify=verify, progress=progress))
+
+
+@registered
 def local_cluster(
     view: Snapshot,
     source: Key,

@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, overload
 
-from evergraph._registry import registered, run
-from evergraph._results import BetweennessResult, DegreeResult, PageRankResult, VertexResult
+from evergraph._registry import registered, run, weight_of
+from evergraph._results import (
+    BetweennessResult,
+    CentralityResult,
+    DegreeResult,
+    HitsResult,
+    PageRankResult,
+    VertexResult,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +29,9 @@ def pagerank(
     personalization: Mapping[Key, float] | None = None,
     max_iter: int = 100,
     tol: float = 1e-6,
+    nstart: Mapping[Key, float] | None = None,
+    weight: str | None = None,
+    dangling: Mapping[Key, float] | None = None,
     *,
     verify: bool = False,
     progress: bool = False,
@@ -29,7 +39,7 @@ def pagerank(
     """Find the share of time that a random surfer spends at each vertex.
 
     Parallel edges count each. A personalization gives weights by vertex, brought to sum 1; vertices that are
-    not named get none.
+    not named get none. So do ``nstart`` and ``dangling``.
 
     Returns
     -------
@@ -40,9 +50,9 @@ def pagerank(
     Raises
     ------
     ValueError
-        If an argument is out of range.
+        If an argument is out of range, no edge has the property, or a weight is negative or no number.
     NotFoundError
-        If a vertex of the personalization is not in the view.
+        If a vertex that is named is not in the view.
 
     Examples
     --------
@@ -55,8 +65,167 @@ def pagerank(
     >>> [vertex for vertex, score in ranks.top(2).rows()]
     ['c', 'a']
     """
-    arguments = {"alpha": alpha, "personalization": personalization, "max_iter": max_iter, "tol": tol}
+    arguments = {
+        "alpha": alpha,
+        "personalization": personalization,
+        "max_iter": max_iter,
+        "tol": tol,
+        "nstart": nstart,
+        "weight": weight_of(weight, usual=None),
+        "dangling": dangling,
+    }
     return PageRankResult(*run("pagerank", view, arguments, verify=verify, progress=progress))
+
+
+@registered
+def eigenvector_centrality(
+    view: Snapshot,
+    max_iter: int = 100,
+    tol: float = 1e-6,
+    nstart: Mapping[Key, float] | None = None,
+    weight: str | None = None,
+    *,
+    verify: bool = False,
+    progress: bool = False,
+) -> CentralityResult:
+    """Find how much those that point to each vertex matter together.
+
+    Parallel edges count each.
+
+    Returns
+    -------
+    CentralityResult
+        From vertex to score, as ``networkx.eigenvector_centrality`` has it; the squares add up to 1. It has
+        ``iterations``, ``error`` and ``converged``; reaching ``max_iter`` is no error, ``converged`` is then
+        false.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, no edge has the property, or a weight is negative or no number.
+    NotFoundError
+        If a vertex of ``nstart`` is not in the view.
+
+    Examples
+    --------
+    >>> import evergraph as eg
+    >>> db = eg.open()
+    >>> db.create_edge_type("edge", symmetric=True)
+    >>> added = db.add_edges(["a", "b"], ["b", "c"])
+    >>> scores = eg.eigenvector_centrality(db.snapshot())
+    >>> scores.converged, round(scores["b"], 3)
+    (True, 0.707)
+    """
+    arguments = {
+        "max_iter": max_iter,
+        "tol": tol,
+        "nstart": nstart,
+        "weight": weight_of(weight, usual=None),
+    }
+    return CentralityResult(*run("eigenvector_centrality", view, arguments, verify=verify, progress=progress))
+
+
+@registered
+def katz_centrality(
+    view: Snapshot,
+    alpha: float = 0.1,
+    beta: float = 1.0,
+    max_iter: int = 1000,
+    tol: float = 1e-6,
+    nstart: Mapping[Key, float] | None = None,
+    normalized: bool = True,
+    weight: str | None = None,
+    *,
+    verify: bool = False,
+    progress: bool = False,
+) -> CentralityResult:
+    """Count the walks that lead to each vertex, longer ones less.
+
+    Parallel edges count each.
+
+    Returns
+    -------
+    CentralityResult
+        From vertex to score, as ``networkx.katz_centrality`` has it. It has ``iterations``, ``error`` and
+        ``converged``; reaching ``max_iter`` is no error, ``converged`` is then false.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, ``alpha`` is so large that scores grow beyond all numbers, no edge has
+        the property, or a weight is no number.
+    NotFoundError
+        If a vertex of ``nstart`` is not in the view.
+
+    Examples
+    --------
+    >>> import evergraph as eg
+    >>> db = eg.open()
+    >>> added = db.add_edges(["a", "b"], ["c", "c"])
+    >>> dict(eg.katz_centrality(db.snapshot(), normalized=False))
+    {'a': 1.0, 'c': 1.2, 'b': 1.0}
+    """
+    arguments = {
+        "alpha": alpha,
+        "beta": beta,
+        "max_iter": max_iter,
+        "tol": tol,
+        "nstart": nstart,
+        "normalized": normalized,
+        "weight": weight_of(weight, usual=None),
+    }
+    return CentralityResult(*run("katz_centrality", view, arguments, verify=verify, progress=progress))
+
+
+@registered
+def hits(
+    view: Snapshot,
+    max_iter: int = 100,
+    tol: float = 1e-8,
+    nstart: Mapping[Key, float] | None = None,
+    normalized: bool = True,
+    *,
+    weight: str | None = "weight",
+    verify: bool = False,
+    progress: bool = False,
+) -> HitsResult:
+    """Find how well each vertex points to others, and how well it is pointed to.
+
+    Parallel edges count each.
+
+    Returns
+    -------
+    HitsResult
+        The pair ``(hubs, authorities)``, each from vertex to score, as ``networkx.hits`` has them. Each has
+        ``iterations``, ``error`` and ``converged``; reaching ``max_iter`` is no error, ``converged`` is then
+        false.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, no edge has the property, or a weight is negative or no number.
+    NotFoundError
+        If a vertex of ``nstart`` is not in the view.
+
+    Examples
+    --------
+    >>> import evergraph as eg
+    >>> db = eg.open()
+    >>> added = db.add_edges(["a", "a"], ["b", "c"])
+    >>> hubs, authorities = eg.hits(db.snapshot())
+    >>> hubs["a"], authorities["b"]
+    (1.0, 0.5)
+    """
+    arguments = {
+        "max_iter": max_iter,
+        "tol": tol,
+        "nstart": nstart,
+        "normalized": normalized,
+        "weight": weight_of(weight, usual="weight"),
+    }
+    rows, values = run("hits", view, arguments, verify=verify, progress=progress)
+    hubs, authorities = (rows.select(at) if rows else None for at in (1, 2))
+    return HitsResult(CentralityResult(hubs, values), CentralityResult(authorities, values))
 
 
 @registered
@@ -64,17 +233,18 @@ def betweenness_centrality(
     view: Snapshot,
     k: int | None = None,
     normalized: bool = True,
-    *,
+    weight: str | None = None,
     endpoints: bool = False,
     seed: int = 0,
+    *,
     sources: Iterable[Key] | None = None,
     verify: bool = False,
     progress: bool = False,
 ) -> BetweennessResult:
     """Find the share of shortest paths that lead through each vertex.
 
-    Paths are shortest by hops, and parallel edges count once. Exact from all vertices, which takes long on
-    large graphs; an estimate from ``k`` of them.
+    Paths are shortest by hops, or by weight; parallel edges count once, by the lightest. Exact from all
+    vertices, which takes long on large graphs; an estimate from ``k`` of them.
 
     Returns
     -------
@@ -86,7 +256,7 @@ def betweenness_centrality(
     NotFoundError
         If a source is not in the view.
     ValueError
-        If there are fewer than ``k`` vertices.
+        If there are fewer than ``k`` vertices, no edge has the property, or a weight is not above 0.
 
     Examples
     --------
@@ -100,6 +270,7 @@ def betweenness_centrality(
     arguments = {
         "k": k,
         "normalized": normalized,
+        "weight": weight_of(weight, usual=None),
         "endpoints": endpoints,
         "seed": seed,
         "sources": sources,
@@ -111,14 +282,21 @@ def betweenness_centrality(
 
 @overload
 def closeness_centrality(  # type: ignore[overload-overlap]
-    view: Snapshot, u: Key, *, wf_improved: bool = True, verify: bool = False, progress: bool = False
+    view: Snapshot,
+    u: Key,
+    distance: str | None = None,
+    wf_improved: bool = True,
+    *,
+    verify: bool = False,
+    progress: bool = False,
 ) -> float: ...
 @overload
 def closeness_centrality(
     view: Snapshot,
     u: Iterable[Key] | None = None,
-    *,
+    distance: str | None = None,
     wf_improved: bool = True,
+    *,
     verify: bool = False,
     progress: bool = False,
 ) -> VertexResult[float]: ...
@@ -126,14 +304,15 @@ def closeness_centrality(
 def closeness_centrality(
     view: Snapshot,
     u: Key | Iterable[Key] | None = None,
-    *,
+    distance: str | None = None,
     wf_improved: bool = True,
+    *,
     verify: bool = False,
     progress: bool = False,
 ) -> VertexResult[float] | float:
     """Find how near each vertex is to those that reach it: the reciprocal of the mean distance.
 
-    Distances are in hops.
+    Distances are in hops, or by the lengths of edges if their property is named.
 
     Returns
     -------
@@ -145,6 +324,8 @@ def closeness_centrality(
     ------
     NotFoundError
         If ``u`` is not in the view.
+    ValueError
+        If no edge has the property, or a length is negative or no number.
 
     Examples
     --------
@@ -157,7 +338,7 @@ def closeness_centrality(
     >>> eg.closeness_centrality(db.snapshot(), "b")
     0.75
     """
-    arguments = {"u": u, "wf_improved": wf_improved}
+    arguments = {"u": u, "distance": distance, "wf_improved": wf_improved}
     found = VertexResult[float](
         *run("closeness_centrality", view, arguments, verify=verify, progress=progress)
     )

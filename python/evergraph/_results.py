@@ -7,7 +7,7 @@ from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence, Va
 from collections.abc import Set as AbstractSet
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, overload
 
 from evergraph import _native, _text
 from evergraph._errors import NotFoundError
@@ -162,7 +162,7 @@ class BfsResult(VertexResult[int]):
 
 
 class DistanceResult(VertexResult[float]):
-    """Distances by vertex; see `sssp`."""
+    """Distances by vertex; see `sssp` and `bellman_ford`."""
 
     __slots__ = ()
 
@@ -170,10 +170,11 @@ class DistanceResult(VertexResult[float]):
         return f"Shortest paths: {_text.count(len(self), 'vertex')} reached"
 
 
-class PageRankResult(VertexResult[float]):
-    """Scores by vertex; see `pagerank`."""
+class CentralityResult(VertexResult[float]):
+    """Scores by vertex that were iterated; see `eigenvector_centrality`, `katz_centrality` and `hits`."""
 
     __slots__ = ()
+    _NAME: ClassVar[str] = "Scores"
 
     @property
     def iterations(self) -> int:
@@ -193,7 +194,23 @@ class PageRankResult(VertexResult[float]):
     def _headline(self) -> str:
         how = "converged" if self.converged else "not converged"
         after = _text.count(self.iterations, "iteration")
-        return f"PageRank of {_text.count(len(self), 'vertex')}: {how} after {after}"
+        return f"{self._NAME} of {_text.count(len(self), 'vertex')}: {how} after {after}"
+
+
+class PageRankResult(CentralityResult):
+    """Scores by vertex; see `pagerank`."""
+
+    __slots__ = ()
+    _NAME = "PageRank"
+
+
+class HitsResult(NamedTuple):
+    """Hub and authority scores by vertex; see `hits`. It can be taken apart as a tuple."""
+
+    hubs: CentralityResult
+    """How well a vertex points to others."""
+    authorities: CentralityResult
+    """How well a vertex is pointed to."""
 
 
 class GroupsResult(VertexResult[Key]):
@@ -258,7 +275,7 @@ class CommunitiesResult(GroupsResult):
 
 
 class LouvainResult(GroupsResult):
-    """Communities by vertex; see `louvain`."""
+    """Communities by vertex; see `louvain` and `leiden`."""
 
     __slots__ = ()
 
@@ -280,6 +297,36 @@ class LouvainResult(GroupsResult):
     def _headline(self) -> str:
         vertices = _text.count(len(self), "vertex")
         return f"{_communities(self.count)} of {vertices}, modularity {_text.cell(self.modularity)}"
+
+
+class ColoringResult(VertexResult[int]):
+    """Colors by vertex, numbers from 0; see `greedy_color`."""
+
+    __slots__ = ()
+
+    @property
+    def count(self) -> int:
+        """How many colors are used."""
+        return int(self._scalars["colors"])
+
+    def classes(self) -> list[set[Key]]:
+        """Give the vertices of each color, by color."""
+        classes: list[set[Key]] = [set() for _ in range(self.count)]
+        for vertex, color in self.items():
+            classes[color].add(vertex)
+        return classes
+
+    def _headline(self) -> str:
+        return f"{_text.count(self.count, 'color')} for {_text.count(len(self), 'vertex')}"
+
+
+class ArrivalResult(VertexResult[float]):
+    """Times of arrival by vertex; see `temporal_reachability`."""
+
+    __slots__ = ()
+
+    def _headline(self) -> str:
+        return f"Arrivals: {_text.count(len(self), 'vertex')} reached"
 
 
 class LocalClusterResult(VertexResult[float]):
@@ -518,6 +565,103 @@ class PairsResult(_Tabular, Sequence[tuple[Key, Key, float]]):
     def __repr__(self) -> str:
         """Show the first and last pairs."""
         return f"{_text.count(len(self), 'pair')}\n{_text.as_text(*self.table.shown())}"
+
+
+class SpanningForestResult(PairsResult):
+    """The edges of a spanning forest with their weights, the lightest first; see `minimum_spanning_edges`."""
+
+    __slots__ = ()
+
+    @property
+    def total(self) -> float:
+        """The sum of the weights."""
+        return float(self._scalars["total"])
+
+    def __repr__(self) -> str:
+        """Say what they weigh, and show the first and last edges."""
+        head = f"{_text.count(len(self), 'edge')} of total weight {_text.cell(self.total)}"
+        return f"{head}\n{_text.as_text(*self.table.shown())}"
+
+
+class MatchingResult(_Tabular, AbstractSet[tuple[Key, Key]]):
+    """Edges that share no ends, as a set of pairs; see `maximal_matching`. Operators give plain sets."""
+
+    __slots__ = ()
+
+    @classmethod
+    def _from_iterable(cls, it: Iterable[Any]) -> set[Any]:
+        return set(it)
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether another set has the same members."""
+        return super().__eq__(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __contains__(self, pair: object) -> bool:
+        """Tell whether there is an edge between two vertices, in either order."""
+        if not (isinstance(pair, tuple) and len(pair) == 2):
+            return False
+        return any(self._partner(one) == other for one, other in (pair, pair[::-1]))
+
+    def _partner(self, key: object) -> Key | None:
+        row = self._native.row(key)
+        partner: Key | None = None if row is None else self._column(1).value(row)
+        return partner
+
+    def __len__(self) -> int:
+        """Count the edges."""
+        return self._native.table.num_rows
+
+    def __iter__(self) -> Iterator[tuple[Key, Key]]:
+        """Go through the edges."""
+        return zip(self._keys(), self._column(1).to_list(), strict=True)
+
+    def __repr__(self) -> str:
+        """Show the first and last edges."""
+        return f"{_text.count(len(self), 'edge')}\n{_text.as_text(*self.table.shown())}"
+
+
+class MultiSourceResult(_Tabular, Mapping[Key, dict[Key, int]]):
+    """Hops by source and vertex; see `multi_source_bfs`. The table has a row for each pair."""
+
+    __slots__ = ("_starts",)
+
+    def __init__(self, native: _native.VertexTable | None, scalars: Mapping[str, bool | int | float]) -> None:
+        """Find where the rows of each source begin."""
+        super().__init__(native, scalars)
+        self._starts: dict[Key, int] = {}
+        for row, source in enumerate(self._keys()):
+            self._starts.setdefault(source, row)
+
+    def __getitem__(self, source: Key) -> dict[Key, int]:
+        """Give the hops from a source to the vertices it reaches, the nearest first.
+
+        Raises
+        ------
+        NotFoundError
+            If it is not a source; this is a ``KeyError`` too.
+        """
+        if source not in self._starts:
+            message = f"{source!r} is not a source of this result"
+            raise NotFoundError(message)
+        later = [start for start in self._starts.values() if start > self._starts[source]]
+        rows = range(self._starts[source], min(later, default=self._native.table.num_rows))
+        vertices, distances = self._column(1), self._column(2)
+        return {vertices.value(row): distances.value(row) for row in rows}
+
+    def __iter__(self) -> Iterator[Key]:
+        """Go through the sources."""
+        return iter(self._starts)
+
+    def __len__(self) -> int:
+        """Count the sources."""
+        return len(self._starts)
+
+    def __repr__(self) -> str:
+        """Say how many pairs there are, and show the first and last."""
+        head = f"{_text.count(len(self), 'source')}, {_text.count(self._native.table.num_rows, 'pair')}"
+        return f"{head}\n{_text.as_text(*self.table.shown())}"
 
 
 class VertexSet(_Tabular, AbstractSet[Key]):

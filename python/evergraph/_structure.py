@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from evergraph._registry import registered, run
+from evergraph._registry import registered, run, weight_of
 from evergraph._results import (
     ClusteringResult,
+    ColoringResult,
     ComponentsResult,
     CoreResult,
     KCoreResult,
+    MatchingResult,
+    SpanningForestResult,
     TopologicalOrder,
     VertexList,
     VertexSet,
@@ -263,3 +266,100 @@ def maximal_independent_set(
     True
     """
     return VertexSet(*run("maximal_independent_set", view, {"seed": seed}, verify=verify, progress=progress))
+
+
+@registered
+def maximal_matching(
+    view: Snapshot, *, seed: int = 0, verify: bool = False, progress: bool = False
+) -> MatchingResult:
+    """Find edges of which no two share an end, and to which none can be added.
+
+    Directions of edges and loops do not matter.
+
+    Returns
+    -------
+    MatchingResult
+        Such edges as ``networkx.maximal_matching`` gives, as a set of pairs; ``(u, v) in`` asks in either
+        order.
+
+    Examples
+    --------
+    >>> import evergraph as eg
+    >>> db = eg.open()
+    >>> added = db.add_edges([1, 2, 3], [2, 3, 4])
+    >>> matching = eg.maximal_matching(db.snapshot())
+    >>> matching == {(1, 2), (3, 4)} or matching == {(2, 3)}
+    True
+    """
+    return MatchingResult(*run("maximal_matching", view, {"seed": seed}, verify=verify, progress=progress))
+
+
+@registered
+def greedy_color(
+    view: Snapshot,
+    strategy: Literal["largest_first", "random_sequential"] = "largest_first",
+    *,
+    seed: int = 0,
+    verify: bool = False,
+    progress: bool = False,
+) -> ColoringResult:
+    """Give vertices colors such that neighbors have different ones.
+
+    Each vertex in turn takes the first color that none of its neighbors has. Directions of edges and loops do
+    not matter.
+
+    Returns
+    -------
+    ColoringResult
+        From vertex to color, a number from 0, as ``networkx.greedy_color`` has it for ``largest_first`` with
+        the vertices in the order of `Snapshot.vertices`; it has ``count`` and ``classes()``.
+
+    Raises
+    ------
+    ValueError
+        If there is no such strategy.
+
+    Examples
+    --------
+    >>> import evergraph as eg
+    >>> db = eg.open()
+    >>> added = db.add_edges([1, 2, 3], [2, 3, 4])
+    >>> colors = eg.greedy_color(db.snapshot())
+    >>> colors.count, colors.classes()
+    (2, [{2, 4}, {1, 3}])
+    """
+    arguments = {"strategy": strategy, "seed": seed}
+    return ColoringResult(*run("greedy_color", view, arguments, verify=verify, progress=progress))
+
+
+@registered
+def minimum_spanning_edges(
+    view: Snapshot, weight: str | None = "weight", *, verify: bool = False, progress: bool = False
+) -> SpanningForestResult:
+    """Find a minimum spanning forest: the lightest edges that keep together what hangs together.
+
+    Directions of edges and loops do not matter.
+
+    Returns
+    -------
+    SpanningForestResult
+        The edges as ``(u, v, weight)``, the lightest first, such as ``networkx.minimum_spanning_edges``
+        gives, and their ``total`` weight.
+
+    Raises
+    ------
+    ValueError
+        If no edge has the property, or a weight is no number.
+
+    Examples
+    --------
+    >>> import evergraph as eg
+    >>> db = eg.open()
+    >>> added = db.add_edges(["a", "b", "c"], ["b", "c", "a"], weight=[1.0, 3.0, 2.0])
+    >>> forest = eg.minimum_spanning_edges(db.snapshot())
+    >>> list(forest), forest.total
+    ([('a', 'b', 1.0), ('a', 'c', 2.0)], 3.0)
+    """
+    arguments = {"weight": weight_of(weight, usual="weight")}
+    name = "minimum_spanning_edges"
+    return SpanningForestResult(*run(name, view, arguments, verify=verify, progress=progress))

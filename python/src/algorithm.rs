@@ -198,6 +198,14 @@ impl VertexTable {
         Ok(index.get(at).copied().filter(|&row| self.ids[row] == id))
     }
 
+    /// The same vertices with the values of another column.
+    fn select(&self, column: usize) -> PyResult<VertexTable> {
+        let batch = self.batch.project(&[0, column]);
+        let batch = batch.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let (view, rows, ids) = (self.view.clone(), self.rows, self.ids.clone());
+        Ok(VertexTable { view, rows, ids, index: OnceLock::new(), batch })
+    }
+
     /// The rows with the largest values in the second column, which has no nulls: the largest first, ties in order, NaN
     /// last. Of a list the first rows.
     fn top(&self, py: Python<'_>, count: usize) -> Table {

@@ -246,6 +246,16 @@ impl Raise for InView<'_> {
                 key(src),
                 key(dst)
             )),
+            AlgorithmError::ZeroWeight { src, dst } => PyValueError::new_err(format!(
+                "the edge from vertex {} to {} has weight 0; this algorithm needs weights above 0",
+                key(src),
+                key(dst)
+            )),
+            AlgorithmError::NegativeCycle { vertex } => {
+                let what = "is on a cycle of negative weight, so that some paths have no least length";
+                let raised = Raised::new(py, "CycleError", format!("vertex {} {what}", key(vertex)));
+                raised.with("vertex", key_to_python(py, key(vertex))).error
+            }
             AlgorithmError::NotFinite { src, dst } => PyValueError::new_err(format!(
                 "the weight of the edge from vertex {} to {} is not a finite number",
                 key(src),

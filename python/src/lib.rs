@@ -15,6 +15,7 @@ mod column;
 mod command;
 mod database;
 mod error;
+mod frontier;
 mod gate;
 mod key;
 mod load;

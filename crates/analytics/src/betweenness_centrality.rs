@@ -10,7 +10,8 @@
 //! ```
 //!
 //! What a level hands on lies in one array that is 0 for all other vertices, so that a pull adds up its list without a
-//! look at levels. Complexity: O(sources * (V + E)); edges are unweighted and parallel ones count once, as in NetworkX.
+//! look at levels. Complexity: O(sources * (V + E)); parallel edges count once, as in NetworkX. Paths that
+//! are shortest by weight are for `weighted_betweenness.rs`.
 //!
 //! Invariant: sums are taken in order of lists and of sources, so the result does not depend on threads.
 
@@ -26,9 +27,11 @@ use crate::control::{ensure, in_pool, require_sources};
 use crate::random::sample;
 use crate::ranges::{HUB_DEGREE, split_list};
 use crate::registry::{
-    Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, SEED, Scalar, VertexColumn,
+    Algorithm, Argument, Arguments, Check, Field, Kind, OPTIONAL_WEIGHT, Outcome, SEED, Scalar, VertexColumn,
 };
 use crate::simple::simple;
+use crate::weighted_betweenness::{accumulate as accumulate_by_weight, accumulate_slowly};
+use crate::weights::Weight;
 use crate::{AlgorithmError, BfsOptions, Control, UNREACHED, VerifyError, bfs};
 
 /// Levels of fewer vertices than this are pulled on the calling thread.
@@ -66,11 +69,13 @@ pub struct BetweennessOptions {
     pub normalized: bool,
     /// Count the ends of a path too.
     pub endpoints: bool,
+    /// What an edge weighs, above 0: paths are shortest by weight. 1 by default.
+    pub weight: Weight,
 }
 
 impl Default for BetweennessOptions {
     fn default() -> Self {
-        BetweennessOptions { sources: Sources::All, normalized: true, endpoints: false }
+        BetweennessOptions { sources: Sources::All, normalized: true, endpoints: false, weight: Weight::One }
     }
 }
 
@@ -94,6 +99,9 @@ pub fn betweenness_centrality(
     if let Sources::Given(sources) = &options.sources {
         require_sources(view, sources)?;
     }
+    if options.weight.lists(view)?.is_some() {
+        return in_pool(|| by_weight(view, options, control));
+    }
     in_pool(|| {
         let flat = simple(view.flat(), control)?;
         let sources = chosen(view, &options.sources);
@@ -112,6 +120,18 @@ pub fn betweenness_centrality(
         rescale(view, options, &sources, &mut scores);
         Ok(scores)
     })
+}
+
+fn by_weight(
+    view: &dyn GraphView,
+    options: &BetweennessOptions,
+    control: &Control,
+) -> Result<Vec<f64>, AlgorithmError> {
+    let sources = chosen(view, &options.sources);
+    let mut scores = vec![0.0; view.id_bound() as usize];
+    accumulate_by_weight(view, &options.weight, (&sources, options.endpoints), &mut scores, control)?;
+    rescale(view, options, &sources, &mut scores);
+    Ok(scores)
 }
 
 /// The sources, ascending, each once.
@@ -259,11 +279,17 @@ fn rescale(view: &dyn GraphView, options: &BetweennessOptions, sources: &[Vertex
 /// sources: O(sources * (V + E)). Sums may differ by rounding.
 pub fn verify(view: &dyn GraphView, options: &BetweennessOptions, result: &[f64]) -> Result<(), VerifyError> {
     let sources = chosen(view, &options.sources);
-    let lists: Vec<Vec<VertexId>> =
-        (0..view.id_bound()).map(|vertex| distinct_neighbors(view, vertex)).collect();
-    let mut expected = vec![0.0; lists.len()];
-    for &source in &sources {
-        accumulate(&lists, source, options.endpoints, &mut expected);
+    let mut expected = vec![0.0; view.id_bound() as usize];
+    let failed = |error: AlgorithmError| VerifyError { what: error.to_string() };
+    if options.weight.lists(view).map_err(failed)?.is_some() {
+        let ends = (&sources[..], options.endpoints);
+        accumulate_slowly(view, &options.weight, ends, &mut expected).map_err(failed)?;
+    } else {
+        let lists: Vec<Vec<VertexId>> =
+            (0..view.id_bound()).map(|vertex| distinct_neighbors(view, vertex)).collect();
+        for &source in &sources {
+            accumulate(&lists, source, options.endpoints, &mut expected);
+        }
     }
     rescale(view, options, &sources, &mut expected);
     ensure(result.len() == expected.len(), || format!("{} scores", result.len()))?;
@@ -346,6 +372,7 @@ pub(crate) static ALGORITHM: Algorithm = Algorithm {
             "divide by the number of pairs of other vertices",
         ),
         Argument::optional("endpoints", Kind::Flag, "false", "count the ends of a path too"),
+        OPTIONAL_WEIGHT,
         SEED,
     ],
     results: &[
@@ -371,6 +398,7 @@ fn run(
         sources,
         normalized: arguments.flag("normalized").unwrap_or(true),
         endpoints: arguments.flag("endpoints").unwrap_or_default(),
+        weight: arguments.optional_weight(),
     };
     let result = betweenness_centrality(view, &options, control)?;
     if check == Check::Verify {

@@ -9,12 +9,11 @@
 //!                                                              only if wf_improved (Wasserman, Faust 1994, p. 201)
 //! ```
 //!
-//! Complexity: O(V (V + E) / 64) when searches overlap, as they do in graphs of small diameter.
+//! Complexity: O(V (V + E) / 64) when searches overlap, as they do in graphs of small diameter. Where edges have lengths,
+//! Dijkstra's algorithm from each vertex, in parallel: O(V (V + E) log V).
 //!
-//! Invariant: sums of distances are whole numbers, so the result does not depend on threads.
+//! Invariant: sums of distances are whole numbers or taken the nearest first, so the result does not depend on threads.
 
-use std::collections::VecDeque;
-use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use evergraph_types::{Direction, VertexId};
@@ -23,23 +22,28 @@ use rayon::prelude::*;
 
 use crate::bitmap::bits;
 use crate::control::{ensure, in_pool, require_sources};
+use crate::dijkstra::Dijkstra;
 use crate::multi_bfs::{MultiBfs, SEARCHES};
 use crate::per_thread::PerThread;
 use crate::registry::{Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, VertexColumn};
-use crate::{AlgorithmError, Control, UNREACHED, VerifyError};
+use crate::sssp::dijkstra;
+use crate::weights::{Sign, Weight, WeightedTable};
+use crate::{AlgorithmError, Control, SsspOptions, UNREACHED, VerifyError};
 
 /// The arguments of [`closeness_centrality`]; names and defaults are those of NetworkX.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClosenessOptions {
     /// Of these vertices only; of all if absent.
     pub u: Option<Vec<VertexId>>,
+    /// What the length of an edge is, from 0; 1 by default.
+    pub distance: Weight,
     /// Scale by the share of vertices that reach the vertex.
     pub wf_improved: bool,
 }
 
 impl Default for ClosenessOptions {
     fn default() -> Self {
-        ClosenessOptions { u: None, wf_improved: true }
+        ClosenessOptions { u: None, distance: Weight::One, wf_improved: true }
     }
 }
 
@@ -61,33 +65,69 @@ pub fn closeness_centrality(
 ) -> Result<Vec<f64>, AlgorithmError> {
     require_sources(view, options.u.as_deref().unwrap_or_default())?;
     in_pool(|| {
-        let flat = view.flat();
         let vertices = asked_for(view, options);
-        let searches = PerThread::new(|| MultiBfs::new(&flat));
-        let (done, total) = (AtomicU64::new(0), vertices.len() as u64);
         control.check()?;
-        control.progress(0, total);
-        let batches = vertices.par_chunks(SEARCHES).map(|batch| -> Result<Vec<f64>, AlgorithmError> {
-            control.check()?;
-            let mut sums = [(0u64, 0u64); SEARCHES];
-            searches.with(|search| {
-                search.run(&flat, Direction::In, batch, control, |level, _, reached_by| {
-                    for search in bits(reached_by) {
-                        let (count, sum) = &mut sums[search as usize];
-                        (*count, *sum) = (*count + 1, *sum + u64::from(level));
-                    }
-                })
-            })?;
-            let size = batch.len() as u64;
-            control.progress(done.fetch_add(size, Relaxed) + size, total);
-            let score = |&(count, sum): &(u64, u64)| closeness(count, sum, view.num_vertices(), options);
-            Ok(sums.iter().take(batch.len()).map(score).collect())
-        });
-        let found = batches.collect::<Result<Vec<_>, _>>()?.concat();
+        control.progress(0, vertices.len() as u64);
+        let sums = match options.distance.lists(view)? {
+            None => sums_by_hops(view, &vertices, control)?,
+            Some(_) => sums_by_distance(view, &options.distance, &vertices, control)?,
+        };
         let mut scores = vec![f64::NAN; view.id_bound() as usize];
-        vertices.iter().zip(found).for_each(|(&vertex, score)| scores[vertex as usize] = score);
+        for (&vertex, (count, sum)) in vertices.iter().zip(sums) {
+            scores[vertex as usize] = closeness(count, sum, view.num_vertices(), options);
+        }
         Ok(scores)
     })
+}
+
+/// How many others reach each vertex, and the sum of their distances in hops.
+fn sums_by_hops(
+    view: &dyn GraphView,
+    vertices: &[VertexId],
+    control: &Control,
+) -> Result<Vec<(u64, f64)>, AlgorithmError> {
+    let flat = view.flat();
+    let searches = PerThread::new(|| MultiBfs::new(&flat));
+    let (done, total) = (AtomicU64::new(0), vertices.len() as u64);
+    let batches = vertices.par_chunks(SEARCHES).map(|batch| {
+        control.check()?;
+        let mut sums = [(0u64, 0u64); SEARCHES];
+        searches.with(|search| {
+            search.run(&flat, Direction::In, (batch, UNREACHED), control, |level, _, reached_by| {
+                for search in bits(reached_by) {
+                    let (count, sum) = &mut sums[search as usize];
+                    (*count, *sum) = (*count + 1, *sum + u64::from(level));
+                }
+            })
+        })?;
+        let size = batch.len() as u64;
+        control.progress(done.fetch_add(size, Relaxed) + size, total);
+        Ok(sums.iter().take(batch.len()).map(|&(count, sum)| (count, sum as f64)).collect())
+    });
+    Ok(batches.collect::<Result<Vec<Vec<_>>, AlgorithmError>>()?.concat())
+}
+
+/// The same by the lengths of edges, added up the nearest first.
+fn sums_by_distance(
+    view: &dyn GraphView,
+    distance: &Weight,
+    vertices: &[VertexId],
+    control: &Control,
+) -> Result<Vec<(u64, f64)>, AlgorithmError> {
+    let flat = view.flat();
+    let table = WeightedTable::new(view, &flat, distance, Direction::In, Sign::NotNegative, control)?;
+    let searches = PerThread::new(|| Dijkstra::new(table.id_bound()));
+    let (done, total) = (AtomicU64::new(0), vertices.len() as u64);
+    let sums = vertices.par_iter().map(|&vertex| {
+        let add = |order: &[VertexId], distances: &[f64]| {
+            let sum = order.iter().map(|&other| distances[other as usize]).sum();
+            (order.len() as u64 - 1, sum)
+        };
+        let sums = searches.with(|search| search.run(&table, vertex, control, add))?;
+        control.progress(done.fetch_add(1, Relaxed) + 1, total);
+        Ok(sums)
+    });
+    sums.collect()
 }
 
 fn asked_for(view: &dyn GraphView, options: &ClosenessOptions) -> Vec<VertexId> {
@@ -96,58 +136,47 @@ fn asked_for(view: &dyn GraphView, options: &ClosenessOptions) -> Vec<VertexId> 
 }
 
 /// From how many others reach the vertex, and their distances.
-fn closeness(count: u64, sum: u64, vertices: u64, options: &ClosenessOptions) -> f64 {
-    if sum == 0 {
+fn closeness(count: u64, sum: f64, vertices: u64, options: &ClosenessOptions) -> f64 {
+    if sum == 0.0 {
         return 0.0;
     }
-    let plain = count as f64 / sum as f64;
+    let plain = count as f64 / sum;
     if options.wf_improved { plain * (count as f64 / (vertices - 1) as f64) } else { plain }
 }
 
-/// Checks scores against one search with a queue for each vertex: O(V (V + E)).
+/// Checks scores against one run of Dijkstra's algorithm for each vertex: O(V (V + E) log V). Sums may differ by rounding.
 pub fn verify(view: &dyn GraphView, options: &ClosenessOptions, result: &[f64]) -> Result<(), VerifyError> {
     ensure(result.len() == view.id_bound() as usize, || format!("{} scores", result.len()))?;
     let mut expected = vec![f64::NAN; result.len()];
+    let search = SsspOptions { weight: options.distance.clone(), reverse: true, ..SsspOptions::default() };
     for vertex in asked_for(view, options) {
-        let distances = distances_to(view, vertex);
-        let others = distances.iter().filter(|&&distance| distance != UNREACHED && distance != 0);
-        let sum = others.clone().map(|&distance| u64::from(distance)).sum();
-        expected[vertex as usize] = closeness(others.count() as u64, sum, view.num_vertices(), options);
+        let distances = dijkstra(view, &[vertex], &search);
+        let distances = distances.map_err(|error| VerifyError { what: error.to_string() })?;
+        let reached = distances.iter().filter(|distance| distance.is_finite());
+        let (count, sum) = (reached.clone().count() as u64 - 1, reached.sum());
+        expected[vertex as usize] = closeness(count, sum, view.num_vertices(), options);
     }
     for (vertex, (found, wanted)) in result.iter().zip(&expected).enumerate() {
-        let agrees = found == wanted || (found.is_nan() && wanted.is_nan());
+        let agrees = (found - wanted).abs() <= 1e-12 * wanted || (found.is_nan() && wanted.is_nan());
         ensure(agrees, || format!("vertex {vertex} has {found}, {wanted} expected"))?;
     }
     Ok(())
 }
 
-fn distances_to(view: &dyn GraphView, target: VertexId) -> Vec<u32> {
-    let mut distances = vec![UNREACHED; view.id_bound() as usize];
-    distances[target as usize] = 0;
-    let mut queue = VecDeque::from([target]);
-    while let Some(vertex) = queue.pop_front() {
-        let next = distances[vertex as usize] + 1;
-        view.for_each_slice(Direction::In, vertex, &mut |slice| {
-            for &neighbor in slice {
-                if distances[neighbor as usize] == UNREACHED {
-                    distances[neighbor as usize] = next;
-                    queue.push_back(neighbor);
-                }
-            }
-            ControlFlow::Continue(())
-        });
-    }
-    distances
-}
-
 pub(crate) static ALGORITHM: Algorithm = Algorithm {
     name: "closeness_centrality",
     summary: "How near a vertex is to those that reach it",
-    complexity: "O(V (V + E)), 64 vertices at a time",
+    complexity: "O(V (V + E)), 64 vertices at a time; with distances O(V (V + E) log V)",
     source: "Freeman: Centrality in social networks, Social Networks 1, 1979; Then et al.: The More the Merrier, PVLDB \
              8(4), 2014, section 3; as networkx.closeness_centrality",
     arguments: &[
         Argument::optional("u", Kind::Vertices, "all", "of these vertices only"),
+        Argument::optional(
+            "distance",
+            Kind::Text,
+            "none: every edge is 1 long",
+            "the property of edges that is their length, from 0; 1 where an edge has none",
+        ),
         Argument::optional(
             "wf_improved",
             Kind::Flag,
@@ -170,6 +199,7 @@ fn run(
 ) -> Result<Outcome, AlgorithmError> {
     let options = ClosenessOptions {
         u: Some(arguments.vertices("u").to_vec()).filter(|vertices| !vertices.is_empty()),
+        distance: arguments.weight_named("distance"),
         wf_improved: arguments.flag("wf_improved").unwrap_or(true),
     };
     let result = closeness_centrality(view, &options, control)?;

@@ -47,6 +47,20 @@ pub enum AlgorithmError {
         /// The edge's destination.
         dst: VertexId,
     },
+    /// A weight of 0, and the algorithm is for weights above it.
+    #[error("the edge from vertex {src} to {dst} has weight 0; this algorithm needs weights above 0")]
+    ZeroWeight {
+        /// The edge's source.
+        src: VertexId,
+        /// The edge's destination.
+        dst: VertexId,
+    },
+    /// A cycle along which weights add up to less than 0: paths through it have no least length.
+    #[error("vertex {vertex} is on a cycle of negative weight, so that some paths have no least length")]
+    NegativeCycle {
+        /// A vertex of the cycle.
+        vertex: VertexId,
+    },
     /// A weight that is infinite or not a number.
     #[error("the weight of the edge from vertex {src} to {dst} is not a finite number")]
     NotFinite {

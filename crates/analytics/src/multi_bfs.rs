@@ -35,13 +35,13 @@ impl MultiBfs {
         MultiBfs { seen: zeros(), frontier: zeros(), next: zeros() }
     }
 
-    /// Searches from `sources`, at most [`SEARCHES`]; `visit` gets the level, a vertex, and the searches that reach it
+    /// Searches from `sources`, at most [`SEARCHES`], and not beyond `depth_limit`; `visit` gets the level, a vertex, and the searches that reach it
     /// there, from level 1 on.
     pub(crate) fn run(
         &mut self,
         flat: &FlatView,
         direction: Direction,
-        sources: &[VertexId],
+        (sources, depth_limit): (&[VertexId], u32),
         control: &Control,
         mut visit: impl FnMut(u32, VertexId, u64),
     ) -> Result<(), AlgorithmError> {
@@ -53,7 +53,7 @@ impl MultiBfs {
         let mut listed = sources.to_vec();
         listed.sort_unstable();
         listed.dedup();
-        for level in 1.. {
+        for level in 1..=depth_limit {
             let mut reached = Vec::new();
             for (position, &vertex) in listed.iter().enumerate() {
                 if position.is_multiple_of(VERTICES_PER_CHECK) && control.check().is_err() {
@@ -73,6 +73,7 @@ impl MultiBfs {
                 break;
             }
         }
+        listed.iter().for_each(|&vertex| self.frontier[vertex as usize] = 0);
         Ok(())
     }
 

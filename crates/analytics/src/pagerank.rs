@@ -10,11 +10,12 @@
 //! ```
 //!
 //! Parallel edges count each; an edge of a symmetric view counts in both directions. Complexity: O(V + E) per iteration.
+//! Weighted edges are for `weighted_pagerank.rs`.
 //!
 //! Invariant: scores of existing vertices add up to 1 (up to rounding), others are 0; sums are taken range by range in
 //! a fixed order, so the result does not depend on the number of threads.
 
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatView, GraphView, Neighbors};
@@ -23,9 +24,11 @@ use rayon::prelude::*;
 use crate::control::{ensure, in_pool};
 use crate::ranges::{HUB_DEGREE, split_list};
 use crate::registry::{
-    Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, Scalar, VertexColumn, invalid,
+    Algorithm, Argument, Arguments, Check, Field, Kind, OPTIONAL_WEIGHT, Outcome, Scalar, VertexColumn,
+    invalid,
 };
-use crate::{AlgorithmError, Control, Ranges, VerifyError};
+use crate::weights::{Weight, weighted_lists};
+use crate::{AlgorithmError, Control, Ranges, VerifyError, weighted_pagerank};
 
 /// The arguments of [`pagerank`]; names and defaults are those of NetworkX.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,11 +42,26 @@ pub struct PageRankOptions {
     pub max_iter: u32,
     /// Converged when the scores change by less than this per vertex on average.
     pub tol: f64,
+    /// What the first iteration starts from: a weight per vertex id, brought to sum 1. Uniform if absent.
+    pub nstart: Option<Vec<f64>>,
+    /// What an edge weighs, from 0: out-edges are followed in proportion. 1 by default.
+    pub weight: Weight,
+    /// Where the surfer goes from vertices without out-edges: a weight per vertex id, brought to sum 1. As
+    /// `personalization` if absent.
+    pub dangling: Option<Vec<f64>>,
 }
 
 impl Default for PageRankOptions {
     fn default() -> Self {
-        PageRankOptions { alpha: 0.85, personalization: None, max_iter: 100, tol: 1e-6 }
+        PageRankOptions {
+            alpha: 0.85,
+            personalization: None,
+            max_iter: 100,
+            tol: 1e-6,
+            nstart: None,
+            weight: Weight::One,
+            dangling: None,
+        }
     }
 }
 
@@ -55,6 +73,9 @@ impl PageRankOptions {
             personalization: arguments.weights("personalization").map(<[f64]>::to_vec),
             max_iter: arguments.count("max_iter").unwrap_or(default.max_iter),
             tol: arguments.float("tol").unwrap_or(default.tol),
+            nstart: arguments.weights("nstart").map(<[f64]>::to_vec),
+            weight: arguments.optional_weight(),
+            dangling: arguments.weights("dangling").map(<[f64]>::to_vec),
         }
     }
 }
@@ -89,11 +110,19 @@ pub fn pagerank(
     control: &Control,
 ) -> Result<PageRank, AlgorithmError> {
     check(view, options)?;
+    if is_general(view, options)? {
+        return in_pool(|| weighted_pagerank::iterate(view, options, control));
+    }
     let flat = view.flat();
     in_pool(|| match fits_single_precision(flat.num_vertices(), options.tol) {
         true => iterate::<f32>(&flat, options, control),
         false => iterate::<f64>(&flat, options, control),
     })
+}
+
+/// Whether there is more to do than the loops of this file can.
+fn is_general(view: &dyn GraphView, options: &PageRankOptions) -> Result<bool, AlgorithmError> {
+    Ok(options.nstart.is_some() || options.dangling.is_some() || options.weight.lists(view)?.is_some())
 }
 
 fn iterate<S: Share>(
@@ -144,29 +173,34 @@ fn check(view: &dyn GraphView, options: &PageRankOptions) -> Result<(), Algorith
     if options.tol.is_nan() || options.tol < 0.0 {
         return invalid("tol", format!("{} is not 0 or above", options.tol));
     }
-    let Some(weights) = &options.personalization else { return Ok(()) };
+    let vectors = [
+        ("personalization", &options.personalization),
+        ("nstart", &options.nstart),
+        ("dangling", &options.dangling),
+    ];
+    let given = vectors.into_iter().filter_map(|(name, weights)| Some((name, weights.as_deref()?)));
+    given.into_iter().try_for_each(|(name, weights)| check_weights(view, name, weights))
+}
+
+/// Whether these can be brought to sum 1.
+pub(crate) fn check_weights(view: &dyn GraphView, name: &str, weights: &[f64]) -> Result<(), AlgorithmError> {
+    let invalid = |why| Err(invalid(name, why));
     if weights.len() != view.id_bound() as usize {
-        return invalid(
-            "personalization",
-            format!("{} weights for {} vertex ids", weights.len(), view.id_bound()),
-        );
+        return invalid(format!("{} weights for {} vertex ids", weights.len(), view.id_bound()));
     }
     for (vertex, &weight) in weights.iter().enumerate() {
         if !(weight >= 0.0 && weight.is_finite()) {
-            return invalid(
-                "personalization",
-                format!("weight {weight} of vertex {vertex} is not 0 or above"),
-            );
+            return invalid(format!("weight {weight} of vertex {vertex} is not 0 or above"));
         }
         if weight > 0.0 && !view.has_vertex(vertex as VertexId) {
-            return invalid("personalization", format!("vertex {vertex} is not in this view"));
+            return invalid(format!("vertex {vertex} is not in this view"));
         }
     }
     if weights.iter().sum::<f64>().is_infinite() {
-        return invalid("personalization", "the weights add up to infinity; scale them down".to_owned());
+        return invalid("the weights add up to infinity; scale them down".to_owned());
     }
     if view.num_vertices() > 0 && weights.iter().all(|&weight| weight == 0.0) {
-        return invalid("personalization", "all weights are 0; give at least one vertex a weight".to_owned());
+        return invalid("all weights are 0; give at least one vertex a weight".to_owned());
     }
     Ok(())
 }
@@ -337,17 +371,19 @@ fn sum_slice<S: Share>(shares: &[S], slice: &[VertexId], sum: f64) -> f64 {
 /// Checks a result against as many iterations that push every score along the out-edges, one vertex at a time and in
 /// 64 bits throughout: O(iterations * (V + E)).
 pub fn verify(view: &dyn GraphView, options: &PageRankOptions, result: &PageRank) -> Result<(), VerifyError> {
+    let failed = |error: AlgorithmError| VerifyError { what: error.to_string() };
     let vertices = view.num_vertices() as f64;
-    let jump = personalization(view, options);
-    let mut scores: Vec<f64> = (0..view.id_bound())
-        .map(|vertex| if view.has_vertex(vertex) { 1.0 / vertices } else { 0.0 })
-        .collect();
-    let rounding = if fits_single_precision(view.num_vertices(), options.tol) { ROUNDING } else { 1e-13 };
-    let allowed = rounding * f64::from(result.iterations + 1);
+    let lists = weighted_lists(view, &options.weight).map_err(failed)?;
+    let jump = proportions(view, &options.personalization);
+    let lost = if options.dangling.is_some() { proportions(view, &options.dangling) } else { jump.clone() };
+    let mut scores = proportions(view, &options.nstart);
+    let is_general = is_general(view, options).map_err(failed)?;
+    let single = fits_single_precision(view.num_vertices(), options.tol) && !is_general;
+    let allowed = if single { ROUNDING } else { 1e-13 } * f64::from(result.iterations + 1);
     let mut error = f64::INFINITY;
     for iteration in 0..result.iterations {
         ensure(error >= vertices * options.tol - allowed, || format!("{iteration} iterations were enough"))?;
-        let next = push_scores(view, options.alpha, &jump, &scores);
+        let next = push_scores(&lists, options.alpha, &jump, &lost, &scores);
         error = distance(&next, &scores);
         scores = next;
     }
@@ -363,26 +399,33 @@ pub fn verify(view: &dyn GraphView, options: &PageRankOptions, result: &PageRank
     ensure(ended, || format!("it stopped after {} iterations", result.iterations))
 }
 
-fn personalization(view: &dyn GraphView, options: &PageRankOptions) -> Vec<f64> {
+fn proportions(view: &dyn GraphView, weights: &Option<Vec<f64>>) -> Vec<f64> {
     let exists = |vertex| if view.has_vertex(vertex) { 1.0 } else { 0.0 };
-    let weights = options.personalization.clone();
+    let weights = weights.clone();
     let weights = weights.unwrap_or_else(|| (0..view.id_bound()).map(exists).collect());
     let total: f64 = weights.iter().sum();
-    weights.iter().map(|weight| weight / total).collect()
+    weights.iter().map(|weight| if total > 0.0 { weight / total } else { 0.0 }).collect()
 }
 
-fn push_scores(view: &dyn GraphView, alpha: f64, jump: &[f64], scores: &[f64]) -> Vec<f64> {
+fn push_scores(
+    lists: &[Vec<(VertexId, f64)>],
+    alpha: f64,
+    jump: &[f64],
+    lost: &[f64],
+    scores: &[f64],
+) -> Vec<f64> {
     let mut sums = vec![0.0; scores.len()];
     let mut dangling = 0.0;
-    for (vertex, &score) in (0..).zip(scores) {
-        let degree = view.degree(Direction::Out, vertex);
-        dangling += if degree == 0 { score } else { 0.0 };
-        view.for_each_slice(Direction::Out, vertex, &mut |slice| {
-            slice.iter().for_each(|&neighbor| sums[neighbor as usize] += score / degree as f64);
-            ControlFlow::Continue(())
-        });
+    for (list, &score) in lists.iter().zip(scores) {
+        let total: f64 = list.iter().map(|(_, weight)| weight).sum();
+        if total == 0.0 {
+            dangling += score;
+            continue;
+        }
+        list.iter().for_each(|&(neighbor, weight)| sums[neighbor as usize] += score * weight / total);
     }
-    sums.iter().zip(jump).map(|(sum, jump)| alpha * (sum + dangling * jump) + (1.0 - alpha) * jump).collect()
+    let places = sums.iter().zip(jump.iter().zip(lost));
+    places.map(|(sum, (jump, lost))| alpha * (sum + dangling * lost) + (1.0 - alpha) * jump).collect()
 }
 
 fn distance(left: &[f64], right: &[f64]) -> f64 {
@@ -400,7 +443,7 @@ pub(crate) static ALGORITHM: Algorithm = Algorithm {
             "personalization",
             Kind::Weights,
             "uniform",
-            "where jumps, and moves from vertices without out-edges, go",
+            "where jumps go, and moves from vertices without out-edges unless dangling says otherwise",
         ),
         Argument::optional("max_iter", Kind::Count, "100", "the most iterations"),
         Argument::optional(
@@ -408,6 +451,14 @@ pub(crate) static ALGORITHM: Algorithm = Algorithm {
             Kind::Float,
             "1e-6",
             "converged when scores change by less than this per vertex on average",
+        ),
+        Argument::optional("nstart", Kind::Weights, "uniform", "what the first iteration starts from"),
+        OPTIONAL_WEIGHT,
+        Argument::optional(
+            "dangling",
+            Kind::Weights,
+            "as the personalization",
+            "where moves from vertices without out-edges go",
         ),
     ],
     results: &[

@@ -8,6 +8,7 @@
 //! a vertex without edges out.
 
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatView, GraphView, Neighbors};
@@ -57,25 +58,47 @@ pub fn random_walks(
     options: &WalkOptions,
     control: &Control,
 ) -> Result<Vec<Vec<VertexId>>, AlgorithmError> {
+    let WalkOptions { length, walks, seed } = *options;
+    walk_all(
+        view,
+        sources,
+        (walks, seed),
+        control,
+        |_| Ok(view.flat()),
+        |flat, source, random| walk(flat, source, length, random),
+    )
+}
+
+/// So many walks from each source, each with random numbers of its own, over what `prepare` gives.
+pub(crate) fn walk_all<T: Sync + Send>(
+    view: &dyn GraphView,
+    sources: &[VertexId],
+    (walks, seed): (u32, u64),
+    control: &Control,
+    prepare: impl FnOnce(&Control) -> Result<T, AlgorithmError> + Send,
+    walk: impl Fn(&T, VertexId, &mut Random) -> Vec<VertexId> + Sync + Send,
+) -> Result<Vec<Vec<VertexId>>, AlgorithmError> {
     require_sources(view, sources)?;
-    let count =
-        sources.len().checked_mul(options.walks as usize).filter(|&count| u32::try_from(count).is_ok());
+    let count = sources.len().checked_mul(walks as usize).filter(|&count| u32::try_from(count).is_ok());
     let count =
         count.ok_or_else(|| invalid("walks", "there are more than 2^32 - 1 walks in all".to_owned()))?;
     control.check()?;
     control.progress(0, count as u64);
-    let walks = in_pool(|| {
-        let flat = view.flat();
+    let done = AtomicU64::new(0);
+    let found = in_pool(|| {
+        let prepared = prepare(control)?;
         let numbers = (0..count).into_par_iter().with_min_len(WALKS_PER_TASK);
-        let walks = numbers.map(|number| {
+        let found = numbers.map(|number| {
             control.check()?;
-            let mut random = Random::new(options.seed, number as u64);
-            Ok(walk(&flat, sources[number / options.walks as usize], options.length, &mut random))
+            let mut random = Random::new(seed, number as u64);
+            let found = walk(&prepared, sources[number / walks as usize], &mut random);
+            control.progress(done.fetch_add(1, Relaxed) + 1, count as u64);
+            Ok(found)
         });
-        walks.collect::<Result<Vec<_>, AlgorithmError>>()
+        found.collect::<Result<Vec<_>, AlgorithmError>>()
     })?;
     control.progress(count as u64, count as u64);
-    Ok(walks)
+    Ok(found)
 }
 
 fn walk(flat: &FlatView, source: VertexId, length: u32, random: &mut Random) -> Vec<VertexId> {
@@ -94,7 +117,7 @@ fn walk(flat: &FlatView, source: VertexId, length: u32, random: &mut Random) -> 
 }
 
 /// The neighbor in this place of a list.
-fn neighbor(list: Neighbors<'_>, mut place: usize) -> Option<VertexId> {
+pub(crate) fn neighbor(list: Neighbors<'_>, mut place: usize) -> Option<VertexId> {
     for slice in list.slices() {
         if let Some(&neighbor) = slice.get(place) {
             return Some(neighbor);
@@ -111,9 +134,20 @@ pub fn verify(
     options: &WalkOptions,
     result: &[Vec<VertexId>],
 ) -> Result<(), VerifyError> {
-    ensure(result.len() == sources.len() * options.walks as usize, || format!("{} walks", result.len()))?;
+    let is_end = |vertex| view.degree(Direction::Out, vertex) == 0;
+    verify_walks(view, sources, (options.walks, options.length), result, is_end)
+}
+
+pub(crate) fn verify_walks(
+    view: &dyn GraphView,
+    sources: &[VertexId],
+    (walks, length): (u32, u32),
+    result: &[Vec<VertexId>],
+    is_end: impl Fn(VertexId) -> bool,
+) -> Result<(), VerifyError> {
+    ensure(result.len() == sources.len() * walks as usize, || format!("{} walks", result.len()))?;
     for (number, walk) in result.iter().enumerate() {
-        let source = sources[number / options.walks.max(1) as usize];
+        let source = sources[number / walks.max(1) as usize];
         ensure(walk.first() == Some(&source), || format!("walk {number} does not begin at {source}"))?;
         for step in walk.windows(2) {
             let mut found = false;
@@ -123,8 +157,8 @@ pub fn verify(
             });
             ensure(found, || format!("walk {number} goes from {} to {} without an edge", step[0], step[1]))?;
         }
-        let full = options.length as usize + 1;
-        let stuck = walk.last().is_some_and(|&last| view.degree(Direction::Out, last) == 0);
+        let full = length as usize + 1;
+        let stuck = walk.last().is_some_and(|&last| is_end(last));
         ensure(walk.len() == full || (walk.len() < full && stuck), || {
             format!("walk {number} has {} steps", walk.len() - 1)
         })?;
@@ -169,16 +203,20 @@ fn run(
     if check == Check::Verify {
         verify(view, sources, &options, &result)?;
     }
-    let numbered = (0..).zip(&result);
-    let walks = numbered.flat_map(|(number, walk)| std::iter::repeat_n(number, walk.len())).collect();
-    let steps = result.iter().flat_map(|walk| 0..walk.len() as u32).collect();
-    let count = result.len() as u64;
-    Ok(Outcome::listed(
+    Ok(outcome(&result))
+}
+
+/// The walks as a table of their vertices.
+pub(crate) fn outcome(walks: &[Vec<VertexId>]) -> Outcome {
+    let numbered = (0..).zip(walks);
+    let numbers = numbered.flat_map(|(number, walk)| std::iter::repeat_n(number, walk.len())).collect();
+    let steps = walks.iter().flat_map(|walk| 0..walk.len() as u32).collect();
+    Outcome::listed(
         vec![
-            ("vertex", VertexColumn::Vertices(result.concat())),
-            ("walk", VertexColumn::Counts(walks)),
+            ("vertex", VertexColumn::Vertices(walks.concat())),
+            ("walk", VertexColumn::Counts(numbers)),
             ("step", VertexColumn::Counts(steps)),
         ],
-        vec![("walks", Scalar::Count(count))],
-    ))
+        vec![("walks", Scalar::Count(walks.len() as u64))],
+    )
 }

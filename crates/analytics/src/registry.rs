@@ -129,6 +129,14 @@ pub(crate) const WEIGHT: Argument = Argument::optional(
     "the property of edges that is their weight, 1 where an edge has none; an empty name: 1 for all",
 );
 
+/// The same for algorithms that go by hops unless they are told otherwise.
+pub(crate) const OPTIONAL_WEIGHT: Argument = Argument::optional(
+    WEIGHT.name,
+    Kind::Text,
+    "none: every edge weighs 1",
+    "the property of edges that is their weight, 1 where an edge has none",
+);
+
 /// Where random numbers begin: every algorithm that draws takes it.
 pub(crate) const SEED: Argument = Argument::optional(
     "seed",
@@ -225,9 +233,18 @@ impl Arguments {
 
     /// The weight of edges of an algorithm that takes [`WEIGHT`].
     pub(crate) fn weight(&self) -> Weight {
-        match self.text(WEIGHT.name) {
-            None => Weight::Usual,
-            Some("") => Weight::One,
+        self.text(WEIGHT.name).map_or(Weight::Usual, |_| self.optional_weight())
+    }
+
+    /// The weight of edges of an algorithm that takes [`OPTIONAL_WEIGHT`].
+    pub(crate) fn optional_weight(&self) -> Weight {
+        self.weight_named(WEIGHT.name)
+    }
+
+    /// The weight of edges that an argument names; 1 for all if it is left out.
+    pub(crate) fn weight_named(&self, name: &str) -> Weight {
+        match self.text(name) {
+            None | Some("") => Weight::One,
             Some(property) => Weight::Property(property.to_owned()),
         }
     }
@@ -339,17 +356,23 @@ pub enum Scalar {
 
 /// All algorithms, in the order of a table of contents.
 pub fn algorithms() -> &'static [&'static Algorithm] {
-    static ALGORITHMS: [&Algorithm; 28] = [
+    static ALGORITHMS: [&Algorithm; 39] = [
         &crate::bfs::ALGORITHM,
+        &crate::multi_source_bfs::ALGORITHM,
         &crate::k_hop::ALGORITHM,
         &crate::sssp::ALGORITHM,
+        &crate::bellman_ford::ALGORITHM,
         &crate::shortest_path::ALGORITHM,
+        &crate::temporal_reachability::ALGORITHM,
         &crate::diameter::ALGORITHM,
         &crate::connected_components::ALGORITHM,
         &crate::strongly_connected_components::ALGORITHM,
         &crate::topological_sort::ALGORITHM,
         &crate::topological_sort::FIND_CYCLE,
         &crate::pagerank::ALGORITHM,
+        &crate::eigenvector_centrality::ALGORITHM,
+        &crate::katz_centrality::ALGORITHM,
+        &crate::hits::ALGORITHM,
         &crate::betweenness_centrality::ALGORITHM,
         &crate::closeness_centrality::ALGORITHM,
         &crate::degree_statistics::ALGORITHM,
@@ -360,14 +383,19 @@ pub fn algorithms() -> &'static [&'static Algorithm] {
         &crate::core_number::K_CORE,
         &crate::label_propagation::ALGORITHM,
         &crate::louvain::ALGORITHM,
+        &crate::leiden::ALGORITHM,
         &crate::local_cluster::ALGORITHM,
         &crate::maximal_independent_set::ALGORITHM,
+        &crate::maximal_matching::ALGORITHM,
+        &crate::greedy_color::ALGORITHM,
+        &crate::minimum_spanning_edges::ALGORITHM,
         &crate::link_prediction::COMMON_NEIGHBORS,
         &crate::link_prediction::JACCARD,
         &crate::link_prediction::ADAMIC_ADAR,
         &crate::link_prediction::RESOURCE_ALLOCATION,
         &crate::link_prediction::PREFERENTIAL_ATTACHMENT,
         &crate::random_walk::ALGORITHM,
+        &crate::node2vec_walk::ALGORITHM,
     ];
     &ALGORITHMS
 }

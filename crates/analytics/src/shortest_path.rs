@@ -20,7 +20,9 @@ use evergraph_view::{GraphView, WeightedList, WeightedLists};
 use hashbrown::HashMap;
 
 use crate::control::{ensure, require_sources};
-use crate::registry::{Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, Scalar, VertexColumn};
+use crate::registry::{
+    Algorithm, Argument, Arguments, Check, Field, Kind, OPTIONAL_WEIGHT, Outcome, Scalar, VertexColumn,
+};
 use crate::sssp::dijkstra;
 use crate::weights::{Sign, Weight, check};
 use crate::{AlgorithmError, Control, NO_VERTEX, SsspOptions, VerifyError};
@@ -275,12 +277,7 @@ pub(crate) static ALGORITHM: Algorithm = Algorithm {
     arguments: &[
         Argument::required("source", Kind::Vertices, "where the path begins"),
         Argument::required("target", Kind::Vertices, "where it ends"),
-        Argument::optional(
-            "weight",
-            Kind::Text,
-            "none: every edge weighs 1",
-            "the property of edges that is their weight, from 0; 1 where an edge has none",
-        ),
+        OPTIONAL_WEIGHT,
     ],
     results: &[
         Field { name: "vertex", summary: "the vertices of the path in order; none if there is no path" },
@@ -296,7 +293,7 @@ fn run(
     control: &Control,
 ) -> Result<Outcome, AlgorithmError> {
     let (source, target) = (arguments.vertex("source")?, arguments.vertex("target")?);
-    let weight = arguments.text("weight").map_or(Weight::One, |_| arguments.weight());
+    let weight = arguments.optional_weight();
     let result = shortest_path(view, source, target, &weight, control)?;
     if check == Check::Verify {
         verify(view, source, target, &weight, result.as_ref())?;

@@ -127,3 +127,20 @@ pub fn vertex_filter(
     let kept = pieces.collect::<Result<Vec<_>, _>>()?.concat();
     Ok(VertexSubset::from_distinct(subset.bound(), kept))
 }
+
+/// What `map` gives for all members, combined in parallel from `identity` on. The order of members means nothing, so
+/// `combine` is associative and commutative.
+pub fn vertex_reduce<R: Send + Sync + Clone>(
+    subset: &VertexSubset,
+    control: &Control,
+    identity: R,
+    map: impl Fn(VertexId) -> R + Sync,
+    combine: impl Fn(R, R) -> R + Sync,
+) -> Result<R, AlgorithmError> {
+    let pieces = subset.ids();
+    let pieces = pieces.par_chunks(VERTICES_PER_TASK).map(|ids| {
+        control.check()?;
+        Ok(ids.iter().map(|&vertex| map(vertex)).fold(identity.clone(), &combine))
+    });
+    Ok(pieces.collect::<Result<Vec<R>, AlgorithmError>>()?.into_iter().fold(identity.clone(), &combine))
+}

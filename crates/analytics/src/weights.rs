@@ -8,12 +8,17 @@
 //!
 //! Invariant: weights are finite, and not negative where the algorithm asked for that.
 
+use std::ops::ControlFlow;
+
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatView, GraphView, WeightError, WeightedList, WeightedLists};
 use rayon::prelude::*;
 
 use crate::registry::{WEIGHT, invalid};
 use crate::{AlgorithmError, Control, Ranges};
+
+/// Vertices whose lists one task makes.
+const VERTICES_PER_TASK: usize = 1 << 10;
 
 /// Which property of edges is their weight.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,6 +58,8 @@ pub enum Sign {
     Any,
     /// Finite ones from 0.
     NotNegative,
+    /// Finite ones above 0.
+    Positive,
 }
 
 /// The lists of one direction with weights.
@@ -131,9 +138,74 @@ impl WeightedTable {
         self.offsets[vertex as usize + 1] - self.offsets[vertex as usize]
     }
 
+    /// The same with lists that ascend and each neighbor once, the weights of parallel edges combined.
+    pub(crate) fn merged(
+        self,
+        control: &Control,
+        combine: impl Fn(f64, f64) -> f64 + Sync,
+    ) -> Result<Self, AlgorithmError> {
+        let vertices = (0..self.id_bound()).into_par_iter().chunks(VERTICES_PER_TASK);
+        let pieces = vertices.map(|vertices| {
+            control.check()?;
+            let (mut edges, mut lengths) =
+                (Vec::<(VertexId, f64)>::new(), Vec::with_capacity(vertices.len()));
+            for vertex in vertices {
+                let start = edges.len();
+                edges.extend(self.edges(vertex));
+                edges[start..]
+                    .sort_unstable_by(|left, right| left.0.cmp(&right.0).then(left.1.total_cmp(&right.1)));
+                let mut kept = start;
+                for at in start..edges.len() {
+                    if kept > start && edges[kept - 1].0 == edges[at].0 {
+                        edges[kept - 1].1 = combine(edges[kept - 1].1, edges[at].1);
+                    } else {
+                        edges[kept] = edges[at];
+                        kept += 1;
+                    }
+                }
+                edges.truncate(kept);
+                lengths.push(kept - start);
+            }
+            Ok((edges, lengths))
+        });
+        let pieces = pieces.collect::<Result<Vec<_>, AlgorithmError>>()?;
+        let (mut offsets, mut neighbors, mut weights) = (vec![0], Vec::new(), Vec::new());
+        for (edges, lengths) in pieces {
+            let mut end = neighbors.len();
+            offsets.extend(lengths.into_iter().map(|length| {
+                end += length;
+                end
+            }));
+            neighbors.extend(edges.iter().map(|(neighbor, _)| neighbor));
+            weights.extend(edges.iter().map(|(_, weight)| weight));
+        }
+        Ok(WeightedTable { offsets, neighbors, weights })
+    }
+
     /// One past the largest vertex id.
     pub fn id_bound(&self) -> VertexId {
         (self.offsets.len() - 1) as VertexId
+    }
+
+    /// The part of an array with one item for each entry that belongs to a vertex.
+    pub(crate) fn part<'a>(&self, vertex: VertexId, items: &'a [f64]) -> &'a [f64] {
+        &items[self.offsets[vertex as usize]..self.offsets[vertex as usize + 1]]
+    }
+
+    /// For each entry the sum of the weights of its list up to it.
+    pub(crate) fn running_sums(&self, control: &Control) -> Result<Vec<f64>, AlgorithmError> {
+        let vertices = (0..self.id_bound()).into_par_iter().chunks(VERTICES_PER_TASK);
+        let pieces = vertices.map(|vertices| {
+            control.check()?;
+            let sums = vertices.into_iter().flat_map(|vertex| {
+                self.list(vertex).1.iter().scan(0.0, |sum, weight| {
+                    *sum += weight;
+                    Some(*sum)
+                })
+            });
+            Ok(sums.collect())
+        });
+        Ok(pieces.collect::<Result<Vec<Vec<f64>>, AlgorithmError>>()?.concat())
     }
 
     /// The weights of all entries.
@@ -182,6 +254,28 @@ impl Piece<'_> {
     }
 }
 
+/// The out-lists of a view with weights, one vertex after the other: for verifiers.
+pub(crate) fn weighted_lists(
+    view: &dyn GraphView,
+    weight: &Weight,
+) -> Result<Vec<Vec<(VertexId, f64)>>, AlgorithmError> {
+    let lists = weight.lists(view)?;
+    let mut list = WeightedList::default();
+    let all = (0..view.id_bound()).map(|vertex| {
+        list.clear();
+        match &lists {
+            Some(lists) => lists.append(Direction::Out, vertex, &mut list),
+            None => view.for_each_slice(Direction::Out, vertex, &mut |slice| {
+                list.neighbors.extend_from_slice(slice);
+                list.weights.resize(list.neighbors.len(), 1.0);
+                ControlFlow::Continue(())
+            }),
+        }
+        list.iter().collect()
+    });
+    Ok(all.collect())
+}
+
 /// Refuses weights that the algorithm cannot work with.
 pub(crate) fn check(
     vertex: VertexId,
@@ -189,16 +283,20 @@ pub(crate) fn check(
     list: &WeightedList,
     sign: Sign,
 ) -> Result<(), AlgorithmError> {
-    let bad =
-        |&(_, weight): &(VertexId, f64)| !weight.is_finite() || (sign == Sign::NotNegative && weight < 0.0);
+    let allowed = |weight: f64| match sign {
+        Sign::Any => true,
+        Sign::NotNegative => weight >= 0.0,
+        Sign::Positive => weight > 0.0,
+    };
+    let bad = |&(_, weight): &(VertexId, f64)| !weight.is_finite() || !allowed(weight);
     let Some((neighbor, weight)) = list.iter().find(bad) else { return Ok(()) };
     let (src, dst) = match direction {
         Direction::Out => (vertex, neighbor),
         Direction::In => (neighbor, vertex),
     };
-    Err(if weight.is_finite() {
-        AlgorithmError::NegativeWeight { src, dst }
-    } else {
-        AlgorithmError::NotFinite { src, dst }
+    Err(match weight {
+        0.0 => AlgorithmError::ZeroWeight { src, dst },
+        _ if weight.is_finite() => AlgorithmError::NegativeWeight { src, dst },
+        _ => AlgorithmError::NotFinite { src, dst },
     })
 }

@@ -79,8 +79,8 @@ proptest! {
         let halved = if graph.symmetric { 0.5 } else { 1.0 };
         let wanted: Vec<f64> = naive(&graph).into_iter().map(|score| score * halved).collect();
         assert_close(&checked(&view, &plain), &wanted);
-        checked(&view, &BetweennessOptions { sources: Sources::All, normalized, endpoints });
-        checked(&view, &BetweennessOptions { sources: Sources::Sample { k, seed }, normalized, endpoints });
+        checked(&view, &BetweennessOptions { sources: Sources::All, normalized, endpoints, ..BetweennessOptions::default() });
+        checked(&view, &BetweennessOptions { sources: Sources::Sample { k, seed }, normalized, endpoints, ..BetweennessOptions::default() });
     }
 }
 
@@ -92,7 +92,7 @@ fn figures_of_networkx() {
     let undirected = FlatView::from_edges(7, &edges, true);
     let run = |view: &FlatView, normalized, endpoints, sources: Option<Vec<VertexId>>| {
         let sources = sources.map_or(Sources::All, Sources::Given);
-        checked(view, &BetweennessOptions { sources, normalized, endpoints })
+        checked(view, &BetweennessOptions { sources, normalized, endpoints, ..BetweennessOptions::default() })
     };
     let third = 1.0 / 3.0;
     assert_close(

@@ -43,7 +43,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
     #[test]
     fn agrees_with_all_distances(graph in any_graph(), wf_improved in any::<bool>()) {
-        let result = checked(&graph.view(), &ClosenessOptions { u: None, wf_improved });
+        let result = checked(&graph.view(), &ClosenessOptions { wf_improved, ..ClosenessOptions::default() });
         for (found, wanted) in result.iter().zip(naive(&graph, wf_improved)) {
             prop_assert!((found - wanted).abs() < 1e-12 || (found.is_nan() && wanted.is_nan()));
         }
@@ -59,7 +59,7 @@ fn figures_of_networkx() {
     let wanted = [8.0 / 27.0, 4.0 / 15.0, 4.0 / 15.0, 8.0 / 21.0, 1.0 / 3.0, 25.0 / 54.0, 0.0];
     assert!(found.iter().zip(wanted).all(|(found, wanted)| (found - wanted).abs() < 1e-12), "{found:?}");
     let undirected = FlatView::from_edges(7, &edges, true);
-    let found = checked(&undirected, &ClosenessOptions { u: None, wf_improved: false });
+    let found = checked(&undirected, &ClosenessOptions { wf_improved: false, ..ClosenessOptions::default() });
     let (near, far) = (5.0 / 7.0, 5.0 / 9.0);
     assert_eq!(found, [near, far, near, near, near, far, 0.0]);
 }

@@ -9,7 +9,7 @@ use evergraph_analytics::incremental::{
     IncrementalPageRank, IncrementalSssp, IncrementalTriangles, TopK, incremental, incremental_algorithms,
 };
 use evergraph_analytics::{
-    Arguments, BfsOptions, Control, PageRankOptions, SsspOptions, UNREACHED, Value, algorithm, bfs,
+    Arguments, BfsOptions, Control, PageRankOptions, SsspOptions, UNREACHED, Value, Weight, algorithm, bfs,
     connected_components, core_number, degree_statistics, pagerank, sssp, triangle_count,
 };
 use evergraph_types::VertexId;
@@ -326,7 +326,9 @@ fn what_pagerank_cannot_follow_is_refused() {
     let refused = [
         PageRankOptions { alpha: 1.0, ..default.clone() },
         PageRankOptions { tol: 0.0, ..default.clone() },
-        PageRankOptions { personalization: Some(vec![1.0, 0.0]), ..default },
+        PageRankOptions { personalization: Some(vec![1.0, 0.0]), ..default.clone() },
+        PageRankOptions { dangling: Some(vec![1.0, 0.0]), ..default.clone() },
+        PageRankOptions { weight: Weight::Usual, ..default },
     ];
     for options in refused {
         assert!(IncrementalPageRank::new(&view, &options, &Control::new()).is_err(), "{options:?}");

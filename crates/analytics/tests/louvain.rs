@@ -1,10 +1,10 @@
-//! Louvain communities: their modularity by its definition, what is known of some graphs, and the verifier.
+//! Louvain and Leiden communities: their modularity by its definition, what is known of some graphs, and the verifier.
 
 mod common;
 
 use common::{Graph, any_graph, complete, degenerate_graphs, on_one_and_two_threads};
 use evergraph_analytics::louvain::verify;
-use evergraph_analytics::{AlgorithmError, Communities, Control, LouvainOptions, Weight, louvain};
+use evergraph_analytics::{AlgorithmError, Communities, Control, LouvainOptions, Weight, leiden, louvain};
 use evergraph_generate::{Generator, Kronecker, Model};
 use evergraph_view::{FlatView, GraphView};
 use proptest::prelude::*;
@@ -12,6 +12,12 @@ use proptest::prelude::*;
 fn checked(view: &FlatView, options: &LouvainOptions) -> Communities {
     let result = on_one_and_two_threads(|| louvain(view, options, &Control::new()).expect("a result"));
     verify(view, options, &result).expect("a right result");
+    result
+}
+
+fn checked_leiden(view: &FlatView, options: &LouvainOptions) -> Communities {
+    let result = on_one_and_two_threads(|| leiden(view, options, &Control::new()).expect("a result"));
+    evergraph_analytics::leiden::verify(view, options, &result).expect("a right result");
     result
 }
 
@@ -46,10 +52,12 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let options = LouvainOptions { resolution, max_level, seed, ..LouvainOptions::default() };
-        let result = checked(&graph.weighted_view(&weights), &options);
-        let wanted = naive(&graph, &weights, &result.labels, resolution);
-        prop_assert!((result.modularity - wanted).abs() < 1e-9, "{}, not {}", result.modularity, wanted);
-        prop_assert!(max_level.is_none_or(|most| result.levels <= most));
+        let view = graph.weighted_view(&weights);
+        for result in [checked(&view, &options), checked_leiden(&view, &options)] {
+            let wanted = naive(&graph, &weights, &result.labels, resolution);
+            prop_assert!((result.modularity - wanted).abs() < 1e-9, "{}, not {}", result.modularity, wanted);
+            prop_assert!(max_level.is_none_or(|most| result.levels <= most));
+        }
     }
 }
 
@@ -75,8 +83,10 @@ fn a_ring_of_cliques_falls_apart_into_cliques() {
     for symmetric in [true, false] {
         for seed in 0..5 {
             let view = Graph::new(128, &edges, symmetric).view();
-            let result = checked(&view, &LouvainOptions { seed, ..LouvainOptions::default() });
-            assert_eq!(result.labels, (0..128).map(|vertex| vertex / 8 * 8).collect::<Vec<_>>());
+            let options = LouvainOptions { seed, ..LouvainOptions::default() };
+            for result in [checked(&view, &options), checked_leiden(&view, &options)] {
+                assert_eq!(result.labels, (0..128).map(|vertex| vertex / 8 * 8).collect::<Vec<_>>());
+            }
         }
     }
 }

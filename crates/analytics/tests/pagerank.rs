@@ -30,7 +30,7 @@ proptest! {
             (0..graph.exists.len()).map(|vertex| exists(vertex) * f64::from(weights[vertex])).collect()
         });
         let personalization = weights.filter(|weights| weights.iter().sum::<f64>() > 0.0);
-        let result = checked(&view, &PageRankOptions { alpha, personalization, max_iter, tol });
+        let result = checked(&view, &PageRankOptions { alpha, personalization, max_iter, tol, ..PageRankOptions::default() });
         let total: f64 = result.scores.iter().sum();
         prop_assert!(view.num_vertices() == 0 || (total - 1.0).abs() < 1e-9, "scores add up to {}", total);
         for (score, exists) in result.scores.iter().zip(&graph.exists) {

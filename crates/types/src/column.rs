@@ -148,7 +148,7 @@ impl Column {
         Ok(())
     }
 
-    /// Appends the rows of a column of numbers as doubles, nulls as `missing`; nothing for other columns.
+    /// Appends the rows of a column of numbers or timestamps as doubles, nulls as `missing`; nothing for other columns.
     pub fn append_floats(&self, missing: f64, out: &mut Vec<f64>) {
         let start = out.len();
         match (&self.cells, self.kind.as_scalar()) {
@@ -158,7 +158,7 @@ impl Column {
             (Cells::Four(bits), Some(ScalarType::Float32)) => {
                 out.extend(bits.iter().map(|&bits| f64::from(f32::from_bits(bits))));
             }
-            (Cells::Eight(bits), Some(ScalarType::Int64)) => {
+            (Cells::Eight(bits), Some(ScalarType::Int64 | ScalarType::Timestamp)) => {
                 out.extend(bits.iter().map(|&bits| bits as i64 as f64))
             }
             (cells, Some(scalar)) if scalar.is_number() => {

@@ -39,11 +39,16 @@ pub trait GraphView: Send + Sync {
         visit: &mut dyn FnMut(&[VertexId]) -> ControlFlow<()>,
     );
 
-    /// The lists with a property of edges as their weight, 1 where an edge has none.
+    /// The lists with a property of edges as their weight, 1 or what the list says where an edge has none.
     ///
     /// # Errors
     /// If there are edge types, but none has the property, or if the property of one is not a number.
     fn weighted_lists(&self, property: &str) -> Result<Box<dyn WeightedLists + '_>, WeightError>;
+
+    /// The property of edges that is their time, if the edge types agree on one.
+    fn time_property(&self) -> Option<String> {
+        None
+    }
 
     /// The view flattened for whole-graph work: built once per view, then shared.
     fn flat(&self) -> Arc<FlatView>;

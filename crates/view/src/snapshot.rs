@@ -376,6 +376,12 @@ impl GraphView for Snapshot {
         Ok(Box::new(SelectedWeights::new(&self.inner.selection, property)?))
     }
 
+    fn time_property(&self) -> Option<String> {
+        let mut times = self.inner.selection.edge_types().filter_map(|(_, kind)| kind.options.time.clone());
+        let first = times.next()?;
+        times.all(|time| time == first).then_some(first)
+    }
+
     fn flat(&self) -> Arc<FlatView> {
         if let Some(flat) = self.inner.flat.get() {
             return flat.clone();

@@ -5,6 +5,8 @@
 //!  weights    0.5   2.0   1.0   1.0         each with its own column; 1 where an edge has no value
 //! ```
 //!
+//! The weight of a timestamp is the number of its microseconds since 1970.
+//!
 //! Invariant: `neighbors` and `weights` of a [`WeightedList`] have the same length.
 
 use evergraph_types::{Column, Direction, EdgeTypeId, PropertyId, PropertyType, VertexId};
@@ -29,7 +31,8 @@ pub enum WeightError {
     },
     /// It is not a number.
     #[error(
-        "property {property:?} of edge type {edge_type:?} is of type {kind}; weights are integers or floats"
+        "property {property:?} of edge type {edge_type:?} is of type {kind}; \
+         weights are integers, floats or timestamps"
     )]
     NotANumber {
         /// The name asked for.
@@ -42,7 +45,7 @@ pub enum WeightError {
 }
 
 /// Neighbors and the weights of the edges to them: what [`WeightedLists::append`] appends to, made once and used again.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct WeightedList {
     /// The neighbors.
     pub neighbors: Vec<VertexId>,
@@ -50,9 +53,23 @@ pub struct WeightedList {
     pub weights: Vec<f64>,
     /// Values on their way from a column of the store.
     column: Option<Column>,
+    /// The weight of edges that have no value.
+    missing: f64,
+}
+
+impl Default for WeightedList {
+    /// Empty; edges without a value weigh 1.
+    fn default() -> Self {
+        Self::with_missing(DEFAULT_WEIGHT)
+    }
 }
 
 impl WeightedList {
+    /// Empty; edges without a value get this weight.
+    pub fn with_missing(missing: f64) -> Self {
+        WeightedList { neighbors: Vec::new(), weights: Vec::new(), column: None, missing }
+    }
+
     /// Removes all, and keeps the memory.
     pub fn clear(&mut self) {
         self.neighbors.clear();
@@ -85,7 +102,7 @@ impl<'a> SelectedWeights<'a> {
         let mut properties = Vec::new();
         for (edge_type, owner) in selection.edge_types() {
             let found = owner.property(property).map(|(id, declared)| (id, declared.kind));
-            if let Some((_, kind)) = found.filter(|(_, kind)| !kind.is_number()) {
+            if let Some((_, kind)) = found.filter(|(_, kind)| !is_weight(*kind)) {
                 let (property, edge_type) = (property.to_owned(), owner.name.clone());
                 return Err(WeightError::NotANumber { property, edge_type, kind: kind.name() });
             }
@@ -98,10 +115,15 @@ impl<'a> SelectedWeights<'a> {
     }
 }
 
+/// Integers, floats, and the microseconds of timestamps.
+fn is_weight(kind: PropertyType) -> bool {
+    kind.is_number() || kind == PropertyType::Timestamp
+}
+
 fn unknown(selection: &Selection, property: &str) -> WeightError {
     let all = selection.edge_types().flat_map(|(_, owner)| owner.properties().map(|(_, property)| property));
     let mut names: Vec<&str> =
-        all.filter(|other| other.kind.is_number()).map(|other| other.name.as_str()).collect();
+        all.filter(|other| is_weight(other.kind)).map(|other| other.name.as_str()).collect();
     names.sort_unstable();
     names.dedup();
     let known = if names.is_empty() { "no number".to_owned() } else { names.join(", ") };
@@ -118,7 +140,7 @@ impl WeightedLists for SelectedWeights<'_> {
                     Some(rows) => into.neighbors.extend(rows.iter().map(|&row| neighbors[row])),
                 }
                 let Some((property, kind)) = property else {
-                    return into.weights.resize(into.neighbors.len(), DEFAULT_WEIGHT);
+                    return into.weights.resize(into.neighbors.len(), into.missing);
                 };
                 let column = into.column.get_or_insert_with(|| Column::new(kind));
                 if column.property_type() != kind {
@@ -128,7 +150,7 @@ impl WeightedLists for SelectedWeights<'_> {
                     None => run.copy_rows(property, 0..neighbors.len(), column),
                     Some(rows) => run.copy_rows(property, rows.iter().copied(), column),
                 }
-                column.append_floats(DEFAULT_WEIGHT, &mut into.weights);
+                column.append_floats(into.missing, &mut into.weights);
                 column.clear();
             });
         }

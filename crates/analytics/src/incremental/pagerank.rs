@@ -28,7 +28,7 @@ use rayon::prelude::*;
 use super::Changes;
 use crate::control::in_pool;
 use crate::registry::invalid;
-use crate::{AlgorithmError, Control, PageRank, PageRankOptions, Ranges};
+use crate::{AlgorithmError, Control, PageRank, PageRankOptions, Ranges, Weight};
 
 /// Pushes cost about this many times the edges that a pass costs: they go one by one, to places anywhere.
 const PUSH_COST: u64 = 4;
@@ -75,7 +75,7 @@ impl IncrementalPageRank {
     ///
     /// # Errors
     /// [`AlgorithmError::InvalidArgument`] where the batch twin gives it, for an `alpha` of 1, a tolerance of 0 and a
-    /// personalization, which incremental PageRank does not take; [`AlgorithmError::Cancelled`].
+    /// argument that treats vertices or edges unlike, which incremental PageRank does not take; [`AlgorithmError::Cancelled`].
     pub fn new(
         view: &dyn GraphView,
         options: &PageRankOptions,
@@ -87,11 +87,15 @@ impl IncrementalPageRank {
         if !(options.tol > 0.0 && options.tol.is_finite()) {
             return Err(invalid("tol", format!("{} is not above 0", options.tol)));
         }
-        if options.personalization.is_some() {
-            return Err(invalid(
-                "personalization",
-                "incremental PageRank jumps to all vertices alike".to_owned(),
-            ));
+        let refused = [
+            ("personalization", options.personalization.is_some()),
+            ("dangling", options.dangling.is_some()),
+            ("nstart", options.nstart.is_some()),
+            ("weight", options.weight != Weight::One),
+        ];
+        if let Some((name, _)) = refused.into_iter().find(|(_, given)| *given) {
+            let why = "incremental PageRank treats all vertices and all edges alike; leave it out";
+            return Err(invalid(name, why.to_owned()));
         }
         let flat = view.flat();
         let start = |vertex| Vertex {

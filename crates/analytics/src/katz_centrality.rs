@@ -1,0 +1,223 @@
+//! Katz centrality: how many walks lead to a vertex, longer ones counting less.
+//!
+//! Method: the sum of all powers of the matrix by iteration (Katz, "A New Status Index Derived from Sociometric
+//! Analysis", Psychometrika 18, 1953). Semantics are those of `networkx.katz_centrality`:
+//!
+//! ```text
+//!   x'[v] = alpha * sum over in-edges u -> v of w(u, v) * x[u]  +  beta;     stops when  sum |x' - x| < N * tol
+//! ```
+//!
+//! It converges if `alpha` is below the reciprocal of the largest eigenvalue. Parallel edges count each. Complexity:
+//! O(V + E) per iteration.
+//!
+//! Invariant: scores do not depend on threads; normalized ones have length 1.
+
+use evergraph_types::{Direction, VertexId};
+use evergraph_view::GraphView;
+
+use crate::control::in_pool;
+use crate::matrix::{Matrix, distance, length, scale};
+use crate::power_iteration::{PowerIteration, check_tol, verify_iterations, verify_scores};
+use crate::registry::{
+    Algorithm, Argument, Arguments, Check, Field, Kind, OPTIONAL_WEIGHT, Outcome, invalid,
+};
+use crate::weights::{Sign, Weight, weighted_lists};
+use crate::{AlgorithmError, Control, VerifyError};
+
+/// The arguments of [`katz_centrality`]; names and defaults are those of NetworkX.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KatzOptions {
+    /// What each further step of a walk counts.
+    pub alpha: f64,
+    /// What each vertex has to begin with.
+    pub beta: f64,
+    /// The most iterations.
+    pub max_iter: u32,
+    /// Converged when the scores change by less than this per vertex on average.
+    pub tol: f64,
+    /// What the first iteration starts from, a number per vertex id; 0 if absent.
+    pub nstart: Option<Vec<f64>>,
+    /// Bring the scores to length 1.
+    pub normalized: bool,
+    /// What an edge weighs.
+    pub weight: Weight,
+}
+
+impl Default for KatzOptions {
+    fn default() -> Self {
+        KatzOptions {
+            alpha: 0.1,
+            beta: 1.0,
+            max_iter: 1000,
+            tol: 1e-6,
+            nstart: None,
+            normalized: true,
+            weight: Weight::One,
+        }
+    }
+}
+
+/// Katz centrality. Stops at `max_iter` without an error; `converged` then says `false`. Scores that grow beyond all
+/// numbers, because `alpha` is too large, are an error.
+///
+/// ```
+/// use evergraph_analytics::{Control, KatzOptions, katz_centrality};
+/// use evergraph_view::FlatView;
+///
+/// let star = FlatView::from_edges(3, &[(1, 0), (2, 0)], false);
+/// let options = KatzOptions { normalized: false, ..KatzOptions::default() };
+/// let result = katz_centrality(&star, &options, &Control::new())?;
+/// assert_eq!(result.scores, [1.2, 1.0, 1.0]);
+/// # Ok::<(), evergraph_analytics::AlgorithmError>(())
+/// ```
+pub fn katz_centrality(
+    view: &dyn GraphView,
+    options: &KatzOptions,
+    control: &Control,
+) -> Result<PowerIteration, AlgorithmError> {
+    check(view, options)?;
+    in_pool(|| {
+        let flat = view.flat();
+        let matrix = Matrix::new(view, &flat, Direction::In, (&options.weight, Sign::Any), control)?;
+        let mut scores = start(view, options);
+        let mut next = scores.clone();
+        let vertices = view.num_vertices();
+        let threshold = vertices as f64 * options.tol;
+        let (mut iterations, mut error) = (0, f64::INFINITY);
+        control.check()?;
+        control.progress(0, u64::from(options.max_iter));
+        while iterations < options.max_iter && error >= threshold && vertices > 0 {
+            matrix.times(&scores, &mut next, control, |_, sum| options.alpha * sum + options.beta)?;
+            error = distance(&next, &scores);
+            if !error.is_finite() {
+                return Err(diverges(options.alpha));
+            }
+            std::mem::swap(&mut scores, &mut next);
+            iterations += 1;
+            control.progress(u64::from(iterations), u64::from(options.max_iter));
+        }
+        let norm = length(&scores);
+        if options.normalized && norm > 0.0 {
+            scale(&mut scores, 1.0 / norm);
+        }
+        let converged = error < threshold || vertices == 0;
+        Ok(PowerIteration { scores, iterations, error, converged })
+    })
+}
+
+fn check(view: &dyn GraphView, options: &KatzOptions) -> Result<(), AlgorithmError> {
+    check_tol(options.tol)?;
+    for (name, value) in [("alpha", options.alpha), ("beta", options.beta)] {
+        if !value.is_finite() {
+            return Err(invalid(name, format!("{value} is not a finite number")));
+        }
+    }
+    let Some(start) = &options.nstart else { return Ok(()) };
+    if start.len() != view.id_bound() as usize || start.iter().any(|number| !number.is_finite()) {
+        return Err(invalid("nstart", "a finite number for each vertex id is wanted".to_owned()));
+    }
+    Ok(())
+}
+
+fn diverges(alpha: f64) -> AlgorithmError {
+    let why = format!(
+        "with {alpha} the scores grow beyond all numbers; it must be below the reciprocal of the largest eigenvalue of \
+         the graph"
+    );
+    invalid("alpha", why)
+}
+
+fn start(view: &dyn GraphView, options: &KatzOptions) -> Vec<f64> {
+    options.nstart.clone().unwrap_or_else(|| vec![0.0; view.id_bound() as usize])
+}
+
+/// Checks a result against as many iterations that push each score along the out-edges, one vertex at a time:
+/// O(iterations * (V + E)).
+pub fn verify(
+    view: &dyn GraphView,
+    options: &KatzOptions,
+    result: &PowerIteration,
+) -> Result<(), VerifyError> {
+    let lists = weighted_lists(view, &options.weight);
+    let lists = lists.map_err(|error| VerifyError { what: error.to_string() })?;
+    let step = |scores: &[f64]| {
+        let mut sums = vec![0.0; scores.len()];
+        for (list, score) in lists.iter().zip(scores) {
+            list.iter().for_each(|&(neighbor, weight)| sums[neighbor as usize] += weight * score);
+        }
+        let exists = |vertex: usize| view.has_vertex(vertex as VertexId);
+        let next = |(vertex, sum): (usize, &f64)| {
+            if exists(vertex) { options.alpha * sum + options.beta } else { 0.0 }
+        };
+        sums.iter().enumerate().map(next).collect()
+    };
+    let limits = (view.num_vertices(), options.tol, options.max_iter);
+    let mut wanted = verify_iterations(start(view, options), result, limits, step)?;
+    let norm = wanted.iter().map(|score| score * score).sum::<f64>().sqrt();
+    if options.normalized && norm > 0.0 {
+        wanted.iter_mut().for_each(|score| *score /= norm);
+    }
+    verify_scores(&result.scores, &wanted)
+}
+
+pub(crate) static ALGORITHM: Algorithm = Algorithm {
+    name: "katz_centrality",
+    summary: "How many walks lead to a vertex, longer ones counting less",
+    complexity: "O(V + E) per iteration",
+    source: "Katz: A New Status Index Derived from Sociometric Analysis, Psychometrika 18, 1953; as \
+             networkx.katz_centrality",
+    arguments: &[
+        Argument::optional(
+            "alpha",
+            Kind::Float,
+            "0.1",
+            "what each further step counts; below the reciprocal of the largest eigenvalue",
+        ),
+        Argument::optional("beta", Kind::Float, "1.0", "what each vertex has to begin with"),
+        Argument::optional("max_iter", Kind::Count, "1000", "the most iterations"),
+        Argument::optional(
+            "tol",
+            Kind::Float,
+            "1e-6",
+            "converged when scores change by less than this per vertex on average",
+        ),
+        Argument::optional(
+            "nstart",
+            Kind::Weights,
+            "0 for each vertex",
+            "what the first iteration starts from",
+        ),
+        Argument::optional("normalized", Kind::Flag, "true", "bring the scores to length 1"),
+        OPTIONAL_WEIGHT,
+    ],
+    results: &[
+        Field { name: "score", summary: "the score of the vertex" },
+        Field { name: "iterations", summary: "iterations done" },
+        Field { name: "error", summary: "how much the last iteration changed the scores in all" },
+        Field { name: "converged", summary: "whether the error fell below the tolerance" },
+    ],
+    run,
+};
+
+fn run(
+    view: &dyn GraphView,
+    arguments: &Arguments,
+    check: Check,
+    control: &Control,
+) -> Result<Outcome, AlgorithmError> {
+    let default = KatzOptions::default();
+    let options = KatzOptions {
+        alpha: arguments.float("alpha").unwrap_or(default.alpha),
+        beta: arguments.float("beta").unwrap_or(default.beta),
+        max_iter: arguments.count("max_iter").unwrap_or(default.max_iter),
+        tol: arguments.float("tol").unwrap_or(default.tol),
+        nstart: arguments.weights("nstart").map(<[f64]>::to_vec),
+        normalized: arguments.flag("normalized").unwrap_or(default.normalized),
+        weight: arguments.optional_weight(),
+    };
+    let result = katz_centrality(view, &options, control)?;
+    if check == Check::Verify {
+        verify(view, &options, &result)?;
+    }
+    Ok(result.into_outcome())
+}

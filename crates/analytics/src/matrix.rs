@@ -1,0 +1,153 @@
+//! The adjacency matrix of a view times a vector: the step that all spectral methods repeat.
+//!
+//! ```text
+//!  times(x)[v] = finish(v, sum of w(u, v) * x[u] over the entries u of the list of v)
+//!
+//!  Direction::In   lists of edges coming in:  x * A,  a vertex gathers from those that point to it
+//!  Direction::Out  lists of edges going out:  A * x,  a vertex gathers from those that it points to
+//! ```
+//!
+//! Parallel edges count each. Without weights lists are read where they lie; with them they are laid out once.
+//!
+//! Invariant: each sum is taken in the order of its list, a hub's in pieces of a fixed size, so that products do not
+//! depend on the number of threads.
+
+use std::sync::Arc;
+
+use evergraph_types::{Direction, VertexId};
+use evergraph_view::{FlatView, GraphView};
+use rayon::prelude::*;
+
+use crate::ranges::{HUB_DEGREE, split_list};
+use crate::weights::{Sign, Weight, WeightedTable};
+use crate::{AlgorithmError, Control, Ranges};
+
+/// Entries of a hub's list that one task adds up.
+const HUB_PIECE: usize = 1 << 14;
+
+/// The lists of one direction as rows of a matrix.
+pub(crate) struct Matrix {
+    flat: Arc<FlatView>,
+    direction: Direction,
+    ranges: Ranges,
+    weights: Option<WeightedTable>,
+}
+
+impl Matrix {
+    pub(crate) fn new(
+        view: &dyn GraphView,
+        flat: &Arc<FlatView>,
+        direction: Direction,
+        (weight, sign): (&Weight, Sign),
+        control: &Control,
+    ) -> Result<Self, AlgorithmError> {
+        let weights = match weight.lists(view)? {
+            Some(_) => Some(WeightedTable::new(view, flat, weight, direction, sign, control)?),
+            None => None,
+        };
+        let ranges = Ranges::by_edges(flat, direction);
+        Ok(Matrix { flat: flat.clone(), direction, ranges, weights })
+    }
+
+    /// Writes `finish(vertex, sum)` of every vertex that exists to `into`, and 0 for the others.
+    pub(crate) fn times(
+        &self,
+        vector: &[f64],
+        into: &mut [f64],
+        control: &Control,
+        finish: impl Fn(VertexId, f64) -> f64 + Sync,
+    ) -> Result<(), AlgorithmError> {
+        let pieces = self.ranges.par_iter().zip(self.ranges.split_mut(into));
+        pieces.try_for_each(|(range, into)| {
+            control.check()?;
+            for (vertex, place) in range.zip(into) {
+                let exists = self.flat.has_vertex(vertex);
+                *place = if exists { finish(vertex, self.row(vertex, vector)) } else { 0.0 };
+            }
+            Ok(())
+        })
+    }
+
+    /// The sum of the weights of each row.
+    pub(crate) fn row_sums(&self, control: &Control) -> Result<Vec<f64>, AlgorithmError> {
+        let mut sums = vec![0.0; self.flat.id_bound() as usize];
+        let pieces = self.ranges.par_iter().zip(self.ranges.split_mut(&mut sums));
+        pieces.try_for_each(|(range, sums)| {
+            for (vertex, sum) in range.zip(sums) {
+                *sum = match &self.weights {
+                    Some(table) => table.list(vertex).1.iter().sum(),
+                    None => self.flat.table(self.direction).degree(vertex) as f64,
+                };
+            }
+            control.check()
+        })?;
+        Ok(sums)
+    }
+
+    fn row(&self, vertex: VertexId, vector: &[f64]) -> f64 {
+        match &self.weights {
+            Some(table) => {
+                let (neighbors, weights) = table.list(vertex);
+                weighted_row(neighbors, weights, vector)
+            }
+            None => {
+                let list = self.flat.neighbors(self.direction, vertex);
+                let sum = |sum: f64, slice: &[VertexId]| {
+                    slice.iter().fold(sum, |sum, &neighbor| sum + vector[neighbor as usize])
+                };
+                if list.len() < HUB_DEGREE {
+                    return list.slices().fold(0.0, sum);
+                }
+                split_list(list).par_iter().map(|piece| sum(0.0, piece)).collect::<Vec<f64>>().iter().sum()
+            }
+        }
+    }
+}
+
+fn weighted_row(neighbors: &[VertexId], weights: &[f64], vector: &[f64]) -> f64 {
+    let sum = |neighbors: &[VertexId], weights: &[f64]| {
+        let entries = neighbors.iter().zip(weights);
+        entries.fold(0.0, |sum, (&neighbor, weight)| sum + weight * vector[neighbor as usize])
+    };
+    if neighbors.len() < HUB_DEGREE {
+        return sum(neighbors, weights);
+    }
+    let pieces = neighbors.par_chunks(HUB_PIECE).zip(weights.par_chunks(HUB_PIECE));
+    pieces.map(|(neighbors, weights)| sum(neighbors, weights)).collect::<Vec<f64>>().iter().sum()
+}
+
+/// Items that are worth a task of their own.
+const ITEMS_PER_TASK: usize = 1 << 14;
+
+/// The sum of `term` over all positions, taken piece by piece in a fixed order.
+pub(crate) fn sum(len: usize, term: impl Fn(usize) -> f64 + Sync) -> f64 {
+    let pieces = (0..len.div_ceil(ITEMS_PER_TASK)).into_par_iter().map(|piece| {
+        let start = piece * ITEMS_PER_TASK;
+        (start..len.min(start + ITEMS_PER_TASK)).map(&term).sum::<f64>()
+    });
+    pieces.collect::<Vec<f64>>().iter().sum()
+}
+
+/// The largest magnitude, 0 of nothing.
+pub(crate) fn largest(vector: &[f64]) -> f64 {
+    vector.par_iter().with_min_len(ITEMS_PER_TASK).map(|item| item.abs()).reduce(|| 0.0, f64::max)
+}
+
+/// The Euclidean length: scaled first, so that no square overflows.
+pub(crate) fn length(vector: &[f64]) -> f64 {
+    let largest = largest(vector);
+    if largest == 0.0 || !largest.is_finite() {
+        return largest;
+    }
+    largest * sum(vector.len(), |at| (vector[at] / largest).powi(2)).sqrt()
+}
+
+/// The sum of the magnitudes of differences.
+pub(crate) fn distance(left: &[f64], right: &[f64]) -> f64 {
+    sum(left.len(), |at| (left[at] - right[at]).abs())
+}
+
+/// Multiplies every item.
+pub(crate) fn scale(vector: &mut [f64], by: f64) {
+    vector.par_iter_mut().with_min_len(ITEMS_PER_TASK).for_each(|item| *item *= by);
+}
