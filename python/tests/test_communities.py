@@ -74,6 +74,23 @@ def test_louvain_finds_cliques() -> None:
     assert eg.louvain(stored(cliques.edges), max_level=1).levels == 1
 
 
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_leiden(symmetric: bool, seed: int) -> None:
+    view, graph = weighted(random_edges(seed, 80, 250), symmetric=symmetric)
+    plain = nx.MultiGraph()
+    plain.add_weighted_edges_from(graph.edges(data="weight"))
+    for weight in (None, "weight"):
+        found = eg.leiden(view, weight, seed=seed, verify=True)
+        groups = found.groups()
+        modularity = nx.community.modularity(plain, groups, weight)
+        assert found.modularity == pytest.approx(modularity)
+        theirs = nx.community.louvain_communities(plain, weight, seed=seed)
+        assert modularity > 0.9 * nx.community.modularity(plain, theirs, weight)
+        assert all(nx.is_connected(plain.subgraph(group)) for group in groups)
+        assert dict(found) == dict(eg.leiden(view, weight, seed=seed))
+
+
 def test_local_cluster(graphs: Both) -> None:
     view, graph = graphs
     plain = nx.MultiGraph(graph.edges)

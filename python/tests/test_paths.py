@@ -186,3 +186,111 @@ def test_random_walks(graphs: Both) -> None:
     assert walks.table.column_names == ["vertex", "walk", "step"]
     assert walks[0] == next(iter(walks)) == walks[:1][0]
     assert repr(walks).startswith("30 walks\n")
+
+
+def test_bellman_ford(graphs: Both) -> None:
+    view, graph = graphs
+    for source in list(graph)[:5]:
+        found = eg.bellman_ford(view, source, verify=True)
+        assert dict(found) == nx.single_source_bellman_ford_path_length(graph, source)
+        assert found.table.column_names == ["vertex", "distance", "parent"]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_bellman_ford_with_negative_weights(seed: int) -> None:
+    # An edge weighs what its ends' heights say more than something from 0: no cycle is negative.
+    height = {f"v{at}": at * 37 % 11 for at in range(100)}
+    edges = [(u, v, weight + height[u] - height[v]) for u, v, weight in random_edges(seed, 100, 160)]  # type: ignore[index]
+    view, graph = weighted(edges)
+    source = next(iter(graph))
+    expected = nx.single_source_bellman_ford_path_length(graph, source)
+    assert dict(eg.bellman_ford(view, source, verify=True)) == expected
+    lost = [(u, v, weight - 3) for u, v, weight in edges]
+    view, graph = weighted(lost)
+    try:
+        expected = nx.single_source_bellman_ford_path_length(graph, source)
+    except nx.NetworkXUnbounded:
+        with pytest.raises(eg.CycleError, match="on a cycle of negative weight") as raised:
+            eg.bellman_ford(view, source)
+        assert any(raised.value.vertex in cycle for cycle in nx.strongly_connected_components(graph))
+    else:
+        assert dict(eg.bellman_ford(view, source)) == expected
+
+
+def test_multi_source_bfs(graphs: Both) -> None:
+    view, graph = graphs
+    found = eg.multi_source_bfs(view, graph, verify=True)
+    assert found == dict(nx.all_pairs_shortest_path_length(graph))
+    assert list(found) == list(graph)
+    near = eg.multi_source_bfs(view, list(graph)[:3], depth_limit=2)
+    assert near == {key: nx.single_source_shortest_path_length(graph, key, 2) for key in list(graph)[:3]}
+    assert repr(near).startswith("3 sources, ")
+    assert near.to_pandas().columns.to_list() == ["source", "vertex", "distance"]
+    with pytest.raises(eg.NotFoundError, match="'zoe' is not a source"):
+        near["zoe"]
+
+
+def arrivals(edges: Any, source: eg.Key, *, strict: bool) -> dict[eg.Key, float]:
+    """The earliest arrivals: all edges over and over."""
+    found = {source: -math.inf}
+    changed = True
+    while changed:
+        changed = False
+        for u, v, time in edges:
+            leaves = u in found and (found[u] < time or (found[u] == time and not strict))
+            if leaves and time < found.get(v, math.inf):
+                found[v] = time
+                changed = True
+    return found | {source: min(time for _, _, time in edges)}
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_temporal_reachability(seed: int, strict: bool) -> None:
+    edges = random_edges(seed, 60, 200)
+    with eg.open() as db:
+        db.create_edge_type("meets", multi=True, time="at", properties={"at": "float64"})
+        u, v, times = zip(*edges, strict=True)
+        db.add_edges(u, v, "meets", at=times)
+        view = db.snapshot()
+    for source in u[:5]:
+        found = eg.temporal_reachability(view, source, strict=strict, verify=True)
+        assert dict(found) == arrivals(edges, source, strict=strict)
+    late = eg.temporal_reachability(view, source, "at", start=4, end=8)
+    between = [edge for edge in edges if 4 <= edge[2] <= 8]
+    assert dict(late) == arrivals(between, source, strict=False) | {source: 4}
+
+
+def test_temporal_reachability_over_timestamps() -> None:
+    from datetime import datetime, timezone
+
+    days = [datetime(2024, 1, day, tzinfo=timezone.utc) for day in (1, 2, 3)]
+    with eg.open() as db:
+        db.create_edge_type("mail", multi=True, time="ts", properties={"ts": "timestamp"})
+        for u, v, day in (("a", "b", days[1]), ("b", "c", days[2]), ("b", "d", days[0])):
+            db.put_edge(u, v, "mail", ts=day)
+        db.put_edge("b", "e", "mail")
+        view = db.snapshot()
+    found = eg.temporal_reachability(view, "a", verify=True)
+    assert {key: time / 1e6 for key, time in found.items()} == {
+        "a": days[0].timestamp(),
+        "b": days[1].timestamp(),
+        "c": days[2].timestamp(),
+    }
+    assert set(eg.temporal_reachability(view, "a", end=days[1])) == {"a", "b"}
+    assert set(eg.temporal_reachability(view, "a", start=days[2].replace(tzinfo=None))) == {"a"}
+    plain, _ = weighted([("a", "b", 1.0)])
+    with pytest.raises(ValueError, match="time: the edge types do not say"):
+        eg.temporal_reachability(plain, "a")
+
+
+def test_node2vec_walks(graphs: Both) -> None:
+    view, graph = graphs
+    sources = list(graph)[:6]
+    for p, q, weight in ((1.0, 1.0, None), (0.01, 10.0, None), (5.0, 0.1, "weight")):
+        found = eg.node2vec_walks(view, sources, 12, 3, p, q, weight=weight, seed=4, verify=True)
+        assert [walk[0] for walk in found] == [source for source in sources for _ in range(3)]
+        assert all(graph.has_edge(*step) for walk in found for step in itertools.pairwise(walk))
+        assert list(found) == list(eg.node2vec_walks(view, sources, 12, 3, p, q, weight=weight, seed=4))
+    with pytest.raises(ValueError, match=r"p: 0\.0 is not a number above 0"):
+        eg.node2vec_walks(view, sources, p=0.0)

@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 import networkx as nx
 import numpy as np
 import pytest
-from graphs import oracle, random_pairs, stored
+from graphs import oracle, random_edges, random_pairs, stored, weighted
 
 import evergraph as eg
 
@@ -92,3 +93,112 @@ def test_isolated_vertices_are_counted(db: eg.Database) -> None:
     degrees = eg.degree_statistics(db.snapshot(), verify=True)
     assert dict(degrees) == {0: 1, 1: 0, 2: 0, 3: 1}
     assert degrees.isolated == 2
+
+
+# ---- by weight
+
+
+@pytest.fixture(params=GRAPHS, ids=lambda kind: f"{kind[0]}-{'symmetric' if kind[1] else 'directed'}")
+def heavy(request: pytest.FixtureRequest) -> Both:
+    """Graphs with weights above 0."""
+    seed, symmetric = request.param
+    edges = [(src, dst, weight + 0.5) for src, dst, weight in random_edges(seed, 60, 150)]
+    return weighted(edges, symmetric=symmetric)
+
+
+def near(found: Mapping[eg.Key, float], expected: Mapping[eg.Key, float], tolerance: float) -> bool:
+    same = all(math.isclose(found[key], value, abs_tol=tolerance) for key, value in expected.items())
+    return found.keys() == expected.keys() and same
+
+
+def test_pagerank_with_weights(heavy: Both) -> None:
+    view, graph = heavy
+    ranks = eg.pagerank(view, tol=1e-11, weight="weight", verify=True)
+    assert near(ranks, nx.pagerank(graph, tol=1e-11, max_iter=1000), 1e-8)
+    hops = eg.pagerank(view, tol=1e-11, verify=True)
+    assert near(hops, nx.pagerank(graph, tol=1e-11, max_iter=1000, weight=None), 1e-8)
+    first, second, *_ = graph
+    options: dict[str, Any] = {"nstart": {first: 3.0, second: 1.0}, "dangling": {second: 1.0}}
+    ranks = eg.pagerank(view, 0.6, tol=1e-11, weight="weight", verify=True, **options)
+    assert near(ranks, nx.pagerank(graph, 0.6, tol=1e-11, max_iter=1000, **options), 1e-8)
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_eigenvector_centrality(heavy: Both, weight: str | None) -> None:
+    view, graph = heavy
+    found = eg.eigenvector_centrality(view, 5000, 1e-9, weight=weight, verify=True)
+    expected = nx.eigenvector_centrality(graph, 5000, 1e-9, weight=weight)
+    assert near(found, expected, 1e-7)
+    start = {vertex: place + 1.0 for place, vertex in enumerate(graph)}
+    found = eg.eigenvector_centrality(view, 5000, 1e-9, start, weight)
+    assert near(found, nx.eigenvector_centrality(graph, 5000, 1e-9, start, weight), 1e-7)
+    few = eg.eigenvector_centrality(view, max_iter=2, tol=0)
+    assert (few.iterations, few.converged) == (2, False)
+    assert repr(few).startswith(f"Scores of {len(graph)} vertices: not converged after 2 iterations\n")
+
+
+@pytest.mark.parametrize("normalized", [True, False])
+def test_katz_centrality(heavy: Both, normalized: bool) -> None:
+    view, graph = heavy
+    for weight, alpha in ((None, 0.05), ("weight", 0.005)):
+        found = eg.katz_centrality(
+            view, alpha, 2.0, tol=1e-12, normalized=normalized, weight=weight, verify=True
+        )
+        expected = nx.katz_centrality(graph, alpha, 2.0, tol=1e-12, normalized=normalized, weight=weight)
+        assert near(found, expected, 1e-9)
+    with pytest.raises(ValueError, match=r"alpha: with 5\.0 the scores grow beyond all numbers"):
+        eg.katz_centrality(stored([(1, 2), (2, 1)]), 5.0)
+
+
+def test_hits(heavy: Both) -> None:
+    view, graph = heavy
+    hubs, authorities = found = eg.hits(view, 10_000, 1e-13, verify=True)
+    expected = nx.hits(graph)
+    assert near(hubs, expected[0], 1e-6)
+    assert near(authorities, expected[1], 1e-6)
+    assert hubs is found.hubs
+    assert hubs.converged
+    assert authorities.top(3).column_names == ["vertex", "authority"]
+    raw = eg.hits(view, 10_000, 1e-13, normalized=False, verify=True)
+    assert math.isclose(sum(value**2 for value in raw.authorities.values()), 1)
+    ones = eg.hits(view, 10_000, 1e-13, weight=None)
+    unweighted = nx.Graph(graph.edges) if not graph.is_directed() else nx.DiGraph(graph.edges)
+    assert near(ones.hubs, nx.hits(unweighted)[0], 1e-6)
+
+
+@pytest.mark.parametrize("endpoints", [True, False])
+def test_betweenness_centrality_by_weight(heavy: Both, endpoints: bool) -> None:
+    view, graph = heavy
+    found = eg.betweenness_centrality(view, weight="weight", endpoints=endpoints, verify=True)
+    assert close(found, nx.betweenness_centrality(graph, weight="weight", endpoints=endpoints))
+
+
+def test_betweenness_counts_the_lightest_of_parallel_edges() -> None:
+    with eg.open() as db:
+        db.create_edge_type("road", multi=True, symmetric=True)
+        db.add_edges([1, 1, 2, 2, 1], [2, 2, 3, 3, 3], "road", weight=[5.0, 1.0, 1.0, 1.0, 2.5])
+        found = eg.betweenness_centrality(db.snapshot(), weight="weight", verify=True)
+        graph = nx.MultiGraph(db.snapshot().to_networkx())
+    assert close(found, nx.betweenness_centrality(graph, weight="weight"))
+    assert found[2] == 1
+
+
+@pytest.mark.parametrize("wf_improved", [True, False])
+def test_closeness_centrality_by_distance(heavy: Both, wf_improved: bool) -> None:
+    view, graph = heavy
+    found = eg.closeness_centrality(view, None, "weight", wf_improved, verify=True)
+    assert close(found, nx.closeness_centrality(graph, None, "weight", wf_improved))
+    vertex = next(iter(graph))
+    assert math.isclose(eg.closeness_centrality(view, vertex, "weight", wf_improved), found[vertex])
+
+
+def test_weights_that_make_no_sense_are_refused() -> None:
+    view, _ = weighted([("a", "b", 0.0), ("b", "c", -1.0)])
+    with pytest.raises(ValueError, match="the edge from vertex a to b has weight 0"):
+        eg.betweenness_centrality(view, weight="weight")
+    with pytest.raises(ValueError, match="the edge from vertex b to c has a negative weight"):
+        eg.hits(view)
+    with pytest.raises(ValueError, match="no edge type"):
+        eg.closeness_centrality(view, distance="length")
+    with pytest.raises(eg.NotFoundError, match="zoe"):
+        eg.eigenvector_centrality(view, nstart={"zoe": 1.0})

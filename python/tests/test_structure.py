@@ -4,7 +4,7 @@ import math
 
 import networkx as nx
 import pytest
-from graphs import oracle, random_pairs, simple, stored
+from graphs import oracle, random_edges, random_pairs, simple, stored, weighted
 
 import evergraph as eg
 
@@ -118,3 +118,51 @@ def test_graphs_without_edges_or_vertices() -> None:
             assert eg.maximal_independent_set(view) == set(range(vertices))
             assert len(eg.clustering(view)) == len(eg.label_propagation(view)) == vertices
             assert eg.clustering(view).average == 0
+
+
+def test_greedy_color(dense: Both) -> None:
+    view, graph = dense
+    colors = eg.greedy_color(view, verify=True)
+    # The loop over vertices in the order of the view.
+    theirs = nx.MultiGraph()
+    theirs.add_nodes_from(view)
+    theirs.add_edges_from(graph.edges)
+    expected = nx.greedy_color(theirs)
+    assert dict(colors) == expected
+    assert colors.count == max(expected.values()) + 1 == len(colors.classes())
+    assert repr(colors).startswith(f"{colors.count} colors for {len(graph)} vertices\n")
+    drawn = eg.greedy_color(view, "random_sequential", seed=3, verify=True)
+    assert all(drawn[u] != drawn[v] for u, v in simple(graph).edges)
+    with pytest.raises(ValueError, match="strategy: 'smallest' is neither"):
+        eg.greedy_color(view, "smallest")  # type: ignore[arg-type]
+
+
+def test_maximal_matching(sparse: Both) -> None:
+    view, graph = sparse
+    for seed in range(3):
+        matching = eg.maximal_matching(view, seed=seed, verify=True)
+        assert nx.is_maximal_matching(simple(graph), set(matching))
+        u, v = next(iter(matching))
+        assert (u, v) in matching
+        assert (v, u) in matching
+        assert (u, u) not in matching
+        assert matching == set(matching) == eg.maximal_matching(view, seed=seed)
+    assert matching.to_pandas().columns.to_list() == ["u", "v"]
+    assert repr(matching).startswith(f"{len(matching)} edges\n")
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_minimum_spanning_edges(seed: int, symmetric: bool) -> None:
+    edges = [(src, dst, weight - 3) for src, dst, weight in random_edges(seed, 80, 200)]
+    view, graph = weighted(edges, symmetric=symmetric)
+    plain = nx.MultiGraph()
+    plain.add_weighted_edges_from(graph.edges(data="weight"))
+    forest = eg.minimum_spanning_edges(view, verify=True)
+    expected = list(nx.minimum_spanning_edges(plain, keys=False))
+    assert len(forest) == len(expected)
+    assert forest.total == sum(data["weight"] for _, _, data in expected)
+    assert nx.is_forest(nx.Graph([(u, v) for u, v, _ in forest]))
+    assert [weight for _, _, weight in forest] == sorted(data["weight"] for _, _, data in expected)
+    assert repr(forest).startswith(f"{len(forest)} edges of total weight ")
+    assert eg.minimum_spanning_edges(view, None).total == len(forest)

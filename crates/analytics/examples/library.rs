@@ -74,6 +74,10 @@ fn given(algorithm: &Algorithm, view: &FlatView) -> Arguments {
     match algorithm.name {
         "betweenness_centrality" => needed.with("sources", some(4)),
         "closeness_centrality" => needed.with("u", some(64)),
+        "multi_source_bfs" => needed.with("sources", some(64)),
+        "node2vec_walks" => needed.with("source", some(256)),
+        "katz_centrality" => needed.with("alpha", Value::Float(1e-4)),
+        "temporal_reachability" => needed.with("time", Value::Text("weight".to_owned())),
         _ => needed,
     }
 }

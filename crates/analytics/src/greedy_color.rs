@@ -117,11 +117,12 @@ impl<'a> Search<'a> {
     fn new(flat: &'a FlatView, order: ColorOrder, control: &Control) -> Result<Self, AlgorithmError> {
         let bound = flat.id_bound();
         let rank = |vertex| (rank(flat, order, vertex), vertex);
-        let ranks: Vec<(u64, VertexId)> = (0..bound).into_par_iter().map(rank).collect();
+        let ranges = Ranges::by_edges(flat, Direction::Out);
+        let ranks = ranges.map(control, |range| range.map(rank).collect::<Vec<_>>())?.concat();
         let unset = |of| (0..bound).map(|_| AtomicU32::new(of)).collect::<Vec<_>>();
         let search =
             Search { flat, ranks, waits: unset(0), colors: unset(NO_COLOR), taken: PerThread::new(Vec::new) };
-        Ranges::by_edges(flat, Direction::Out).for_each(control, |range| {
+        ranges.for_each(control, |range| {
             for vertex in range {
                 let mut before = 0;
                 search.for_each_neighbor(vertex, |neighbor| {

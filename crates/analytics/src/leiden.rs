@@ -77,7 +77,7 @@ pub fn leiden(
             control.progress(u64::from(levels), u64::from(levels) + 1);
         }
         let labels: Vec<VertexId> = places.iter().map(|&place| communities[place as usize]).collect();
-        let (labels, count) = name_by_smallest(&flat, &connected_parts(view, &labels));
+        let (labels, count) = name_by_smallest(&flat, &connected_parts(view, &labels, control)?);
         let modularity = base.modularity(&named(&labels), options.resolution);
         Ok(Communities { labels, count, modularity, levels })
     })
@@ -225,9 +225,16 @@ impl Parts {
 }
 
 /// Labels by vertex such that each is that of a connected part of a community; a part is named by its smallest vertex.
-fn connected_parts(view: &dyn GraphView, labels: &[VertexId]) -> Vec<VertexId> {
+fn connected_parts(
+    view: &dyn GraphView,
+    labels: &[VertexId],
+    control: &Control,
+) -> Result<Vec<VertexId>, AlgorithmError> {
     let mut parents: Vec<VertexId> = (0..labels.len() as VertexId).collect();
     for vertex in 0..labels.len() as VertexId {
+        if (vertex as usize).is_multiple_of(VERTICES_PER_CHECK) {
+            control.check()?;
+        }
         view.for_each_slice(Direction::Out, vertex, &mut |slice| {
             for &neighbor in slice {
                 if labels[neighbor as usize] == labels[vertex as usize] {
@@ -238,7 +245,7 @@ fn connected_parts(view: &dyn GraphView, labels: &[VertexId]) -> Vec<VertexId> {
             ControlFlow::Continue(())
         });
     }
-    (0..labels.len() as VertexId).map(|vertex| root(&mut parents, vertex)).collect()
+    Ok((0..labels.len() as VertexId).map(|vertex| root(&mut parents, vertex)).collect())
 }
 
 fn root(parents: &mut [VertexId], mut vertex: VertexId) -> VertexId {

@@ -8,6 +8,7 @@
 //!   │   Buckets       │                  │            │
 //!  VertexSubset,      └───── FlatView (crate view) ───┘                 Control: cancellation and progress
 //!  WeightedTable: lists with a property of edges as weight              PerThread: scratch memory
+//!  Matrix: those lists times a vector                                   edge_map_with: the interface for closures
 //! ```
 //!
 //! Those in [`incremental`] follow a view from version to version instead of beginning anew.
@@ -63,6 +64,7 @@ mod ranges;
 mod registry;
 pub mod shortest_path;
 mod simple;
+mod sort;
 pub mod sssp;
 pub mod strongly_connected_components;
 pub mod temporal_reachability;

@@ -15,12 +15,12 @@
 
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::{GraphView, WeightedList};
-use rayon::prelude::*;
 
 use crate::control::{ensure, in_pool, require_sources};
 use crate::registry::{
     Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, Scalar, VertexColumn, invalid,
 };
+use crate::sort::sorted;
 use crate::{AlgorithmError, Control, NO_VERTEX, Ranges, VerifyError};
 
 /// Edges passed over between two looks at [`Control`].
@@ -129,12 +129,10 @@ fn edges_in_order(
         }
         edges
     })?;
-    let mut edges = pieces.concat();
-    control.check()?;
-    edges.par_sort_unstable_by(|left, right| {
+    let order = |left: &TimedEdge, right: &TimedEdge| {
         left.time.total_cmp(&right.time).then((left.src, left.dst).cmp(&(right.src, right.dst)))
-    });
-    Ok(edges)
+    };
+    sorted(pieces.concat(), order, control)
 }
 
 struct Search {

@@ -22,6 +22,9 @@ use crate::{AlgorithmError, Control};
 /// Sources whose parts are kept at once, by thread.
 const SOURCES_PER_THREAD: usize = 4;
 
+/// Vertices gone through between two looks at [`Control`].
+const VERTICES_PER_CHECK: usize = 1 << 12;
+
 /// What depends on the vertices that a source reaches.
 type Part = Vec<(VertexId, f64)>;
 
@@ -92,11 +95,17 @@ impl Search {
                 table.edges(vertex).filter(on_path).map(|(neighbor, _)| neighbor as usize)
             };
             paths[source as usize] = 1.0;
-            for &vertex in order {
+            for (at, &vertex) in order.iter().enumerate() {
+                if at.is_multiple_of(VERTICES_PER_CHECK) {
+                    control.check()?;
+                }
                 let own = paths[vertex as usize];
                 next(vertex).for_each(|neighbor| paths[neighbor] += own);
             }
-            for &vertex in order.iter().rev() {
+            for (at, &vertex) in order.iter().enumerate().rev() {
+                if at.is_multiple_of(VERTICES_PER_CHECK) {
+                    control.check()?;
+                }
                 let own = paths[vertex as usize];
                 let share = |neighbor| own / paths[neighbor] * (1.0 + dependencies[neighbor]);
                 dependencies[vertex as usize] = next(vertex).map(share).sum();
@@ -104,14 +113,14 @@ impl Search {
             let end = if endpoints { 1.0 } else { 0.0 };
             let others = order.iter().skip(1).map(|&vertex| (vertex, dependencies[vertex as usize] + end));
             let own = (source, end * (order.len() - 1) as f64);
-            let part = others.chain([own]).collect();
+            let part: Part = others.chain([own]).collect();
             for &vertex in order {
                 paths[vertex as usize] = 0.0;
                 dependencies[vertex as usize] = 0.0;
                 places[vertex as usize] = 0;
             }
-            part
-        })
+            Ok(part)
+        })?
     }
 }
 

@@ -7,6 +7,7 @@
 
 use evergraph_types::Direction;
 use evergraph_view::GraphView;
+use rayon::prelude::*;
 
 use crate::matrix::{Matrix, distance, sum};
 use crate::weights::Sign;
@@ -38,7 +39,8 @@ pub(crate) fn iterate(
         let dangles = |at: usize| if degrees[at] == 0.0 { scores[at] } else { 0.0 };
         let lost = sum(scores.len(), dangles);
         let part = |(score, degree): (&f64, &f64)| if *degree == 0.0 { 0.0 } else { score / degree };
-        handed.iter_mut().zip(scores.iter().zip(&degrees)).for_each(|(handed, known)| *handed = part(known));
+        let places = handed.par_iter_mut().zip(scores.par_iter().zip(&degrees)).with_min_len(1 << 14);
+        places.for_each(|(handed, known)| *handed = part(known));
         matrix.times(&handed, &mut next, control, |vertex, gathered| {
             let at = vertex as usize;
             options.alpha * (gathered + lost * dangling[at]) + (1.0 - options.alpha) * jump[at]

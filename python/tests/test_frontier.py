@@ -1,0 +1,152 @@
+"""Algorithms written over numpy: subsets of vertices, edge_map and vertex_map."""
+
+from collections.abc import Callable
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from graphs import oracle, random_edges, random_pairs, stored, weighted
+
+import evergraph as eg
+from evergraph import _frontier
+
+GRAPHS = [(seed, symmetric) for seed in range(3) for symmetric in (False, True)]
+Both = tuple[eg.Snapshot, nx.Graph]
+
+
+@pytest.fixture(params=GRAPHS, ids=lambda kind: f"{kind[0]}-{'symmetric' if kind[1] else 'directed'}")
+def graphs(request: pytest.FixtureRequest) -> Both:
+    """Graphs with vertices that were deleted, so that rows are not ids."""
+    seed, symmetric = request.param
+    pairs = [(f"v{src}", f"v{dst}") for src, dst in random_pairs(seed, 120, 200)]
+    with eg.open() as db:
+        db.create_edge_type("edge", symmetric=symmetric)
+        db.add_edges([src for src, _ in pairs], [dst for _, dst in pairs])
+        graph = oracle(pairs, symmetric=symmetric)
+        for key in ("v0", "v17", "v30"):
+            db.delete_vertex(key)
+            graph.remove_nodes_from([key])
+        return db.snapshot(), graph
+
+
+@pytest.fixture(params=[1, 7, 1 << 20])
+def batches(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(_frontier, "_EDGES_PER_BATCH", request.param)
+    return int(request.param)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_breadth_first_search(graphs: Both, batches: int, reverse: bool) -> None:
+    view, graph = graphs
+    hops = np.full(view.num_vertices, -1)
+    source = next(iter(graph))
+    frontier = eg.VertexSubset(view, source)
+    level = 0
+    while frontier:
+        hops[frontier.rows] = level
+        level += 1
+        frontier = eg.edge_map(
+            view, frontier, lambda src, dst: None, lambda dst: hops[dst] < 0, reverse=reverse
+        )
+    directed = graph.reverse() if reverse and graph.is_directed() else graph
+    found = {key: hop for key, hop in zip(view, hops.tolist(), strict=True) if hop >= 0}
+    assert found == nx.single_source_shortest_path_length(directed, source)
+
+
+def test_bellman_ford_over_weights(batches: int) -> None:
+    view, graph = weighted(random_edges(3, 100, 300))
+    source = next(iter(graph))
+    distances = np.full(view.num_vertices, np.inf)
+    frontier = eg.VertexSubset(view, source)
+    distances[frontier.rows] = 0
+
+    def relax(src: Any, dst: Any, weight: Any) -> Any:
+        before = distances[dst]
+        np.minimum.at(distances, dst, distances[src] + weight)
+        return distances[dst] < before
+
+    while frontier:
+        frontier = eg.edge_map(view, frontier, relax, weight="weight")
+    found = {key: far for key, far in zip(view, distances.tolist(), strict=True) if far < np.inf}
+    assert found == nx.single_source_dijkstra_path_length(graph, source)
+
+
+def test_a_subset_is_a_set(graphs: Both) -> None:
+    view, graph = graphs
+    keys = list(graph)
+    some, others = eg.VertexSubset(view, keys[:9] * 2), eg.VertexSubset(view, keys[5:20])
+    assert set(some) == set(keys[:9])
+    assert len(some) == 9
+    assert set(some | others) == set(keys[:20])
+    assert set(some & others) == set(keys[5:9])
+    assert set(some - others) == set(keys[:5])
+    assert keys[0] in some
+    assert keys[12] not in some
+    assert "zoe" not in some
+    assert some == eg.VertexSubset.from_mask(view, some.mask()) == eg.VertexSubset.from_rows(view, some.rows)
+    assert some != others
+    assert set(eg.VertexSubset(view)) == set(graph)
+    assert not eg.VertexSubset(view, [])
+    assert [view.vertices()["id"].to_list()[row] for row in some.rows] == list(some)
+    assert repr(eg.VertexSubset(view, keys[0])) == f"VertexSubset({{{keys[0]!r}}})"
+    assert "…" in repr(eg.VertexSubset(view))
+
+
+def test_vertex_map_keeps_what_it_is_told(graphs: Both) -> None:
+    view, graph = graphs
+    degrees = np.diff(view.to_csr().indptr)
+    many = eg.vertex_map(eg.VertexSubset(view), lambda rows: degrees[rows] > 2)
+    outgoing = graph.out_degree if graph.is_directed() else graph.degree
+    loops = set(nx.nodes_with_selfloops(graph)) if not graph.is_directed() else set()
+    assert set(many) == {key for key, degree in outgoing if degree - (key in loops) > 2}
+    seen: list[int] = []
+    assert eg.vertex_map(many, lambda rows: seen.extend(rows)) == many
+    assert seen == many.rows.tolist()
+
+
+untyped: Any = eg
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda view: untyped.VertexSubset(view, ["zoe"]), eg.NotFoundError, "no vertex 'zoe'"),
+        (lambda view: untyped.VertexSubset(7), TypeError, "not of int"),
+        (lambda view: untyped.VertexSubset.from_rows(view, [3]), ValueError, "rows are from 0 to 1"),
+        (lambda view: untyped.VertexSubset.from_mask(view, np.ones(3)), ValueError, "array of 2 booleans"),
+        (lambda view: untyped.VertexSubset(view) | {1}, TypeError, "VertexSubset is wanted, not set"),
+        (
+            lambda view: untyped.edge_map(view, "a", lambda src, dst: np.ones(len(dst))),
+            ValueError,
+            "update gives a boolean for each of 1, not .* of float64",
+        ),
+        (
+            lambda view: untyped.edge_map(view, "a", lambda src, dst: None, lambda dst: True),
+            ValueError,
+            "cond gives a boolean for each of 1",
+        ),
+        (
+            lambda view: untyped.edge_map(view, "a", lambda src, dst: None, weight="cost"),
+            ValueError,
+            "no property",
+        ),
+        (
+            lambda view: untyped.vertex_map(eg.VertexSubset(view), lambda rows: [True]),
+            ValueError,
+            "function gives a boolean for each of 2",
+        ),
+        (
+            lambda view: untyped.edge_map(stored([(1, 2)]), eg.VertexSubset(view), lambda src, dst: None),
+            ValueError,
+            "the frontier is of version",
+        ),
+    ],
+)
+def test_wrong_arguments_are_refused(
+    db: eg.Database, call: Callable[[eg.Snapshot], object], error: type[Exception], message: str
+) -> None:
+    db.put_edge("a", "b")
+    db.put_edge("a", "b")
+    with pytest.raises(error, match=message):
+        call(db.snapshot())
