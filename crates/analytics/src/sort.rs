@@ -38,9 +38,9 @@ pub(crate) fn sorted<T: Copy + Send + Sync>(
     Ok(items)
 }
 
-fn merge<T: Copy>(
-    mut left: &[T],
-    mut right: &[T],
+fn merge<'a, T: Copy>(
+    mut left: &'a [T],
+    mut right: &'a [T],
     into: &mut [T],
     compare: impl Fn(&T, &T) -> Ordering,
     control: &Control,
