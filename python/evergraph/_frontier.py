@@ -134,7 +134,7 @@ class VertexSubset:
 
         if not isinstance(other, VertexSubset):
             return NotImplemented
-        return self._view.version == other._view.version and numpy.array_equal(self._rows, other._rows)
+        return _state(self._view) == _state(other._view) and numpy.array_equal(self._rows, other._rows)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -169,8 +169,8 @@ class VertexSubset:
         if not isinstance(other, VertexSubset):
             message = f"a VertexSubset is wanted, not {type(other).__name__}"
             raise TypeError(message)
-        if other._view is not self._view and other._view.version != self._view.version:
-            message = f"one subset is of version {self._view.version}, the other of {other._view.version}"
+        if _state(other._view) != _state(self._view):
+            message = "the subsets are of different versions, or of different stores"
             raise ValueError(message)
         return other._rows
 
@@ -261,8 +261,8 @@ def edge_map(
     import numpy
 
     members = frontier if isinstance(frontier, VertexSubset) else VertexSubset(view, frontier)
-    if members._view is not view and members._view.version != view.version:
-        message = f"the frontier is of version {members._view.version}, the view of {view.version}"
+    if _state(members._view) != _state(view):
+        message = "the frontier is of another version than the view, or of another store"
         raise ValueError(message)
     rows = numpy.ascontiguousarray(members._rows)
     cuts = members._frontiers.batches(rows, reverse, _EDGES_PER_BATCH)
@@ -313,6 +313,11 @@ def vertex_map(subset: VertexSubset, function: Callable[[Array], Array | None]) 
     """
     given = function(subset.rows)
     return subset if given is None else subset._of(subset._rows[_mask(given, subset._rows, "function")])
+
+
+def _state(view: Snapshot) -> tuple[object, ...]:
+    """Tell versions apart, also those of different stores."""
+    return view.version, view.time, view.num_vertices
 
 
 def _mask(given: Any, of: Array, name: str) -> Array:

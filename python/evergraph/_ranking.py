@@ -163,7 +163,7 @@ def katz_centrality(
     >>> db = eg.open()
     >>> added = db.add_edges(["a", "b"], ["c", "c"])
     >>> dict(eg.katz_centrality(db.snapshot(), normalized=False))
-    {'a': 1.0, 'c': 1.2, 'b': 1.0}
+    {'a': 1.0, 'b': 1.0, 'c': 1.2}
     """
     arguments = {
         "alpha": alpha,

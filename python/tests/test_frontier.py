@@ -129,7 +129,7 @@ untyped: Any = eg
         (
             lambda view: untyped.edge_map(view, "a", lambda src, dst: None, weight="cost"),
             ValueError,
-            "no property",
+            'no edge type of this view has a property "cost"',
         ),
         (
             lambda view: untyped.vertex_map(eg.VertexSubset(view), lambda rows: [True]),
@@ -139,7 +139,7 @@ untyped: Any = eg
         (
             lambda view: untyped.edge_map(stored([(1, 2)]), eg.VertexSubset(view), lambda src, dst: None),
             ValueError,
-            "the frontier is of version",
+            "of another version than the view",
         ),
     ],
 )

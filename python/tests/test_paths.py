@@ -292,5 +292,5 @@ def test_node2vec_walks(graphs: Both) -> None:
         assert [walk[0] for walk in found] == [source for source in sources for _ in range(3)]
         assert all(graph.has_edge(*step) for walk in found for step in itertools.pairwise(walk))
         assert list(found) == list(eg.node2vec_walks(view, sources, 12, 3, p, q, weight=weight, seed=4))
-    with pytest.raises(ValueError, match=r"p: 0\.0 is not a number above 0"):
+    with pytest.raises(ValueError, match="p: 0 is not a number above 0"):
         eg.node2vec_walks(view, sources, p=0.0)

@@ -146,7 +146,7 @@ def test_katz_centrality(heavy: Both, normalized: bool) -> None:
         )
         expected = nx.katz_centrality(graph, alpha, 2.0, tol=1e-12, normalized=normalized, weight=weight)
         assert near(found, expected, 1e-9)
-    with pytest.raises(ValueError, match=r"alpha: with 5\.0 the scores grow beyond all numbers"):
+    with pytest.raises(ValueError, match="alpha: with 5 the scores grow beyond all numbers"):
         eg.katz_centrality(stored([(1, 2), (2, 1)]), 5.0)
 
 
@@ -194,9 +194,9 @@ def test_closeness_centrality_by_distance(heavy: Both, wf_improved: bool) -> Non
 
 def test_weights_that_make_no_sense_are_refused() -> None:
     view, _ = weighted([("a", "b", 0.0), ("b", "c", -1.0)])
-    with pytest.raises(ValueError, match="the edge from vertex a to b has weight 0"):
+    with pytest.raises(ValueError, match='the edge from vertex "a" to "b" has weight 0'):
         eg.betweenness_centrality(view, weight="weight")
-    with pytest.raises(ValueError, match="the edge from vertex b to c has a negative weight"):
+    with pytest.raises(ValueError, match='the edge from vertex "b" to "c" has a negative weight'):
         eg.hits(view)
     with pytest.raises(ValueError, match="no edge type"):
         eg.closeness_centrality(view, distance="length")

@@ -133,7 +133,7 @@ def test_greedy_color(dense: Both) -> None:
     assert repr(colors).startswith(f"{colors.count} colors for {len(graph)} vertices\n")
     drawn = eg.greedy_color(view, "random_sequential", seed=3, verify=True)
     assert all(drawn[u] != drawn[v] for u, v in simple(graph).edges)
-    with pytest.raises(ValueError, match="strategy: 'smallest' is neither"):
+    with pytest.raises(ValueError, match='strategy: "smallest" is neither'):
         eg.greedy_color(view, "smallest")  # type: ignore[arg-type]
 
 
