@@ -56,10 +56,11 @@ class VertexSubset:
         if not isinstance(view, Snapshot):
             message = f"a subset is one of a snapshot (db.snapshot()), not of {type(view).__name__}"
             raise TypeError(message)
-        self._view = view
-        self._frontiers = _native.Frontiers(view._native)
+        # A named view sees the newest version; its rows are those of one.
+        self._view = view if type(view) is Snapshot else Snapshot(view._native)
+        self._frontiers = _native.Frontiers(self._view._native)
         if vertices is None:
-            self._rows = numpy.arange(view.num_vertices)
+            self._rows = numpy.arange(self._view.num_vertices)
             return
         if isinstance(vertices, str) or not isinstance(vertices, Iterable):
             vertices = [vertices]
@@ -266,7 +267,7 @@ def edge_map(
         raise ValueError(message)
     rows = numpy.ascontiguousarray(members._rows)
     cuts = members._frontiers.batches(rows, reverse, _EDGES_PER_BATCH)
-    reached = numpy.zeros(view.num_vertices, dtype=bool)
+    reached = numpy.zeros(members._view.num_vertices, dtype=bool)
     with bar("edge_map", wanted=progress) as report:
         for begin, end in pairwise(cuts):
             src, dst, weights = members._frontiers.edges(rows[begin:end], reverse, weight)
