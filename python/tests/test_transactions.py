@@ -1,7 +1,10 @@
 """Transactions: all or nothing, own reads, conflicts, and what is left after the end."""
 
+import subprocess
+import sys
 import threading
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -273,6 +276,45 @@ def test_many_threads_write_at_once(db: eg.Database) -> None:
 def test_a_dropped_transaction_leaves_nothing(db: eg.Database) -> None:
     db.begin().put_vertex("ghost")
     assert "ghost" not in db.snapshot()
+
+
+def test_after_a_conflict_a_transaction_is_over(db: eg.Database) -> None:
+    first, second = db.begin(), db.begin()
+    for tx, age in ((first, 1), (second, 2)):
+        tx.put_vertex("alice", age=age)
+        tx.put_vertex(f"of {age}")
+    first.commit()
+    with pytest.raises(eg.ConflictError, match="alice"):
+        second.commit()
+    for again in (second.commit, second.rollback, lambda: second.put_vertex("late")):
+        with pytest.raises(eg.ClosedError, match="begin another"):
+            again()
+    found = db.snapshot()
+    assert found.vertex("alice") == {"age": 1}
+    assert "of 1" in found
+    assert "of 2" not in found
+    assert "late" not in found
+
+
+@pytest.mark.parametrize("end", ["", "sys.exit(3)", "raise LookupError", "os._exit(4)"])
+def test_a_transaction_left_open_at_exit_leaves_nothing(tmp_path: Path, end: str) -> None:
+    path = tmp_path / "net.eg"
+    script = f"""if True:
+        import evergraph as eg, os, sys, threading
+        db = eg.open({str(path)!r})
+        db.put_vertex("kept")
+        tx = db.begin()
+        tx.put_edge("ghost", "kept")
+        other = eg.open().begin()
+        threading.Thread(target=lambda: other.put_vertex("x")).start()
+        {end}
+        """
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert run.returncode == {"": 0, "sys.exit(3)": 3, "raise LookupError": 1, "os._exit(4)": 4}[end]
+    assert "panicked" not in run.stderr
+    with eg.open(path) as db:
+        assert db.snapshot().num_vertices == 1
+    assert eg.check(path)
 
 
 def test_shared_by_threads_a_transaction_keeps_all_writes(db: eg.Database) -> None:

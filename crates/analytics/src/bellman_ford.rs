@@ -244,16 +244,21 @@ pub fn verify(
     ensure(!changed, || "there is a cycle of negative weight".to_owned())?;
     ensure(result.distances.len() == distances.len(), || format!("{} distances", result.distances.len()))?;
     ensure(result.parents.len() == distances.len(), || format!("{} parents", result.parents.len()))?;
+    // Whether the edge from the parent gives a vertex its distance.
+    let mut is_given = vec![false; distances.len()];
+    for (parent, list) in (0..).zip(&lists) {
+        for &(vertex, weight) in list.iter().filter(|(vertex, _)| result.parents[*vertex as usize] == parent)
+        {
+            is_given[vertex as usize] |= distances[parent as usize] + weight == distances[vertex as usize];
+        }
+    }
     for (vertex, (found, wanted)) in result.distances.iter().zip(&distances).enumerate() {
         ensure(found == wanted, || format!("vertex {vertex} is at distance {found}, {wanted} expected"))?;
-        let (vertex, parent) = (vertex as VertexId, result.parents[vertex]);
-        let edge = |&(neighbor, weight): &(VertexId, f64)| {
-            neighbor == vertex && distances[parent as usize] + weight == *wanted
-        };
-        let holds = match lists.get(parent as usize) {
-            None => parent == NO_VERTEX && wanted.is_infinite(),
-            Some(_) if parent == vertex => *wanted == 0.0 && sources.contains(&vertex),
-            Some(list) => wanted.is_finite() && list.iter().any(edge),
+        let parent = result.parents[vertex];
+        let is_source = || *wanted == 0.0 && sources.contains(&parent);
+        let holds = match wanted.is_finite() {
+            false => parent == NO_VERTEX,
+            true => is_given[vertex] || (parent as usize == vertex && is_source()),
         };
         ensure(holds, || format!("vertex {vertex} cannot have parent {parent}"))?;
     }

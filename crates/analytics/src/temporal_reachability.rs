@@ -219,18 +219,20 @@ pub fn verify(
     }
     ensure(result.arrivals.len() == arrivals.len(), || format!("{} arrivals", result.arrivals.len()))?;
     ensure(result.parents.len() == arrivals.len(), || format!("{} parents", result.parents.len()))?;
+    // Whether an edge from the parent arrives when its vertex is reached.
+    let mut is_given = vec![false; arrivals.len()];
+    for edge in edges.iter().filter(|edge| result.parents[edge.dst as usize] == edge.src) {
+        let arrives = edge.time == arrivals[edge.dst as usize];
+        is_given[edge.dst as usize] |= arrives && can_leave(arrivals[edge.src as usize], edge.time);
+    }
     let mut reached = 0;
     for (vertex, (&found, &wanted)) in (0..).zip(result.arrivals.iter().zip(&arrivals)) {
         let parent = result.parents[vertex as usize];
         reached += u64::from(wanted < f64::INFINITY);
-        let arrives = |edge: &TimedEdge| {
-            let leaves = can_leave(arrivals[parent as usize], wanted);
-            (edge.src, edge.dst, edge.time) == (parent, vertex, wanted) && leaves
-        };
         let holds = match wanted {
             f64::INFINITY => parent == NO_VERTEX && found == wanted,
             f64::NEG_INFINITY => parent == vertex && found.is_finite(),
-            _ => found == wanted && edges.iter().any(arrives),
+            _ => found == wanted && is_given[vertex as usize],
         };
         ensure(holds, || format!("vertex {vertex} is reached at {found} from {parent}, {wanted} expected"))?;
     }

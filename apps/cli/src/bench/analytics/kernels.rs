@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use evergraph::algorithms::{
-    self, BetweennessOptions, BfsOptions, Control, PageRankOptions, Sources, SsspOptions,
+    self, BetweennessOptions, BfsOptions, Control, PageRankOptions, Sources, SsspOptions, Weight,
     betweenness_centrality,
 };
 use evergraph::{GraphView, VertexId};
