@@ -99,6 +99,22 @@ pub(crate) fn bind_edges(predicate: &Predicate, schema: &Schema) -> Result<Vec<T
     schema.edge_types.iter().map(bind).collect()
 }
 
+/// The properties that a test looks at.
+pub(crate) fn properties_of(test: &Test, into: &mut Vec<PropertyId>) {
+    let mut source = |source: &Source| {
+        if let Source::Property(property) = source {
+            into.push(*property);
+        }
+    };
+    match test {
+        Test::All(parts) | Test::Any(parts) => parts.iter().for_each(|part| properties_of(part, into)),
+        Test::Not(part) => properties_of(part, into),
+        Test::Compare { left, right, .. } => [left, right].into_iter().for_each(source),
+        Test::In { source: of, .. } | Test::IsNull(of) | Test::Flag(of) => source(of),
+        Test::TypeIs(_) | Test::TypeIsNull => {}
+    }
+}
+
 impl Scope<'_> {
     fn bind(&self, condition: &Condition) -> Result<Test, PredicateError> {
         let all =

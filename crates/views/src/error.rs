@@ -1,6 +1,6 @@
 //! What can go wrong with views, by what the caller can do about it.
 
-use evergraph_store::{Closed, CommitError};
+use evergraph_store::{ChangesError, Closed, CommitError};
 use evergraph_types::PropertyType;
 use thiserror::Error;
 
@@ -140,6 +140,12 @@ pub enum ViewError {
         /// The version it was looked for in.
         version: u64,
     },
+    /// It has handlers at work.
+    #[error("view {name:?} has handlers at work; stop them before it is renamed")]
+    Watched {
+        /// The name.
+        name: String,
+    },
     /// The definition that is stored cannot be read.
     #[error("the definition of view {name:?} cannot be read: {what}; a later release may have written it")]
     Unreadable {
@@ -162,5 +168,62 @@ pub enum ViewError {
 impl From<PredicateError> for ViewError {
     fn from(error: PredicateError) -> Self {
         ViewError::Evaluate(error.into())
+    }
+}
+
+/// A handler cannot be put to work, or its events cannot be had.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum EventError {
+    /// The view has a handler of this name at work.
+    #[error("view {view:?} has a handler {name:?} at work already; stop it, or take another name")]
+    InUse {
+        /// The view.
+        view: String,
+        /// The name.
+        name: String,
+    },
+    /// The name cannot be one.
+    #[error(
+        "{name:?} is not a usable name of a handler: 1 to 40 characters, no '/' and no control characters"
+    )]
+    BadName {
+        /// The name.
+        name: String,
+    },
+    /// It would be told of nothing.
+    #[error("a handler is told of at least one kind of events, and of at least one at a time")]
+    Nothing,
+    /// The version the handler had come to is no longer there.
+    #[error(
+        "the handler had come to version {version}, which is no longer kept; `retain` keeps versions, and another name starts now"
+    )]
+    NotRetained {
+        /// The version.
+        version: u64,
+    },
+    /// The view cannot be used.
+    #[error(transparent)]
+    View(#[from] ViewError),
+    /// The log cannot be read.
+    #[error(transparent)]
+    Changes(#[from] ChangesError),
+    /// A place could not be written.
+    #[error(transparent)]
+    Commit(#[from] CommitError),
+    /// There is no thread for it.
+    #[error("no thread could be started for the handler: {reason}")]
+    Thread {
+        /// What the system says.
+        reason: String,
+    },
+    /// The store is closed.
+    #[error("the store is closed")]
+    Closed,
+}
+
+impl From<EvaluateError> for EventError {
+    fn from(error: EvaluateError) -> Self {
+        EventError::View(error.into())
     }
 }

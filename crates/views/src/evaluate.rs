@@ -25,7 +25,7 @@ use crate::bind::{Source, Test};
 use crate::predicate::Sign;
 
 /// Whether a test holds for a row.
-pub(crate) type Truth = u8;
+type Truth = u8;
 const FALSE: Truth = 0;
 const UNKNOWN: Truth = 1;
 const TRUE: Truth = 2;
@@ -49,7 +49,7 @@ pub(crate) trait Rows {
 }
 
 /// The truth of a test for each row.
-pub(crate) fn evaluate(test: &Test, rows: &dyn Rows) -> Vec<Truth> {
+fn evaluate(test: &Test, rows: &dyn Rows) -> Vec<Truth> {
     match test {
         Test::All(parts) => merge(parts, rows, Truth::min),
         Test::Any(parts) => merge(parts, rows, Truth::max),
@@ -96,6 +96,11 @@ pub(crate) fn evaluate(test: &Test, rows: &dyn Rows) -> Vec<Truth> {
             rows.types().into_iter().map(|id| truth(may_lack && id == 0)).collect()
         }
     }
+}
+
+/// For each row, whether the test holds.
+pub(crate) fn holds(test: &Test, rows: &dyn Rows) -> Vec<bool> {
+    evaluate(test, rows).into_iter().map(|truth| truth == TRUE).collect()
 }
 
 fn truth(holds: bool) -> Truth {

@@ -13,6 +13,7 @@ mod bind;
 mod definition;
 mod error;
 mod evaluate;
+mod events;
 mod parse;
 mod part;
 mod predicate;
@@ -22,7 +23,11 @@ mod token;
 
 pub use algebra::EdgeMode;
 pub use definition::{Definition, EdgeSelection, VertexSelection, ViewRequest};
-pub use error::{EvaluateError, PredicateError, ViewError};
+pub use error::{EvaluateError, EventError, PredicateError, ViewError};
+pub use events::{
+    DeadLetter, Event, EventKind, Handler, HandlerError, HandlerOptions, HandlerState, HandlerStatus,
+    Subject, Subscription, Transition,
+};
 pub use part::Part;
 pub use predicate::Predicate;
 pub use registry::{View, ViewStatistics, Views};

@@ -18,12 +18,15 @@ use parking_lot::Mutex;
 use roaring::RoaringBitmap;
 
 use crate::definition::{Definition, ViewRequest};
-use crate::error::ViewError;
+use crate::error::{EventError, ViewError};
+use crate::events::{
+    DeadLetter, Events, Handler, HandlerOptions, HandlerStatus, Subscription, items_of_handlers,
+};
 use crate::part::Part;
 use crate::scratch::Scratch;
 
 /// Where the definitions are in the catalog.
-const PREFIX: &str = "view/";
+pub(crate) const VIEW_PREFIX: &str = "view/";
 /// The longest name of a view; what the catalog puts before it fits too.
 const NAME_CHARS: usize = 200;
 /// How many names an error lists.
@@ -38,6 +41,7 @@ const KEPT_VIEWS: usize = 256;
 pub struct Views {
     store: Store,
     state: Arc<State>,
+    events: Arc<Events>,
 }
 
 #[derive(Debug, Default)]
@@ -88,7 +92,7 @@ pub struct ViewStatistics {
 impl Views {
     /// The views of a store.
     pub fn new(store: Store) -> Self {
-        Views { store, state: Arc::default() }
+        Views { events: Events::new(store.clone()), store, state: Arc::default() }
     }
 
     /// Makes a view.
@@ -142,6 +146,16 @@ impl Views {
     /// [`ViewError::Closed`].
     pub fn names(&self) -> Result<Vec<String>, ViewError> {
         Ok(names(&*self.store.version()?).collect())
+    }
+
+    /// How all handlers of this process fare, by view and name.
+    pub fn handlers(&self) -> Vec<HandlerStatus> {
+        self.events.statuses()
+    }
+
+    /// Ends all handlers and writes down how far they have come. A call under way goes on to its end by itself.
+    pub fn stop_handlers(&self) {
+        self.events.stop_all();
     }
 
     fn change(&self, run: impl FnMut(&mut Transaction) -> Result<(), ViewError>) -> Result<(), ViewError> {
@@ -262,14 +276,71 @@ impl View {
         self.views.companion(&self.name).scratch.clone()
     }
 
-    /// Drops the view; the graph stays as it is.
+    /// Has a handler told of what changes in the view, on a thread of its own. Every commit after this returns is looked
+    /// at, or, for a name that had come to an earlier one, every commit after that.
+    ///
+    /// ```
+    /// # use std::sync::mpsc::channel;
+    /// # use std::time::Duration;
+    /// # use evergraph_store::{Options, Store};
+    /// # use evergraph_views::{Event, HandlerOptions, Transition, ViewRequest, Views};
+    /// let store = Store::in_memory(Options::default());
+    /// store.put_vertex("pump", None, &[("site", "north".into()), ("pressure", 3.into())])?;
+    /// let north = ViewRequest { vertices_where: Some("site = 'north'".to_owned()), ..ViewRequest::default() };
+    /// let north = Views::new(store.clone()).create("north", &north)?;
+    /// let (seen, told) = channel();
+    /// let handler = move |events: &[Event], _: Option<&mut _>| {
+    ///     events.iter().for_each(|event| drop(seen.send(event.transition.clone())));
+    ///     Ok(())
+    /// };
+    /// let subscription = north.on_update(HandlerOptions::new("watch"), handler)?;
+    /// store.put_vertex("pump", None, &[("pressure", 9.into())])?;
+    /// let changed = Transition::Changed { property: "pressure".to_owned(), old: 3.into(), new: 9.into() };
+    /// assert_eq!(told.recv_timeout(Duration::from_secs(10))?, changed);
+    /// subscription.stop();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`EventError::InUse`], [`EventError::BadName`], [`EventError::NotRetained`], or what is wrong with the view.
+    pub fn on_update(
+        &self,
+        options: HandlerOptions,
+        handler: impl Handler,
+    ) -> Result<Subscription, EventError> {
+        self.views.events.subscribe(&self.name, self.definition()?, options, handler)
+    }
+
+    /// The events that a handler could not deal with, oldest first.
+    ///
+    /// # Errors
+    /// [`EventError::Closed`].
+    pub fn dead_letters(&self, handler: &str) -> Result<Vec<DeadLetter>, EventError> {
+        self.views.events.dead_letters(&self.name, handler)
+    }
+
+    /// Discards dead letters, dealt with by now or not worth it; tells how many there were.
+    ///
+    /// # Errors
+    /// [`EventError::Commit`].
+    pub fn discard_dead_letters(&self, handler: &str, letters: &[DeadLetter]) -> Result<usize, EventError> {
+        self.views.events.discard(&self.name, handler, letters)
+    }
+
+    /// Drops the view with the places and dead letters of its handlers; the graph stays as it is.
     ///
     /// # Errors
     /// [`ViewError::NotFound`] if it was dropped before; [`ViewError::Commit`].
     pub fn drop_view(&self) -> Result<(), ViewError> {
         self.views.change(|transaction| {
             let dropped = transaction.delete_item(&item(&self.name)).map_err(CommitError::from)?;
-            if dropped { Ok(()) } else { Err(not_found(transaction.version(), &self.name)) }
+            if !dropped {
+                return Err(not_found(transaction.version(), &self.name));
+            }
+            for name in items_of_handlers(transaction.version(), &self.name) {
+                transaction.delete_item(&name).map_err(CommitError::from)?;
+            }
+            Ok(())
         })?;
         self.views.forget(&self.name);
         Ok(())
@@ -281,6 +352,9 @@ impl View {
     /// [`ViewError::Exists`] if there is one of that name, [`ViewError::NotFound`] and [`ViewError::Commit`].
     pub fn rename(&mut self, name: &str) -> Result<(), ViewError> {
         check_name(name)?;
+        if self.views.events.is_watched(&self.name) {
+            return Err(ViewError::Watched { name: self.name.clone() });
+        }
         self.views.change(|transaction| {
             let bytes = transaction
                 .item(&item(&self.name))
@@ -290,6 +364,13 @@ impl View {
             }
             transaction.delete_item(&item(&self.name)).map_err(CommitError::from)?;
             transaction.put_item(&item(name), &bytes).map_err(CommitError::from)?;
+            for old in items_of_handlers(transaction.version(), &self.name) {
+                let new = old.replacen(&format!("/{}/", self.name), &format!("/{name}/"), 1);
+                if let Some(bytes) = transaction.item(&old) {
+                    transaction.put_item(&new, &bytes).map_err(CommitError::from)?;
+                }
+                transaction.delete_item(&old).map_err(CommitError::from)?;
+            }
             Ok(())
         })?;
         let companion = self.views.state.companions.lock().remove(&self.name);
@@ -311,12 +392,13 @@ fn check_name(name: &str) -> Result<(), ViewError> {
     }
 }
 
-fn item(name: &str) -> String {
-    format!("{PREFIX}{name}")
+/// The item of a view.
+pub(crate) fn item(name: &str) -> String {
+    format!("{VIEW_PREFIX}{name}")
 }
 
 fn names(version: &Version) -> impl Iterator<Item = String> + '_ {
-    version.items(PREFIX).into_iter().map(|(name, _)| name[PREFIX.len()..].to_owned())
+    version.items(VIEW_PREFIX).into_iter().map(|(name, _)| name[VIEW_PREFIX.len()..].to_owned())
 }
 
 fn not_found(version: &Version, name: &str) -> ViewError {

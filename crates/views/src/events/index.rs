@@ -1,0 +1,430 @@
+//! Which views a change concerns: members turned round (`sets.rs`), and predicates by the properties they look at.
+//!
+//! ```text
+//!  vertex changed ─► its set before ─► predicates that look at what changed, over all changed vertices at once ─► its set
+//!  edge changed   ─► the sets of its ends, in common ─► rule of the view, before and after
+//! ```
+//!
+//! Invariant: between commits, the set of a vertex holds exactly the classes whose members it is one of.
+
+use std::sync::Arc;
+
+use evergraph_types::{Column, EdgeTypeId, PropertyId, PropertyType, Schema, Value, VertexId};
+use hashbrown::HashMap;
+use roaring::RoaringBitmap;
+
+use super::change::Changes;
+use super::event::EventKind;
+use super::sets::{ClassId, SetId, Sets};
+use super::state::State;
+use crate::bind::{Test, bind_edges, bind_vertices, properties_of};
+use crate::definition::{Definition, EdgeSelection, VertexSelection, pair};
+use crate::error::EvaluateError;
+use crate::evaluate::{Rows, holds, vertices_where};
+
+/// Fewer sets than these are all kept.
+const SETS_KEPT: usize = 1 << 16;
+
+/// What a change is to a view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    Added,
+    Removed,
+    /// The property at this position of the change.
+    Property(usize),
+}
+
+/// A change that concerns a view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Concern {
+    pub(crate) class: ClassId,
+    pub(crate) what: What,
+    /// The vertex or edge, by its position among the changes of the commit.
+    pub(crate) kind: EventKind,
+    pub(crate) position: usize,
+    /// The place among the events of the commit.
+    pub(crate) index: u32,
+}
+
+/// A view as events see it.
+#[derive(Debug)]
+struct Class {
+    definition: Arc<Definition>,
+    test: Option<Test>,
+    edge_tests: Option<Vec<Test>>,
+    /// Members by name, existing or not.
+    explicit: Option<RoaringBitmap>,
+}
+
+/// The views there are handlers for.
+#[derive(Debug, Default)]
+pub(crate) struct Index {
+    classes: Vec<Option<Class>>,
+    sets: Sets,
+    by_vertex: Vec<SetId>,
+    /// Views that look at a property of vertices, and those that look at the type.
+    by_property: HashMap<PropertyId, Vec<ClassId>>,
+    predicates: Vec<ClassId>,
+    /// Views of edges by a predicate alone, which any edge may be in.
+    edges_alone: Vec<ClassId>,
+    /// By edge type.
+    symmetric: Vec<bool>,
+    /// How many sets there may be before those in use are looked for.
+    sets_wanted: usize,
+}
+
+impl Index {
+    /// Takes a view in, as it is on the state.
+    pub(crate) fn add(
+        &mut self,
+        definition: Arc<Definition>,
+        state: &State,
+    ) -> Result<ClassId, EvaluateError> {
+        let class = self.classes.len() as ClassId;
+        let explicit = match (&definition.vertices, &definition.edges) {
+            (Some(VertexSelection::Members(members)), Some(EdgeSelection::Members(edges))) => {
+                Some(members | ends(edges))
+            }
+            (Some(VertexSelection::Members(members)), _) => Some(members.clone()),
+            (None, Some(EdgeSelection::Members(edges))) => Some(ends(edges)),
+            (Some(VertexSelection::Where(_)), _) | (None, _) => None,
+        };
+        self.classes.push(Some(Class { definition, test: None, edge_tests: None, explicit }));
+        if let Err(error) = self.bind(class, &state.schema) {
+            self.classes.pop();
+            return Err(error);
+        }
+        let members = match self.classes.last() {
+            Some(Some(Class { explicit: Some(explicit), .. })) => {
+                explicit.iter().filter(|&vertex| state.exists(vertex)).collect()
+            }
+            Some(Some(Class { test: Some(test), .. })) => members_of(test, state),
+            _ => {
+                self.edges_alone.push(class);
+                RoaringBitmap::new()
+            }
+        };
+        members.iter().for_each(|vertex| self.set_member(vertex, class, true));
+        Ok(class)
+    }
+
+    /// Lets go of a view.
+    pub(crate) fn remove(&mut self, class: ClassId) {
+        if let Some(place) = self.classes.get_mut(class as usize) {
+            *place = None;
+        }
+        self.edges_alone.retain(|other| *other != class);
+        self.look_up_predicates();
+        for vertex in 0..self.by_vertex.len() {
+            self.set_member(vertex as VertexId, class, false);
+        }
+    }
+
+    /// Fits all views to another schema; gives those that no longer do.
+    pub(crate) fn set_schema(&mut self, schema: &Schema) -> Vec<(ClassId, EvaluateError)> {
+        let all = 0..self.classes.len() as ClassId;
+        all.filter_map(|class| self.bind(class, schema).err().map(|error| (class, error))).collect()
+    }
+
+    fn bind(&mut self, class: ClassId, schema: &Schema) -> Result<(), EvaluateError> {
+        self.symmetric = schema.edge_types.iter().map(|kind| kind.options.symmetric).collect();
+        let Some(Some(found)) = self.classes.get_mut(class as usize) else { return Ok(()) };
+        if let Some(VertexSelection::Where(predicate)) = &found.definition.vertices {
+            found.test = Some(bind_vertices(predicate, schema)?);
+        }
+        if let Some(EdgeSelection::Where(predicate)) = &found.definition.edges {
+            found.edge_tests = Some(bind_edges(predicate, schema)?);
+        }
+        self.look_up_predicates();
+        Ok(())
+    }
+
+    fn look_up_predicates(&mut self) {
+        self.by_property.clear();
+        self.predicates.clear();
+        for (class, found) in (0..).zip(&self.classes) {
+            let Some(test) = found.as_ref().and_then(|found| found.test.as_ref()) else { continue };
+            self.predicates.push(class);
+            let mut properties = Vec::new();
+            properties_of(test, &mut properties);
+            properties.sort_unstable();
+            properties.dedup();
+            properties
+                .into_iter()
+                .for_each(|property| self.by_property.entry(property).or_default().push(class));
+        }
+    }
+
+    fn set_of(&self, vertex: VertexId) -> SetId {
+        self.by_vertex.get(vertex as usize).copied().unwrap_or(0)
+    }
+
+    fn set_member(&mut self, vertex: VertexId, class: ClassId, add: bool) {
+        let before = self.set_of(vertex);
+        let after = self.sets.step(before, class, add);
+        if before != after {
+            self.place(vertex, after);
+        }
+    }
+
+    fn place(&mut self, vertex: VertexId, set: SetId) {
+        let at = vertex as usize;
+        if at >= self.by_vertex.len() {
+            self.by_vertex.resize((at + 1).max(2 * self.by_vertex.len()), 0);
+        }
+        self.by_vertex[at] = set;
+    }
+
+    /// Whom the changes of a commit concern, `state` being that after it. Takes the changes in.
+    pub(crate) fn concerns(&mut self, changes: &Changes, state: &State) -> Vec<Concern> {
+        self.forget_sets();
+        let before = self.update(changes, state);
+        let mut concerns = Vec::new();
+        let mut index = 0;
+        for (position, change) in changes.vertices.iter().enumerate() {
+            let (old, new) = (before.get(&change.vertex).copied(), self.set_of(change.vertex));
+            let old = old.unwrap_or(new);
+            let mut tell = |class, what, index| {
+                concerns.push(Concern { class, what, kind: EventKind::Vertex, position, index });
+            };
+            if old != new {
+                let (old, new) = (self.sets.members(old), self.sets.members(new));
+                new.iter()
+                    .filter(|class| !old.contains(class))
+                    .for_each(|class| tell(*class, What::Added, index));
+                old.iter()
+                    .filter(|class| !new.contains(class))
+                    .for_each(|class| tell(*class, What::Removed, index));
+            }
+            index += 1;
+            let stayed = if change.properties.is_empty() { 0 } else { self.sets.intersection(old, new) };
+            for at in 0..change.properties.len() {
+                self.sets.members(stayed).iter().for_each(|class| tell(*class, What::Property(at), index));
+                index += 1;
+            }
+        }
+        for (position, change) in changes.edges.iter().enumerate() {
+            let was = |vertex: VertexId| before.get(&vertex).copied().unwrap_or_else(|| self.set_of(vertex));
+            let (src, dst) = (was(change.src), was(change.dst));
+            let old = if change.before.is_some() { self.sets.intersection(src, dst) } else { 0 };
+            let (src, dst) = (self.set_of(change.src), self.set_of(change.dst));
+            let new = if change.after.is_some() { self.sets.intersection(src, dst) } else { 0 };
+            let properties = self.edge_concerns(changes, position, (old, new), index, &mut concerns);
+            index += 1 + properties;
+        }
+        concerns
+    }
+
+    /// Whom one edge concerns; gives how many properties it has.
+    fn edge_concerns(
+        &self,
+        changes: &Changes,
+        position: usize,
+        (old, new): (SetId, SetId),
+        index: u32,
+        concerns: &mut Vec<Concern>,
+    ) -> u32 {
+        let change = &changes.edges[position];
+        let (old, new) = (self.sets.members(old), self.sets.members(new));
+        let others = new.iter().filter(|class| !old.contains(class));
+        let mut tell = |class, what, index| {
+            concerns.push(Concern { class, what, kind: EventKind::Edge, position, index })
+        };
+        let pair = (change.src, change.dst);
+        for &class in old.iter().chain(others).chain(&self.edges_alone) {
+            let alone = self.edges_alone.contains(&class);
+            let is_in = |members: &[ClassId], values: &Option<Vec<Value>>| {
+                let values = values.as_ref().filter(|_| alone || members.binary_search(&class).is_ok());
+                values.is_some_and(|values| self.has_edge(class, change.edge_type, pair, values))
+            };
+            match (is_in(old, &change.before), is_in(new, &change.after)) {
+                (false, true) => tell(class, What::Added, index),
+                (true, false) => tell(class, What::Removed, index),
+                (true, true) => {
+                    let values = change.before.iter().flatten().zip(change.after.iter().flatten());
+                    let differ = values.enumerate().filter(|(_, (old, new))| old != new);
+                    differ.for_each(|(at, _)| tell(class, What::Property(at), index + 1 + at as u32));
+                }
+                (false, false) => {}
+            }
+        }
+        change.after.as_ref().or(change.before.as_ref()).map_or(0, |values| values.len() as u32)
+    }
+
+    /// Whether an edge between members belongs to a view.
+    fn has_edge(
+        &self,
+        class: ClassId,
+        edge_type: EdgeTypeId,
+        (src, dst): (VertexId, VertexId),
+        values: &[Value],
+    ) -> bool {
+        let Some(Some(found)) = self.classes.get(class as usize) else { return false };
+        match (&found.definition.edges, &found.edge_tests) {
+            (None, _) => true,
+            (Some(EdgeSelection::Members(members)), _) => members.get(&edge_type).is_some_and(|pairs| {
+                let symmetric =
+                    self.symmetric.get(usize::from(edge_type)).is_some_and(|symmetric| *symmetric);
+                pairs.contains(pair(symmetric, src, dst))
+            }),
+            (Some(EdgeSelection::Where(_)), Some(tests)) => {
+                let test = tests.get(usize::from(edge_type));
+                test.is_some_and(|test| holds(test, &EdgeRow { values, edge_type })[0])
+            }
+            (Some(EdgeSelection::Where(_)), None) => false,
+        }
+    }
+
+    /// Brings the sets of all vertices that changed up to date; gives what they were before.
+    fn update(&mut self, changes: &Changes, state: &State) -> HashMap<VertexId, SetId> {
+        let mut before = HashMap::new();
+        let mut to_test: HashMap<ClassId, Vec<VertexId>> = HashMap::new();
+        for change in &changes.vertices {
+            let vertex = change.vertex;
+            let old = self.set_of(vertex);
+            before.insert(vertex, old);
+            if !change.exists {
+                if old != 0 {
+                    self.place(vertex, 0);
+                }
+                continue;
+            }
+            let mut look = |classes: &[ClassId]| {
+                classes.iter().for_each(|class| to_test.entry(*class).or_default().push(vertex));
+            };
+            if change.existed && !change.typed {
+                let properties = change.properties.iter();
+                let looking = properties.filter_map(|(property, ..)| self.by_property.get(property));
+                looking.for_each(|classes| look(classes));
+            } else {
+                look(&self.predicates);
+            }
+            if !change.existed {
+                let named = |class: &Option<Class>| {
+                    let explicit = class.as_ref().and_then(|class| class.explicit.as_ref());
+                    explicit.is_some_and(|explicit| explicit.contains(vertex))
+                };
+                let named: Vec<ClassId> =
+                    (0..).zip(&self.classes).filter(|(_, class)| named(class)).map(|(id, _)| id).collect();
+                named.into_iter().for_each(|class| self.set_member(vertex, class, true));
+            }
+        }
+        for (class, vertices) in to_test {
+            let Some(Some(Class { test: Some(test), .. })) = self.classes.get(class as usize) else {
+                continue;
+            };
+            let found = holds(test, &StateRows { state, vertices: &vertices });
+            for (vertex, is_in) in vertices.into_iter().zip(found) {
+                self.set_member(vertex, class, is_in);
+            }
+        }
+        before
+    }
+
+    /// Forgets combinations that no vertex is in any more, once there are many.
+    fn forget_sets(&mut self) {
+        if self.sets.len() < self.sets_wanted.max(SETS_KEPT) {
+            return;
+        }
+        let mut kept = Sets::default();
+        let mut numbers: HashMap<SetId, SetId> = HashMap::new();
+        for set in &mut self.by_vertex {
+            *set = *numbers.entry(*set).or_insert_with(|| kept.number(self.sets.members(*set).to_vec()));
+        }
+        self.sets = kept;
+        self.sets_wanted = 2 * self.sets.len();
+    }
+}
+
+/// The vertices of a state for which a test holds.
+fn members_of(test: &Test, state: &State) -> RoaringBitmap {
+    let mut members = vertices_where(test, state.base().0);
+    let touched: Vec<VertexId> = state.touched().collect();
+    for &vertex in &touched {
+        members.remove(vertex);
+    }
+    let here: Vec<VertexId> = touched.into_iter().filter(|&vertex| state.exists(vertex)).collect();
+    let found = holds(test, &StateRows { state, vertices: &here });
+    members.extend(here.into_iter().zip(found).filter(|(_, is_in)| *is_in).map(|(vertex, _)| vertex));
+    members
+}
+
+fn ends(edges: &std::collections::BTreeMap<EdgeTypeId, roaring::RoaringTreemap>) -> RoaringBitmap {
+    let pairs = edges.values().flat_map(|pairs| pairs.iter());
+    pairs.flat_map(|pair| [(pair >> 32) as VertexId, pair as VertexId]).collect()
+}
+
+/// Some vertices of a state.
+struct StateRows<'a> {
+    state: &'a State,
+    vertices: &'a [VertexId],
+}
+
+impl Rows for StateRows<'_> {
+    fn len(&self) -> usize {
+        self.vertices.len()
+    }
+
+    fn property(&self, property: PropertyId) -> Option<Column> {
+        let kind = self.state.schema.vertex_properties.get(usize::from(property))?.kind;
+        Some(column(kind, self.vertices.iter().map(|&vertex| self.state.property(vertex, property))))
+    }
+
+    fn keys(&self) -> Option<Column> {
+        let keys = self.vertices.iter().map(|&vertex| match self.state.names.key(vertex) {
+            evergraph_types::Key::Int(number) => Value::Int(number),
+            evergraph_types::Key::Text(text) => Value::Text(text),
+        });
+        let keys: Vec<Value> = keys.collect();
+        let kind = keys.first().and_then(Value::property_type)?;
+        Some(column(kind, keys.into_iter()))
+    }
+
+    fn types(&self) -> Vec<u16> {
+        self.vertices.iter().map(|&vertex| self.state.label(vertex)).collect()
+    }
+
+    fn may_lack_type(&self) -> bool {
+        true
+    }
+}
+
+/// One edge, by its values.
+struct EdgeRow<'a> {
+    values: &'a [Value],
+    edge_type: EdgeTypeId,
+}
+
+impl Rows for EdgeRow<'_> {
+    fn len(&self) -> usize {
+        1
+    }
+
+    fn property(&self, property: PropertyId) -> Option<Column> {
+        let value = self.values.get(usize::from(property))?;
+        let kind = value.property_type().unwrap_or(PropertyType::Bool);
+        Some(column(kind, std::iter::once(value.clone())))
+    }
+
+    fn keys(&self) -> Option<Column> {
+        None
+    }
+
+    fn types(&self) -> Vec<u16> {
+        vec![self.edge_type]
+    }
+
+    fn may_lack_type(&self) -> bool {
+        false
+    }
+}
+
+fn column(kind: PropertyType, values: impl Iterator<Item = Value>) -> Column {
+    let mut column = Column::new(kind);
+    for value in values {
+        if column.push(value).is_err() {
+            column.push_nulls(1);
+        }
+    }
+    column
+}

@@ -1,0 +1,494 @@
+//! The router: one thread that reads the log for all handlers of a store, and the registry it works from.
+//!
+//! It follows the newest commits. A handler whose queue is full is taken out and given a follower of its own, so that
+//! nobody waits for it; once that has caught up, it asks to join again. Places of handlers are written to the catalog a
+//! few times a second, all in one transaction; the log is kept from the least of them on.
+//!
+//! Invariant: a live handler has been handed every event up to `through` of its queue.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use evergraph_store::{ChangeOptions, ChangeReader, ChangesError, CommitError, Store, Version};
+use evergraph_types::Sequence;
+use hashbrown::HashMap;
+use parking_lot::Mutex;
+
+use super::cursor::{self, Place};
+use super::event::Event;
+use super::follower::Follower;
+use super::handler::{Handler, HandlerOptions};
+use super::letters::{self, DeadLetter};
+use super::sets::ClassId;
+use super::state::State;
+use super::subscription::{
+    HandlerState, HandlerStatus, QUEUE_EVENTS, Seed, Source, Subscriber, Subscription, start,
+};
+use crate::definition::Definition;
+use crate::error::EventError;
+use crate::registry::{VIEW_PREFIX, item as view_item};
+
+/// The name of the cursor that keeps the log.
+const CURSOR: &str = "events";
+/// Commits that are routed before queues are filled.
+const COMMITS_AT_A_TIME: usize = 256;
+/// How long the router waits for a commit before it looks around.
+const LOOK: Duration = Duration::from_millis(5);
+/// How often places are written.
+const KEEP: Duration = Duration::from_millis(250);
+/// Commits that a place may be behind before it is written though nothing was dealt with.
+const IDLE_COMMITS: u64 = 4096;
+
+/// The handlers of a store.
+#[derive(Debug)]
+pub(crate) struct Events {
+    pub(crate) store: Store,
+    hub: Mutex<Hub>,
+}
+
+#[derive(Debug, Default)]
+struct Hub {
+    subscribers: BTreeMap<(String, String), Arc<Subscriber>>,
+    commands: Vec<Command>,
+    is_running: bool,
+}
+
+#[derive(Debug)]
+enum Command {
+    /// Route to this handler, from its place on.
+    Join(Arc<Subscriber>, Sender<Result<(), EventError>>),
+    /// Route to this one again; tells the commit after which.
+    Rejoin(Arc<Subscriber>, Sender<Sequence>),
+    Leave(Arc<Subscriber>),
+    /// Write all places now.
+    Keep(Sender<()>),
+}
+
+impl Events {
+    pub(crate) fn new(store: Store) -> Arc<Self> {
+        Arc::new(Events { store, hub: Mutex::default() })
+    }
+
+    /// Puts a handler to work; every commit after this returns is looked at.
+    pub(crate) fn subscribe(
+        self: &Arc<Self>,
+        view: &str,
+        definition: Definition,
+        options: HandlerOptions,
+        handler: impl Handler,
+    ) -> Result<Subscription, EventError> {
+        check(&options)?;
+        let key = (view.to_owned(), options.name.clone());
+        let version = self.store.version().map_err(|_| EventError::Closed)?;
+        let known = version.item(&cursor::item(view, &options.name)).and_then(Place::decode);
+        let place = known.unwrap_or(Place::after(version.sequence()));
+        let (answer, answered) = channel();
+        let subscriber = Arc::new(Subscriber::new(view, Arc::new(definition), options, place));
+        {
+            let mut hub = self.hub.lock();
+            hub.subscribers.retain(|_, other| !other.is_over());
+            if hub.subscribers.contains_key(&key) {
+                return Err(EventError::InUse { view: key.0, name: key.1 });
+            }
+            if !hub.is_running {
+                self.run_router()?;
+                hub.is_running = true;
+            }
+            hub.subscribers.insert(key.clone(), subscriber.clone());
+            hub.commands.push(Command::Join(subscriber.clone(), answer));
+        }
+        let joined = answered.recv().unwrap_or(Err(EventError::Closed));
+        let started = joined.and_then(|()| {
+            self.note_first(&subscriber, known.is_none())?;
+            start(self, subscriber.clone(), handler)
+                .map_err(|error| EventError::Thread { reason: error.to_string() })
+        });
+        if let Err(error) = started {
+            subscriber.end(HandlerState::Stopped);
+            self.hub.lock().subscribers.remove(&key);
+            return Err(error);
+        }
+        Ok(Subscription { events: Arc::downgrade(self), subscriber })
+    }
+
+    /// Writes the place of a handler that is new, so that a crash does not make it start later.
+    fn note_first(&self, subscriber: &Subscriber, is_new: bool) -> Result<(), EventError> {
+        if !is_new {
+            return Ok(());
+        }
+        let place = subscriber.queue.lock().place;
+        let item = cursor::item(&subscriber.view, &subscriber.options.name);
+        let put = self
+            .store
+            .transact(100, |transaction| Ok::<_, CommitError>(transaction.put_item(&item, &place.encode())?));
+        Ok(put?)
+    }
+
+    fn run_router(self: &Arc<Self>) -> Result<(), EventError> {
+        let options = ChangeOptions { name: Some(CURSOR.to_owned()), ..ChangeOptions::default() };
+        let reader = self.store.changes(options)?;
+        let base = self.store.version().map_err(|_| EventError::Closed)?;
+        let router = Router {
+            events: Arc::downgrade(self),
+            reader,
+            follower: Follower::new(base),
+            classes: HashMap::new(),
+            kept: Instant::now(),
+        };
+        let thread = std::thread::Builder::new().name("evergraph-events".to_owned());
+        thread
+            .spawn(move || router.run())
+            .map(drop)
+            .map_err(|error| EventError::Thread { reason: error.to_string() })
+    }
+
+    pub(crate) fn leave(&self, subscriber: &Arc<Subscriber>) {
+        self.hub.lock().commands.push(Command::Leave(subscriber.clone()));
+        self.keep();
+    }
+
+    /// Writes the places of all handlers.
+    pub(crate) fn keep(&self) {
+        let (answer, answered) = channel();
+        {
+            let mut hub = self.hub.lock();
+            if !hub.is_running {
+                return;
+            }
+            hub.commands.push(Command::Keep(answer));
+        }
+        let _ = answered.recv_timeout(Duration::from_secs(5));
+    }
+
+    /// Has the router fill the queue again; gives the last commit that is not its business.
+    pub(crate) fn rejoin(&self, subscriber: &Arc<Subscriber>) -> Option<Sequence> {
+        let (answer, answered) = channel();
+        self.hub.lock().commands.push(Command::Rejoin(subscriber.clone(), answer));
+        answered.recv().ok()
+    }
+
+    pub(crate) fn statuses(&self) -> Vec<HandlerStatus> {
+        self.hub.lock().subscribers.values().map(|subscriber| subscriber.status()).collect()
+    }
+
+    /// Whether a view has handlers at work.
+    pub(crate) fn is_watched(&self, view: &str) -> bool {
+        self.hub
+            .lock()
+            .subscribers
+            .iter()
+            .any(|((other, _), subscriber)| other == view && !subscriber.is_over())
+    }
+
+    /// Ends all handlers and writes their places.
+    pub(crate) fn stop_all(&self) {
+        let all: Vec<_> = self.hub.lock().subscribers.values().cloned().collect();
+        all.iter().for_each(|subscriber| subscriber.end(HandlerState::Stopped));
+        self.keep();
+    }
+
+    pub(crate) fn dead_letters(&self, view: &str, handler: &str) -> Result<Vec<DeadLetter>, EventError> {
+        let version = self.store.version().map_err(|_| EventError::Closed)?;
+        let items = version.items(&letters::prefix(view, handler));
+        Ok(items.into_iter().filter_map(|(_, bytes)| letters::decode(bytes)).collect())
+    }
+
+    /// Discards dead letters; tells how many.
+    pub(crate) fn discard(
+        &self,
+        view: &str,
+        handler: &str,
+        letters: &[DeadLetter],
+    ) -> Result<usize, EventError> {
+        let discarded = self.store.transact(100, |transaction| {
+            let mut count = 0;
+            for letter in letters {
+                count +=
+                    usize::from(transaction.delete_item(&letters::item(view, handler, &letter.event))?);
+            }
+            Ok::<_, CommitError>(count)
+        });
+        Ok(discarded?)
+    }
+}
+
+fn check(options: &HandlerOptions) -> Result<(), EventError> {
+    let usable = |c: char| c != '/' && !c.is_control();
+    if !(1..=40).contains(&options.name.chars().count()) || !options.name.chars().all(usable) {
+        return Err(EventError::BadName { name: options.name.clone() });
+    }
+    if options.kinds.is_empty() || options.batch_size == 0 {
+        return Err(EventError::Nothing);
+    }
+    Ok(())
+}
+
+/// A view that is watched, by the bytes... of its definition; views of the same definition share it.
+#[derive(Debug)]
+struct Watched {
+    definition: Arc<Definition>,
+    subscribers: Vec<Arc<Subscriber>>,
+}
+
+struct Router {
+    events: Weak<Events>,
+    reader: ChangeReader,
+    follower: Follower,
+    classes: HashMap<ClassId, Watched>,
+    kept: Instant,
+}
+
+impl Router {
+    fn run(mut self) {
+        loop {
+            let Some(events) = self.events.upgrade() else { return self.end(&HandlerState::Stopped) };
+            let commands = std::mem::take(&mut events.hub.lock().commands);
+            let moved = commands.into_iter().try_for_each(|command| self.obey(&events, command));
+            let moved = moved.and_then(|()| self.route(&events));
+            match moved {
+                Ok(true) => continue,
+                Ok(false) => {}
+                Err(error) => {
+                    let state = match error {
+                        ChangesError::Closed => HandlerState::Stopped,
+                        other => HandlerState::Failed(other.to_string()),
+                    };
+                    let mut hub = events.hub.lock();
+                    hub.is_running = false;
+                    hub.commands.clear();
+                    hub.subscribers.values().for_each(|subscriber| subscriber.end(state.clone()));
+                    return;
+                }
+            }
+            if self.kept.elapsed() > KEEP {
+                self.keep(&events);
+            }
+            let is_idle = self.classes.is_empty() && events.hub.lock().commands.is_empty();
+            drop(events);
+            self.reader.wait(Some(if is_idle { 4 * LOOK } else { LOOK }));
+        }
+    }
+
+    fn end(&self, state: &HandlerState) {
+        for watched in self.classes.values() {
+            watched.subscribers.iter().for_each(|subscriber| subscriber.end(state.clone()));
+        }
+    }
+
+    fn obey(&mut self, events: &Events, command: Command) -> Result<(), ChangesError> {
+        match command {
+            Command::Join(subscriber, answer) => {
+                // Up to the newest commit, so that the view is evaluated on a version.
+                while self.route(events)? || !self.follower.state.base().1 {}
+                let _ = answer.send(self.join(events, &subscriber));
+            }
+            Command::Rejoin(subscriber, answer) => {
+                let through = self.follower.state.position;
+                let joined = self.watch(&subscriber);
+                {
+                    let mut queue = subscriber.queue.lock();
+                    queue.through = through;
+                    if matches!(queue.state, HandlerState::Behind) {
+                        queue.source = Some(Source::Live);
+                        queue.state = HandlerState::Live;
+                    }
+                }
+                if let Err(error) = joined {
+                    subscriber.end(HandlerState::Failed(error.to_string()));
+                }
+                let _ = answer.send(through);
+            }
+            Command::Leave(subscriber) => self.forget(&subscriber),
+            Command::Keep(answer) => {
+                self.keep(events);
+                let _ = answer.send(());
+            }
+        }
+        Ok(())
+    }
+
+    fn join(&mut self, events: &Events, subscriber: &Arc<Subscriber>) -> Result<(), EventError> {
+        let position = self.follower.state.position;
+        let place = subscriber.queue.lock().place;
+        if place.whole() < position {
+            let base = version_at(&events.store, place.whole())?;
+            let (follower, class) = Follower::of(State::new(base), subscriber.definition.clone())?;
+            let seed = Box::new(Seed { follower, class });
+            let mut queue = subscriber.queue.lock();
+            queue.source = Some(Source::Behind(seed));
+            queue.state = HandlerState::Behind;
+            return Ok(());
+        }
+        self.watch(subscriber)?;
+        subscriber.queue.lock().through = position;
+        Ok(())
+    }
+
+    /// Routes to a subscriber from the next commit on.
+    fn watch(&mut self, subscriber: &Arc<Subscriber>) -> Result<(), EventError> {
+        let same = |watched: &&mut Watched| *watched.definition == *subscriber.definition;
+        if let Some(watched) = self.classes.values_mut().find(same) {
+            watched.subscribers.push(subscriber.clone());
+            return Ok(());
+        }
+        let definition = subscriber.definition.clone();
+        let class = self.follower.index.add(definition.clone(), &self.follower.state)?;
+        self.classes.insert(class, Watched { definition, subscribers: vec![subscriber.clone()] });
+        Ok(())
+    }
+
+    fn forget(&mut self, subscriber: &Arc<Subscriber>) {
+        for watched in self.classes.values_mut() {
+            watched.subscribers.retain(|other| !Arc::ptr_eq(other, subscriber));
+        }
+        let index = &mut self.follower.index;
+        self.classes.retain(|class, watched| {
+            if watched.subscribers.is_empty() {
+                index.remove(*class);
+            }
+            !watched.subscribers.is_empty()
+        });
+    }
+
+    /// Routes some commits; tells whether there may be more.
+    fn route(&mut self, events: &Events) -> Result<bool, ChangesError> {
+        self.follower.state.names = self.reader.version();
+        let mut found: HashMap<*const Subscriber, (Arc<Subscriber>, Vec<Event>)> = HashMap::new();
+        let mut count = 0;
+        while count < COMMITS_AT_A_TIME {
+            let Some(commit) = self.reader.next()? else { break };
+            count += 1;
+            if commit.sequence <= self.follower.state.position {
+                // From before this process: handlers that need it read it by themselves.
+                continue;
+            }
+            let step = self.follower.advance(&commit);
+            for (class, error) in &step.broken {
+                if let Some(watched) = self.classes.get(class) {
+                    let state = HandlerState::Failed(error.to_string());
+                    watched.subscribers.iter().for_each(|subscriber| subscriber.end(state.clone()));
+                }
+            }
+            for concern in &step.concerns {
+                let Some(watched) = self.classes.get(&concern.class) else { continue };
+                let kind = self.follower.describe(&step, concern);
+                for subscriber in watched.subscribers.iter().filter(|subscriber| subscriber.wants(kind)) {
+                    let (_, events) = found
+                        .entry(Arc::as_ptr(subscriber))
+                        .or_insert_with(|| (subscriber.clone(), Vec::new()));
+                    events.push(self.follower.event(&step, concern));
+                }
+            }
+            self.end_dropped(&commit.writes.items);
+        }
+        self.follower.state.rebase(&self.reader.version());
+        if count > 0 {
+            self.fill(found);
+        }
+        let _ = events;
+        Ok(count == COMMITS_AT_A_TIME)
+    }
+
+    /// Ends the handlers of views that were dropped.
+    fn end_dropped(&self, items: &[evergraph_store::ItemChange]) {
+        let dropped = items.iter().filter(|(_, bytes)| bytes.is_none());
+        for name in dropped.filter_map(|(name, _)| name.strip_prefix(VIEW_PREFIX)) {
+            let all = self.classes.values().flat_map(|watched| &watched.subscribers);
+            all.filter(|subscriber| subscriber.view == name).for_each(|it| it.end(HandlerState::Dropped));
+        }
+    }
+
+    /// Hands events over, and takes out who is over or has too much.
+    fn fill(&mut self, mut found: HashMap<*const Subscriber, (Arc<Subscriber>, Vec<Event>)>) {
+        let through = self.follower.state.position;
+        let mut leaving = Vec::new();
+        for watched in self.classes.values() {
+            for subscriber in &watched.subscribers {
+                let events =
+                    found.remove(&Arc::as_ptr(subscriber)).map(|(_, events)| events).unwrap_or_default();
+                let mut queue = subscriber.queue.lock();
+                let was_idle = queue.events.is_empty();
+                queue.through = through;
+                queue.events.extend(events);
+                let is_over = !matches!(queue.state, HandlerState::Live | HandlerState::Behind);
+                let is_full = queue.events.len() > QUEUE_EVENTS;
+                if is_over || is_full {
+                    leaving.push((subscriber.clone(), is_full && !is_over));
+                }
+                if was_idle && !queue.events.is_empty() {
+                    subscriber.changed.notify_all();
+                }
+            }
+        }
+        for (subscriber, is_full) in leaving {
+            if is_full {
+                let seed = Follower::of(self.follower.state.clone(), subscriber.definition.clone());
+                match seed {
+                    Ok((follower, class)) => {
+                        let seed = Box::new(Seed { follower, class });
+                        subscriber.queue.lock().source = Some(Source::Behind(seed));
+                    }
+                    Err(error) => subscriber.end(HandlerState::Failed(error.to_string())),
+                }
+            }
+            self.forget(&subscriber);
+        }
+    }
+
+    /// Writes the places that have moved, and lets the log go up to the least of all.
+    fn keep(&mut self, events: &Events) {
+        self.kept = Instant::now();
+        let subscribers: Vec<_> = events.hub.lock().subscribers.values().cloned().collect();
+        let mut moved = Vec::new();
+        for subscriber in &subscribers {
+            let mut queue = subscriber.queue.lock();
+            let idle = queue.place.whole().saturating_sub(queue.kept.whole()) > IDLE_COMMITS;
+            if queue.place > queue.kept && (queue.is_dirty || idle) {
+                queue.is_dirty = false;
+                moved.push((subscriber.clone(), queue.place));
+            }
+        }
+        if !moved.is_empty() {
+            let written = events.store.transact(100, |transaction| {
+                for (subscriber, place) in &moved {
+                    if transaction.item(&view_item(&subscriber.view)).is_some() {
+                        let item = cursor::item(&subscriber.view, &subscriber.options.name);
+                        transaction.put_item(&item, &place.encode())?;
+                    }
+                }
+                Ok::<_, CommitError>(())
+            });
+            match written {
+                Ok(()) => moved.iter().for_each(|(subscriber, place)| {
+                    let mut queue = subscriber.queue.lock();
+                    queue.kept = queue.kept.max(*place);
+                }),
+                Err(error) => tracing::warn!(%error, "the places of handlers could not be written"),
+            }
+        }
+        let Ok(version) = events.store.version() else { return };
+        let places = version.items(cursor::PREFIX).into_iter().filter_map(|(_, bytes)| Place::decode(bytes));
+        let least = places.map(Place::whole).min().unwrap_or(Sequence::MAX).min(self.reader.position());
+        if let Err(error) = self.reader.acknowledge(least) {
+            tracing::debug!(%error, "the log is kept longer than needed");
+        }
+    }
+}
+
+/// The catalog items that the handlers of a view have.
+pub(crate) fn items_of_handlers(version: &Version, view: &str) -> Vec<String> {
+    let prefixes = [format!("{}{view}/", cursor::PREFIX), format!("{}{view}/", letters::PREFIX)];
+    let items = prefixes.iter().flat_map(|prefix| version.items(prefix));
+    items.map(|(name, _)| name.to_owned()).collect()
+}
+
+/// The version a handler goes on from.
+fn version_at(store: &Store, sequence: Sequence) -> Result<Arc<Version>, EventError> {
+    let newest = store.version().map_err(|_| EventError::Closed)?;
+    if newest.sequence() == sequence {
+        return Ok(newest);
+    }
+    Err(EventError::NotRetained { version: sequence })
+}
