@@ -3,13 +3,13 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use evergraph::{GraphView, KeyKind};
 use serde::Serialize;
 
 use super::report::{Row, layout};
 use super::subjects::Subjects;
-use super::{bfs, bytes, components, graph_file, load, lookups, pagerank, scan, snapshot, triangles};
+use super::{bfs, bytes, components, events, graph_file, load, lookups, pagerank, scan, snapshot, triangles};
 use crate::console::Console;
 use crate::error::CommandError;
 use crate::load_values::KeysArg;
@@ -18,8 +18,10 @@ use crate::units;
 
 /// The size of the graph, and what to measure on it.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub(crate) struct BenchArgs {
+    #[command(subcommand)]
+    subject: Option<Subject>,
     /// The graph has 2^N vertices
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=30))]
     scale: u32,
@@ -39,6 +41,14 @@ pub(crate) struct BenchArgs {
     /// Measure only this; commas between
     #[arg(long, value_name = "WHAT", value_enum, value_delimiter = ',')]
     only: Vec<Measurement>,
+}
+
+/// What is measured by itself.
+#[derive(Debug, Subcommand)]
+enum Subject {
+    /// How soon handlers of views are told, and what watching costs those who write
+    #[command(after_help = "Example:\n  evergraph bench events --views 100")]
+    Events(events::EventsArgs),
 }
 
 const EXAMPLES: &str = "\
@@ -82,6 +92,16 @@ struct Report<'a> {
 
 /// Runs the command. `program` starts it again in another process.
 pub(crate) fn run(args: &BenchArgs, program: &[OsString], console: &mut Console) -> Result<(), CommandError> {
+    if let Some(Subject::Events(args)) = args.subject {
+        if !console.is_json() {
+            console.line(format_args!("{}", layout().head()))?;
+            console.flush()?;
+        }
+        let mut table = Table { console, rows: Vec::new() };
+        events::measure(args, |row| table.add(vec![row]))?;
+        let Table { console, rows } = table;
+        return if console.is_json() { console.json(&rows) } else { Ok(()) };
+    }
     let directory = args.dir.clone().unwrap_or_else(|| std::env::temp_dir().join("evergraph-bench"));
     let file = graph_file::ensure(&directory, args.scale, args.edges_per_vertex)?;
     if !console.is_json() {

@@ -13,6 +13,7 @@ mod bfs;
 mod bytes;
 mod command;
 mod components;
+mod events;
 mod graph_file;
 mod load;
 mod lookups;
