@@ -18,8 +18,8 @@ class Event(NamedTuple):
 
     version: int
     """The commit that changed it."""
-    index: int
-    """The place among the events of that commit."""
+    place: int
+    """The place among the events of that commit, from 0."""
     time: datetime
     """When the commit was made, in UTC."""
     kind: Literal["vertex", "edge", "property"]
@@ -46,7 +46,7 @@ class HandlerStatus(NamedTuple):
     name: str
     """Its name."""
     state: Literal["live", "behind", "stopped", "dropped", "failed"]
-    """Told of events as they are made; reading older ones from the log; stopped; its view dropped; or unable to go on."""
+    """Told of events as they are made; reading older ones; stopped; its view dropped; unable to go on."""
     error: str | None
     """Why it cannot go on."""
     version: int
@@ -99,7 +99,7 @@ class Subscription:
         _at_work.discard(self)
 
     def wait(self, version: int, timeout: float = 60.0) -> bool:
-        """Wait until it has dealt with everything up to a version; tell whether it has within ``timeout`` seconds."""
+        """Wait until it has dealt with all up to a version; tell if it has, within ``timeout`` seconds."""
         return self._native.wait(version, timeout)
 
     def __repr__(self) -> str:

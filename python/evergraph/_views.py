@@ -181,14 +181,15 @@ class View(Snapshot):
     ) -> Subscription:
         """Have a handler told of what changes in the view, on a thread of its own.
 
-        It is told of every commit after this returns; or, if a handler of this name was at work before, of every
-        commit after the last one that it dealt with, also after a crash. docs/semantics.md has the rules.
+        It is told of every commit after this returns; or, if a handler of this name was at work before, of
+        every commit after the last one that it dealt with, also after a crash; docs/semantics.md has the
+        rules.
 
         Parameters
         ----------
         handler : callable
-            Called with an `Event`; with ``exactly_once`` with a `Transaction` as well. With ``batch_size``, with
-            a list of events instead.
+            Called with an `Event`; with ``exactly_once`` with a `Transaction` as well. With ``batch_size``,
+            with a list of events instead.
         name : str
             The name under which its place is kept.
         kinds : set of {"vertex", "edge", "property"}

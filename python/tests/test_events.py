@@ -1,9 +1,10 @@
-"""Events: what handlers in Python are told, and what becomes of those that raise, write or are started again."""
+"""Events: what handlers in Python are told, and what becomes of those that raise, write or go on."""
 
 import threading
 import time
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,7 +32,10 @@ def test_a_handler_is_told_what_changes_in_its_view() -> None:
     db.put_edge(0, 4, "next")
     db.delete_vertex(3)
     assert watch.wait(db.put_vertex(1, road=None))
-    told = [(event.kind, event.change, event.vertex, event.edge, event.property, event.old, event.new) for event in seen]
+    told = [
+        (event.kind, event.change, event.vertex, event.edge, event.property, event.old, event.new)
+        for event in seen
+    ]
     edge = (0, 3, "next")
     assert told == [
         ("property", "changed", 0, None, "speed", 100, 60),
@@ -72,7 +76,8 @@ def test_what_is_written_with_exactly_once_counts_once() -> None:
 
     def count(event: eg.Event, tx: eg.Transaction) -> None:
         calls.append(event)
-        tx.put_vertex(100, count=tx.vertex(100)["count"] + 1)
+        counted: Any = tx.vertex(100)["count"]
+        tx.put_vertex(100, count=counted + 1)
         if len(calls) % 3 == 1:
             message = "after writing"
             raise RuntimeError(message)
@@ -100,7 +105,12 @@ def test_dead_letters() -> None:
         db.put_vertex(0, speed=speed)
     assert watch.wait(db.snapshot().version)
     (letter,) = view.dead_letters("picky")
-    assert (letter.error, letter.tries, letter.event.old, letter.event.new) == ("ValueError: thirteen", 2, 12, 13)
+    assert (letter.error, letter.tries, letter.event.old, letter.event.new) == (
+        "ValueError: thirteen",
+        2,
+        12,
+        13,
+    )
     assert (watch.status.handled, watch.status.dead) == (2, 1)
     assert view.discard_dead_letters("picky") == 1
     assert view.dead_letters("picky") == []
@@ -143,9 +153,14 @@ def test_ends_and_wrong_arguments(tmp_path: Path) -> None:
     watch = view.on_update(lambda _: view.drop(), name="watch")
     with pytest.raises(eg.HandlerInUseError, match="watch"):
         view.on_update(print, name="watch")
-    for wrong in ({"name": ""}, {"name": "a/b"}, {"name": "x", "kinds": ["vertices"]}, {"name": "x", "batch_size": 0}):
+    for wrong in (
+        {"name": ""},
+        {"name": "a/b"},
+        {"name": "x", "kinds": ["vertices"]},
+        {"name": "x", "batch_size": 0},
+    ):
         with pytest.raises(ValueError, match=r"name|kinds|least"):
-            view.on_update(print, **wrong)  # type: ignore[arg-type]
+            view.on_update(print, **wrong)
     with pytest.raises(TypeError, match="callable"):
         view.on_update(3, name="x")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="no name"):
