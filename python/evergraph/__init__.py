@@ -31,6 +31,7 @@ from evergraph._errors import (
     DiskError,
     DurabilityError,
     EvergraphError,
+    HandlerInUseError,
     LoadError,
     LockedError,
     NewerFormatError,
@@ -45,6 +46,7 @@ from evergraph._errors import (
     VerifyError,
     ViewExistsError,
 )
+from evergraph._events import DeadLetter, Event, HandlerStatus, Subscription
 from evergraph._frontier import VertexSubset, edge_map, vertex_map
 from evergraph._load import BatchResult, LoadResult, Reject, Rejects
 from evergraph._native import __version__
@@ -153,6 +155,7 @@ __all__ = [
     "Csr",
     "CycleError",
     "Database",
+    "DeadLetter",
     "DegreeResult",
     "DiameterResult",
     "DiskError",
@@ -161,8 +164,11 @@ __all__ = [
     "DurabilityError",
     "Duration",
     "Edge",
+    "Event",
     "EvergraphError",
     "GroupsResult",
+    "HandlerInUseError",
+    "HandlerStatus",
     "HitsResult",
     "Isolation",
     "KCoreResult",
@@ -196,6 +202,7 @@ __all__ = [
     "Snapshot",
     "SpanningForestResult",
     "Stats",
+    "Subscription",
     "Table",
     "TopologicalOrder",
     "Transaction",

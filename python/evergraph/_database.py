@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from evergraph import _native
 from evergraph._durations import seconds_of
 from evergraph._errors import ConflictError
+from evergraph._events import HandlerStatus
 from evergraph._load import BatchResult, LoadResult
 from evergraph._progress import bar
 from evergraph._schema import Schematic
@@ -489,6 +490,10 @@ class Database(Schematic):
             If there is none; the message names those there are.
         """
         return View(self._native.view(name))
+
+    def handlers(self) -> list[HandlerStatus]:
+        """Tell how the handlers of all views fare that were put to work by this process."""
+        return [HandlerStatus(**status) for status in self._native.handlers()]
 
     def views(self) -> list[View]:
         """Give all views, by name."""

@@ -87,6 +87,10 @@ class ViewExistsError(EvergraphError):
     """There is a view of this name already; it was left as it is."""
 
 
+class HandlerInUseError(EvergraphError):
+    """A handler of this name is at work on the view already; stop it, or take another name."""
+
+
 class LoadError(EvergraphError):
     """A file could not be loaded; nothing of it was.
 

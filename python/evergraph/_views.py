@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from evergraph._durations import seconds_of
+from evergraph._events import DeadLetter, Subscription
 from evergraph._snapshot import ArrowGraph, Csr, Snapshot
 
 if TYPE_CHECKING:
     from typing import Literal
 
     from evergraph import _native
-    from evergraph._types import Key, Value
+    from evergraph._types import Duration, Key, Value
 
 
 class ViewStatistics(NamedTuple):
@@ -162,6 +164,99 @@ class View(Snapshot):
         else:
             right = self._view.of_keys(list(other))
         return View(self._view.combine(operation, right, induced))
+
+    # ---- events
+
+    def on_update(
+        self,
+        handler: Callable[..., object],
+        *,
+        name: str,
+        kinds: Iterable[Literal["vertex", "edge", "property"]] = ("vertex", "edge", "property"),
+        properties: Iterable[str] = (),
+        exactly_once: bool = False,
+        batch_size: int | None = None,
+        retries: int = 5,
+        backoff: Duration = 0.01,
+    ) -> Subscription:
+        """Have a handler told of what changes in the view, on a thread of its own.
+
+        It is told of every commit after this returns; or, if a handler of this name was at work before, of
+        every commit after the last one that it dealt with, also after a crash; docs/semantics.md has the
+        rules.
+
+        Parameters
+        ----------
+        handler : callable
+            Called with an `Event`; with ``exactly_once`` with a `Transaction` as well. With ``batch_size``,
+            with a list of events instead.
+        name : str
+            The name under which its place is kept.
+        kinds : set of {"vertex", "edge", "property"}
+            Only events of these kinds.
+        properties : list of str
+            Of the events of properties, only those of these; by default of all.
+        exactly_once : bool
+            Commit what the handler writes through its transaction together with its place, or not at all.
+        batch_size : int, optional
+            Hand over up to so many events in one call.
+        retries : int
+            How often a call that raises is made again before its event becomes a dead letter.
+        backoff : float, datetime.timedelta or str
+            The pause before the first of these; it doubles up to 10 seconds.
+
+        Raises
+        ------
+        HandlerInUseError
+            If a handler of this name is at work on the view.
+        NotFoundError
+            If the view was dropped, or the version that the handler had come to is not kept any more.
+        ReadOnlyError
+            If the database was opened with ``read_only``.
+
+        Examples
+        --------
+        >>> import evergraph as eg
+        >>> db = eg.open()
+        >>> version = db.put_vertex("pump", site="north", pressure=3)
+        >>> north = db.create_view("north", where="site = 'north'")
+        >>> seen = []
+        >>> watch = north.on_update(seen.append, name="watch", properties=["pressure"])
+        >>> watch.wait(db.put_vertex("pump", pressure=9))
+        True
+        >>> [(event.vertex, event.property, event.old, event.new) for event in seen]
+        [('pump', 'pressure', 3, 9)]
+        >>> watch.stop()
+        """
+        if isinstance(kinds, str) or isinstance(properties, str):
+            message = "kinds and properties are several names, not a single str"
+            raise TypeError(message)
+        if not callable(handler):
+            message = f"a handler is callable, {type(handler).__name__} is not"
+            raise TypeError(message)
+        failure = (retries, seconds_of("backoff", backoff))
+        native = self._view.on_update(
+            handler, name, list(kinds), list(properties), exactly_once, batch_size, failure
+        )
+        return Subscription(native)
+
+    def dead_letters(self, handler: str) -> list[DeadLetter]:
+        """Give the events that the handler of this name could not deal with, oldest first."""
+        return [DeadLetter(*letter) for letter in self._view.dead_letters(handler)]
+
+    def forget_handler(self, handler: str) -> bool:
+        """Forget how far a handler had come, so that the log is not kept for it; tell whether there was one.
+
+        Raises
+        ------
+        HandlerInUseError
+            If it is at work.
+        """
+        return self._view.forget_handler(handler)
+
+    def discard_dead_letters(self, handler: str) -> int:
+        """Discard the dead letters of a handler; tell how many there were."""
+        return self._view.discard_dead_letters(handler)
 
     # ---- the view itself
 

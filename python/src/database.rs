@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::column::batch_of;
+use crate::events::status_to_python;
 use crate::gate::{enter, enter_interruptibly};
 use crate::key::key_of;
 use crate::load::{LoadReport, load_request};
@@ -217,6 +218,12 @@ impl Database {
 
     fn view(&self, py: Python<'_>, name: &str) -> PyResult<View> {
         enter(py, || self.inner.views().get(name)).map(|view| View::new(&self.inner, view))
+    }
+
+    /// How all handlers fare, each as keyword arguments of `HandlerStatus`.
+    fn handlers<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let statuses = py.detach(|| self.inner.views().handlers());
+        statuses.iter().map(|status| status_to_python(py, status)).collect()
     }
 
     fn view_names(&self, py: Python<'_>) -> PyResult<Vec<String>> {

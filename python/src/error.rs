@@ -9,8 +9,8 @@ use std::path::Path;
 
 use evergraph::algorithms::AlgorithmError;
 use evergraph::{
-    BackupError, Closed, CommitError, Corruption, DatabaseLoadError, DiskError, EvaluateError, LoadError,
-    OpenError, SchemaError, Snapshot, ViewError, WriteError,
+    BackupError, ChangesError, Closed, CommitError, Corruption, DatabaseLoadError, DiskError, EvaluateError,
+    EventError, LoadError, OpenError, SchemaError, Snapshot, ViewError, WriteError,
 };
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -214,6 +214,24 @@ impl Raise for ViewError {
             ViewError::Evaluate(error) => error.raise(py),
             ViewError::Commit(error) => error.raise(py),
             ViewError::Closed(error) => error.raise(py),
+            other => Raised::new(py, "EvergraphError", other).error,
+        }
+    }
+}
+
+impl Raise for EventError {
+    fn raise(self, py: Python<'_>) -> PyErr {
+        match self {
+            EventError::InUse { .. } => Raised::new(py, "HandlerInUseError", self).error,
+            EventError::BadName { .. } | EventError::Nothing => PyValueError::new_err(self.to_string()),
+            EventError::NotRetained { .. } => not_found(py, self),
+            EventError::View(error) => error.raise(py),
+            EventError::Commit(error) => error.raise(py),
+            EventError::Changes(ChangesError::Closed) | EventError::Closed => closed(py, self),
+            EventError::Changes(ChangesError::ReadOnly) => Raised::new(py, "ReadOnlyError", self).error,
+            EventError::Changes(ChangesError::InUse { .. }) => {
+                Raised::new(py, "HandlerInUseError", self).error
+            }
             other => Raised::new(py, "EvergraphError", other).error,
         }
     }

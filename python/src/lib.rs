@@ -15,6 +15,7 @@ mod column;
 mod command;
 mod database;
 mod error;
+mod events;
 mod frontier;
 mod gate;
 mod key;

@@ -10,6 +10,8 @@ mod _native {
     #[pymodule_export]
     use crate::database::{Database, check, open};
     #[pymodule_export]
+    use crate::events::Subscription;
+    #[pymodule_export]
     use crate::frontier::Frontiers;
     #[pymodule_export]
     use crate::load::LoadReport;

@@ -61,7 +61,7 @@ impl Transaction {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take(&self, py: Python<'_>) -> PyResult<Inner> {
+    pub(crate) fn take(&self, py: Python<'_>) -> PyResult<Inner> {
         self.lock().take().ok_or_else(|| over(py))
     }
 

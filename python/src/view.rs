@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use roaring::RoaringBitmap;
 
+use crate::events::{PythonHandler, Subscription, handler_options, letters_to_python};
 use crate::gate::enter;
 use crate::key::{key_of, key_to_python};
 use crate::snapshot::Snapshot;
@@ -200,6 +201,47 @@ impl View {
                 *view.lock() = renamed;
             }
         })
+    }
+
+    /// `failure` is how often a call is tried again, and the pause before the first try in seconds.
+    #[expect(clippy::too_many_arguments, reason = "Python names them")]
+    fn on_update(
+        &self,
+        py: Python<'_>,
+        handler: Py<PyAny>,
+        name: String,
+        kinds: Vec<String>,
+        properties: Vec<String>,
+        exactly_once: bool,
+        batch_size: Option<usize>,
+        failure: (u32, f64),
+    ) -> PyResult<Subscription> {
+        let view = self.named()?;
+        let options =
+            handler_options(name, &kinds, properties, exactly_once, batch_size.unwrap_or(64), failure)?;
+        let handler = PythonHandler::new(handler, batch_size.is_some());
+        enter(py, || view.on_update(options, handler)).map(|inner| Subscription { inner })
+    }
+
+    /// (event, error, tries)
+    fn dead_letters<'py>(
+        &self,
+        py: Python<'py>,
+        handler: &str,
+    ) -> PyResult<Vec<(Bound<'py, PyAny>, String, u32)>> {
+        let view = self.named()?;
+        let letters = enter(py, || view.dead_letters(handler))?;
+        letters_to_python(py, &letters)
+    }
+
+    fn forget_handler(&self, py: Python<'_>, handler: &str) -> PyResult<bool> {
+        let view = self.named()?;
+        enter(py, || view.forget_handler(handler))
+    }
+
+    fn discard_dead_letters(&self, py: Python<'_>, handler: &str) -> PyResult<usize> {
+        let view = self.named()?;
+        enter(py, || view.discard_dead_letters(handler, &view.dead_letters(handler)?))
     }
 
     fn scratch_set(&self, property: &str, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {

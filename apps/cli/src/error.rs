@@ -46,6 +46,9 @@ pub(crate) enum CommandError {
     /// A view could not be used.
     #[error(transparent)]
     View(#[from] evergraph::ViewError),
+    /// A handler could not be put to work.
+    #[error(transparent)]
+    Event(#[from] evergraph::EventError),
     /// A file could not be loaded.
     #[error(transparent)]
     Load(#[from] evergraph::DatabaseLoadError),

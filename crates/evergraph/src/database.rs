@@ -4,7 +4,7 @@ use std::ops::Deref;
 use std::path::Path;
 
 use evergraph_load::Progress;
-use evergraph_store::{Closed, OpenError, Options, Store};
+use evergraph_store::{Closed, CommitError, OpenError, Options, Store};
 use evergraph_stream::{Follower, Window, WindowError, WindowOptions};
 use evergraph_view::Snapshot;
 use evergraph_views::Views;
@@ -176,6 +176,24 @@ impl Database {
     /// ```
     pub fn views(&self) -> &Views {
         &self.views
+    }
+
+    /// Ends the handlers of views, writes down how far they have come, and closes the store, as [`Store::close`] does.
+    ///
+    /// # Errors
+    /// Those of [`Store::close`].
+    ///
+    /// ```
+    /// use evergraph::{Database, Options};
+    ///
+    /// let db = Database::in_memory(Options::default());
+    /// db.close()?;
+    /// assert!(db.snapshot().is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn close(&self) -> Result<(), CommitError> {
+        self.views.stop_handlers();
+        self.store.close()
     }
 
     /// The store below.

@@ -34,7 +34,7 @@
 //! | read | [`Snapshot`], [`Transaction`] |
 //! | follow | [`Store::changes`], [`ChangeReader`] |
 //! | write files | [`export`], [`Snapshot::edge_table`] |
-//! | keep a part by name | [`Database::views`], [`View`], [`Part`] |
+//! | keep a part by name, and be told of changes in it | [`Database::views`], [`View`], [`View::on_update`] |
 //! | compute | [`algorithms`], on any [`GraphView`] |
 //! | follow | [`Database::window`], [`Database::follow`] with [`algorithms::incremental`], [`Store::changes`] |
 
@@ -106,8 +106,9 @@ pub use evergraph_types::{
 };
 pub use evergraph_view::{Csr, FlatView, GraphView, Neighbors, RecordBatch, Snapshot};
 pub use evergraph_views::{
-    Definition, EdgeMode, EdgeSelection, EvaluateError, Part, Predicate, PredicateError, Scratch,
-    VertexSelection, View, ViewError, ViewRequest, ViewStatistics, Views,
+    DeadLetter, Definition, EdgeMode, EdgeSelection, EvaluateError, Event, EventError, EventKind, Handler,
+    HandlerError, HandlerOptions, HandlerState, HandlerStatus, Part, Predicate, PredicateError, Scratch,
+    Subject, Subscription, Transition, VertexSelection, View, ViewError, ViewRequest, ViewStatistics, Views,
 };
 pub use export::export;
 pub use loading::{DatabaseLoadError, LoadReport, LoadRequest};

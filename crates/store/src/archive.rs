@@ -93,11 +93,11 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge) -> Result<(), CommitError>
     }
     let failed = |fault: ArchiveFault| CommitError::Archive { reason: fault.to_string() };
     let merged: Vec<u64> = archived.manifest.segments[kept..].iter().map(|segment| segment.number).collect();
-    if version.sequence > archived.manifest.sequence && inner.wants_base(&archived) {
+    if version.sequence > archived.manifest.sequence && inner.wants_base(&archived, version.sequence) {
         archived.keep_base(home).map_err(|error| failed(error.into()))?;
     }
     let made = archive(home, &mut archived, &version, kept, None).map_err(failed)?;
-    let dropped = archived.drop_history(home, version.sequence, now_micros());
+    let dropped = archived.drop_history(home, version.sequence, now_micros(), inner.cursors.versions_floor());
 
     let mut committer = inner.committer.lock();
     let base = inner.current.load_full();
@@ -304,9 +304,13 @@ impl Archived {
 }
 
 impl Inner {
-    /// Whether the manifest, before it is replaced, is to be kept as a base: some history is, and the log since the
-    /// base before has become long.
-    fn wants_base(&self, archived: &Archived) -> bool {
+    /// Whether the manifest, before it is replaced by that of commit `next`, is to be kept as a base: some history is, and
+    /// the log since the base before has become long; or a reader needs versions from before `next`.
+    fn wants_base(&self, archived: &Archived, next: Sequence) -> bool {
+        let needed = self.cursors.versions_floor();
+        if needed < next && (archived.bases.is_empty() || archived.manifest.sequence <= needed) {
+            return true;
+        }
         let committer = self.committer.lock();
         let log_bytes =
             |base: &Manifest| committer.log.as_ref().map_or(0, |log| log.bytes_after(base.sequence));
@@ -318,7 +322,7 @@ impl Inner {
     /// The commit after which the log is still needed. Where history has a limit, that is the limit for readers too.
     fn log_needed_after(&self, archived: &Archived) -> Sequence {
         match (self.retain, self.cursors.floor()) {
-            (Retain::Nothing, Some(floor)) => floor.min(archived.manifest.sequence),
+            (Retain::Nothing, Some(floor)) => floor.min(archived.oldest().sequence),
             _ => archived.oldest().sequence,
         }
     }

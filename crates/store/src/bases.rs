@@ -83,9 +83,10 @@ impl Archived {
         home: &Home,
         newest: Sequence,
         now_micros: i64,
+        needed: Sequence,
     ) -> Result<(), DiskError> {
         let is_past = |base: &Manifest| match self.manifest.retain {
-            Retain::Nothing => true,
+            Retain::Nothing => base.sequence <= needed,
             Retain::Commits(commits) => base.sequence <= newest.saturating_sub(commits),
             Retain::Time(time) => {
                 let micros = i64::try_from(time.as_micros()).unwrap_or(i64::MAX);

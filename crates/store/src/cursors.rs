@@ -28,6 +28,10 @@ const SUFFIX: &str = ".cursor";
 /// The longest name of a cursor, in bytes.
 const NAME_MAX: usize = 100;
 
+/// The cursor of this name keeps the versions from its place on, as history does, and not only the log: for readers that
+/// need what was there before each commit.
+pub const VERSIONS_CURSOR: &str = "events";
+
 /// What tells one reader from another while both are open.
 pub(crate) type ReaderId = u64;
 
@@ -91,6 +95,11 @@ impl Cursors {
         *reader = Some(state.next_id);
         state.open.insert(state.next_id, *sequence);
         Ok(state.next_id)
+    }
+
+    /// The commit from which on versions are needed, not only the log; the largest number if from none on.
+    pub(crate) fn versions_floor(&self) -> Sequence {
+        self.place(VERSIONS_CURSOR).unwrap_or(Sequence::MAX)
     }
 
     /// The place of a name.

@@ -61,6 +61,7 @@ pub use catalog::{ItemChange, MAX_ITEM_BYTES};
 pub use changes::{ChangeOptions, ChangeReader, Commit};
 pub use check::{CheckReport, Problem, check, check_on};
 pub use commit::BatchSummary;
+pub use cursors::VERSIONS_CURSOR;
 pub use diff::{Diff, EdgeDiff, EdgeRows};
 pub use error::{BackupError, ChangesError, Closed, CommitError, HistoryError, OpenError, WriteError};
 pub use flat_table::FlatTable;

@@ -142,6 +142,14 @@ impl Transaction {
         &self.version
     }
 
+    /// Begins another transaction of the same store, with nothing written yet.
+    ///
+    /// # Errors
+    /// Those of [`Store::begin`].
+    pub fn another(&self) -> Result<Transaction, CommitError> {
+        self.store.begin()
+    }
+
     /// Marks a point to go back to. Costs as much as the writes so far.
     ///
     /// ```

@@ -1,6 +1,6 @@
 //! What can go wrong with views, by what the caller can do about it.
 
-use evergraph_store::{ChangesError, Closed, CommitError};
+use evergraph_store::{ChangesError, Closed, CommitError, HistoryError};
 use evergraph_types::PropertyType;
 use thiserror::Error;
 
@@ -202,6 +202,9 @@ pub enum EventError {
         /// The version.
         version: u64,
     },
+    /// The version the handler had come to cannot be read.
+    #[error(transparent)]
+    History(#[from] HistoryError),
     /// The view cannot be used.
     #[error(transparent)]
     View(#[from] ViewError),

@@ -311,6 +311,15 @@ impl View {
         self.views.events.subscribe(&self.name, self.definition()?, options, handler)
     }
 
+    /// Forgets how far a handler had come, and its dead letters, so that the log is no longer kept for it; tells whether
+    /// there was one.
+    ///
+    /// # Errors
+    /// [`EventError::InUse`] while it is at work, [`EventError::Commit`].
+    pub fn forget_handler(&self, handler: &str) -> Result<bool, EventError> {
+        self.views.events.forget(&self.name, handler)
+    }
+
     /// The events that a handler could not deal with, oldest first.
     ///
     /// # Errors

@@ -391,6 +391,9 @@ fn a_handler_goes_on_where_it_was() {
         if round > 0 {
             // Nobody listens: the log keeps it.
             store.put_vertex(100 + round, None, &[]).unwrap();
+            store.checkpoint().unwrap();
+            store.put_vertex(200 + round, None, &[]).unwrap();
+            store.compact().unwrap();
         }
         let (subscription, seen) = collect(&view, HandlerOptions::new("h"));
         store.put_vertex(round, None, &[]).unwrap();
@@ -400,7 +403,7 @@ fn a_handler_goes_on_where_it_was() {
         assert_eq!(subscription.status().state, HandlerState::Stopped);
         store.close().unwrap();
     }
-    assert_eq!(all, [0, 101, 1, 102, 2].map(|key| Subject::Vertex(Key::Int(key))));
+    assert_eq!(all, [0, 101, 201, 1, 102, 202, 2].map(|key| Subject::Vertex(Key::Int(key))));
 }
 
 #[test]

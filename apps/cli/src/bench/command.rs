@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::analytics;
 use super::report::{Row, layout};
 use super::subjects::Subjects;
-use super::{bfs, bytes, components, graph_file, ingest, load, lookups, pagerank, scan, snapshot, triangles};
+use super::{bfs, bytes, components, events, graph_file, ingest, load, lookups, pagerank, scan, snapshot, triangles};
 use crate::console::Console;
 use crate::error::CommandError;
 use crate::load_values::KeysArg;
@@ -53,6 +53,9 @@ pub(crate) struct BenchArgs {
 enum Subject {
     /// Measure algorithms on snapshots in several states, also against other libraries
     Analytics(analytics::AnalyticsArgs),
+    /// How soon handlers of views are told, and what watching costs those who write
+    #[command(after_help = "Example:\n  evergraph bench events --views 100")]
+    Events(events::EventsArgs),
     /// Edges added batch by batch to a growing graph, and what reading it costs then
     Ingest(ingest::IngestArgs),
 }
@@ -101,6 +104,7 @@ struct Report<'a> {
 pub(crate) fn run(args: &BenchArgs, program: &[OsString], console: &mut Console) -> Result<(), CommandError> {
     match &args.subject {
         Some(Subject::Analytics(args)) => return analytics::run(args, console),
+        Some(Subject::Events(args)) => return events::run(args, console),
         Some(Subject::Ingest(args)) => return ingest::run(args, program, console),
         None => {}
     }

@@ -16,6 +16,7 @@ mod bfs;
 mod bytes;
 mod command;
 mod components;
+mod events;
 mod graph_file;
 mod ingest;
 mod load;

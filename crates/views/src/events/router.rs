@@ -11,7 +11,9 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use evergraph_store::{ChangeOptions, ChangeReader, ChangesError, CommitError, Store, Version};
+use evergraph_store::{
+    At, ChangeOptions, ChangeReader, ChangesError, CommitError, HistoryError, Store, VERSIONS_CURSOR, Version,
+};
 use evergraph_types::Sequence;
 use hashbrown::HashMap;
 use parking_lot::Mutex;
@@ -30,8 +32,6 @@ use crate::definition::Definition;
 use crate::error::EventError;
 use crate::registry::{VIEW_PREFIX, item as view_item};
 
-/// The name of the cursor that keeps the log.
-const CURSOR: &str = "events";
 /// Commits that are routed before queues are filled.
 const COMMITS_AT_A_TIME: usize = 256;
 /// How long the router waits for a commit before it looks around.
@@ -83,6 +83,8 @@ impl Events {
         let key = (view.to_owned(), options.name.clone());
         let version = self.store.version().map_err(|_| EventError::Closed)?;
         let known = version.item(&cursor::item(view, &options.name)).and_then(Place::decode);
+        let in_memory = self.store.path().is_none();
+        let known = known.filter(|place| !in_memory || version_at(&self.store, place.whole()).is_ok());
         let place = known.unwrap_or(Place::after(version.sequence()));
         let (answer, answered) = channel();
         let subscriber = Arc::new(Subscriber::new(view, Arc::new(definition), options, place));
@@ -127,7 +129,7 @@ impl Events {
     }
 
     fn run_router(self: &Arc<Self>) -> Result<(), EventError> {
-        let options = ChangeOptions { name: Some(CURSOR.to_owned()), ..ChangeOptions::default() };
+        let options = ChangeOptions { name: Some(VERSIONS_CURSOR.to_owned()), ..ChangeOptions::default() };
         let reader = self.store.changes(options)?;
         let base = self.store.version().map_err(|_| EventError::Closed)?;
         let router = Router {
@@ -195,6 +197,22 @@ impl Events {
         Ok(items.into_iter().filter_map(|(_, bytes)| letters::decode(bytes)).collect())
     }
 
+    /// Forgets the place and the dead letters of a handler; tells whether it had a place.
+    pub(crate) fn forget(&self, view: &str, handler: &str) -> Result<bool, EventError> {
+        let key = (view.to_owned(), handler.to_owned());
+        if self.hub.lock().subscribers.get(&key).is_some_and(|subscriber| !subscriber.is_over()) {
+            return Err(EventError::InUse { view: key.0, name: key.1 });
+        }
+        self.hub.lock().subscribers.remove(&key);
+        let forgotten = self.store.transact(100, |transaction| {
+            for (name, _) in transaction.version().clone().items(&letters::prefix(view, handler)) {
+                transaction.delete_item(name)?;
+            }
+            Ok::<_, CommitError>(transaction.delete_item(&cursor::item(view, handler))?)
+        });
+        Ok(forgotten?)
+    }
+
     /// Discards dead letters; tells how many.
     pub(crate) fn discard(
         &self,
@@ -246,7 +264,7 @@ impl Router {
             let Some(events) = self.events.upgrade() else { return self.end(&HandlerState::Stopped) };
             let commands = std::mem::take(&mut events.hub.lock().commands);
             let moved = commands.into_iter().try_for_each(|command| self.obey(&events, command));
-            let moved = moved.and_then(|()| self.route(&events));
+            let moved = moved.and_then(|()| self.route());
             match moved {
                 Ok(true) => continue,
                 Ok(false) => {}
@@ -281,7 +299,7 @@ impl Router {
         match command {
             Command::Join(subscriber, answer) => {
                 // Up to the newest commit, so that the view is evaluated on a version.
-                while self.route(events)? || !self.follower.state.base().1 {}
+                while self.route()? || !self.follower.state.base().1 {}
                 let _ = answer.send(self.join(events, &subscriber));
             }
             Command::Rejoin(subscriber, answer) => {
@@ -353,7 +371,7 @@ impl Router {
     }
 
     /// Routes some commits; tells whether there may be more.
-    fn route(&mut self, events: &Events) -> Result<bool, ChangesError> {
+    fn route(&mut self) -> Result<bool, ChangesError> {
         self.follower.state.names = self.reader.version();
         let mut found: HashMap<*const Subscriber, (Arc<Subscriber>, Vec<Event>)> = HashMap::new();
         let mut count = 0;
@@ -387,7 +405,6 @@ impl Router {
         if count > 0 {
             self.fill(found);
         }
-        let _ = events;
         Ok(count == COMMITS_AT_A_TIME)
     }
 
@@ -469,8 +486,15 @@ impl Router {
             }
         }
         let Ok(version) = events.store.version() else { return };
-        let places = version.items(cursor::PREFIX).into_iter().filter_map(|(_, bytes)| Place::decode(bytes));
-        let least = places.map(Place::whole).min().unwrap_or(Sequence::MAX).min(self.reader.position());
+        let least = if events.store.path().is_some() {
+            let places = version.items(cursor::PREFIX).into_iter();
+            places.filter_map(|(_, bytes)| Place::decode(bytes)).map(Place::whole).min()
+        } else {
+            // In memory nobody comes back to an old place.
+            let at_work = subscribers.iter().filter(|subscriber| !subscriber.is_over());
+            at_work.map(|subscriber| subscriber.queue.lock().place.whole()).min()
+        };
+        let least = least.unwrap_or(Sequence::MAX).min(self.reader.position());
         if let Err(error) = self.reader.acknowledge(least) {
             tracing::debug!(%error, "the log is kept longer than needed");
         }
@@ -486,9 +510,9 @@ pub(crate) fn items_of_handlers(version: &Version, view: &str) -> Vec<String> {
 
 /// The version a handler goes on from.
 fn version_at(store: &Store, sequence: Sequence) -> Result<Arc<Version>, EventError> {
-    let newest = store.version().map_err(|_| EventError::Closed)?;
-    if newest.sequence() == sequence {
-        return Ok(newest);
-    }
-    Err(EventError::NotRetained { version: sequence })
+    store.version_at(At::Commit(sequence)).map_err(|error| match error {
+        HistoryError::NotRetained { .. } => EventError::NotRetained { version: sequence },
+        HistoryError::Closed => EventError::Closed,
+        other => EventError::History(other),
+    })
 }

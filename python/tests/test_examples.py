@@ -1,0 +1,50 @@
+"""The worked applications, on small data of a fixed seed: what was planted is found."""
+
+import sys
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.fixture
+def load(monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+
+    def load(name: str) -> ModuleType:
+        sys.modules.pop(name, None)
+        return import_module(name)
+
+    return load
+
+
+def test_the_detour_avoids_what_the_incident_affects(load, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    found = load("road_incidents").run(size=16, seed=3, picture=tmp_path / "picture.svg")
+    assert set(found.slow) <= found.impact
+    assert set(found.usual) & found.impact
+    assert not set(found.detour) & found.impact
+    assert (found.detour[0], found.detour[-1]) == (found.usual[0], found.usual[-1])
+    assert len(found.detour) >= len(found.usual)
+    assert sum(found.told.values()) >= len(found.slow)
+    assert (tmp_path / "picture.svg").read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_the_way_of_the_intruder_is_found(load, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    found = load("network_intrusion").run(machines=60, logins=300, seed=2, picture=tmp_path / "picture.svg")
+    assert set(found.planted) <= set(found.suspects)
+    assert (found.path[0], found.path[-1]) == (found.planted[0], found.planted[-1])
+    assert found.in_window < found.logins
+    times = [found.suspects[machine] for machine in found.path]
+    assert times == sorted(times)
+
+
+def test_rings_are_found_and_counted_once(load, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    found = load("fraud_rings").run(
+        accounts=120, payments=500, rings=2, seed=4, picture=tmp_path / "picture.svg"
+    )
+    assert all(any(ring <= other for other in found.rings) for ring in found.planted)
+    assert found.totals == found.expected
+    assert found.in_window < found.payments
