@@ -10,7 +10,9 @@ use serde::Serialize;
 use super::analytics;
 use super::report::{Row, layout};
 use super::subjects::Subjects;
-use super::{bfs, bytes, components, events, graph_file, ingest, load, lookups, pagerank, scan, snapshot, triangles};
+use super::{
+    bfs, bytes, components, events, graph_file, ingest, load, lookups, pagerank, scan, snapshot, triangles,
+};
 use crate::console::Console;
 use crate::error::CommandError;
 use crate::load_values::KeysArg;
@@ -104,7 +106,7 @@ struct Report<'a> {
 pub(crate) fn run(args: &BenchArgs, program: &[OsString], console: &mut Console) -> Result<(), CommandError> {
     match &args.subject {
         Some(Subject::Analytics(args)) => return analytics::run(args, console),
-        Some(Subject::Events(args)) => return events::run(args, console),
+        Some(Subject::Events(args)) => return watch_events(*args, console),
         Some(Subject::Ingest(args)) => return ingest::run(args, program, console),
         None => {}
     }
@@ -150,6 +152,17 @@ pub(crate) fn run(args: &BenchArgs, program: &[OsString], console: &mut Console)
         ))?;
     }
     if rows.iter().all(Row::agrees) { Ok(()) } else { Err(CommandError::Reported) }
+}
+
+/// Measures what handlers of views cost and how soon they are told.
+fn watch_events(args: events::EventsArgs, console: &mut Console) -> Result<(), CommandError> {
+    if !console.is_json() {
+        console.line_now(layout(YARDSTICK).head())?;
+    }
+    let mut table = Table::new(console);
+    events::measure(args, |row| table.add(vec![row]))?;
+    let Table { console, rows } = table;
+    if console.is_json() { console.json(&rows) } else { Ok(()) }
 }
 
 /// Rows, shown as they come.
