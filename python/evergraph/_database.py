@@ -123,7 +123,7 @@ def check(path: str | os.PathLike[str]) -> CheckReport:
     return CheckReport(path=Path(path), problems=[Problem(*problem) for problem in problems], **counts)
 
 
-class Database(Schematic):
+class Database(Schematic["_native.Database"]):
     """An open database. Made by `open`; as a context manager it is closed at the end of the block.
 
     All methods may be called from any number of threads at once.

@@ -14,9 +14,7 @@ __version__: str
 
 _Progress = Callable[[int, int], None]
 _Columns = list[tuple[str, str]]
-_Schema = tuple[
-    str | None, list[str], _Columns, list[tuple[str, _Columns, bool, bool, bool, str | None]]
-]
+_Schema = tuple[str | None, list[str], _Columns, list[tuple[str, _Columns, bool, bool, bool, str | None]]]
 
 def run_cli(args: Sequence[str]) -> int: ...
 def open(

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from evergraph import _native
     from evergraph._types import PropertyType
+
+Native = TypeVar("Native", "_native.Database", "_native.Transaction")
 
 
 @dataclass(frozen=True)
@@ -109,12 +112,12 @@ def schema_of(native: Any) -> Schema:
     return Schema(keys, {kind.name: kind for kind in kinds}, vertex_types, dict(vertex_properties))
 
 
-class Schematic:
+class Schematic(Generic[Native]):
     """What declares and alters a schema: a database, each call a transaction of its own, or a transaction."""
 
     __slots__ = ()
 
-    _native: Any
+    _native: Native
 
     @property
     def schema(self) -> Schema:
@@ -141,17 +144,17 @@ class Schematic:
             Its name.
         properties : dict, optional
             The type of each property: ``bool``, ``int8`` to ``int64``, ``uint8`` to ``uint64``, ``float32``,
-            ``float64``, ``string``, ``bytes``, ``date``, ``timestamp``, or ``list<T>`` of one of them. A column of
-            edges takes as many bytes as its type says.
+            ``float64``, ``string``, ``bytes``, ``date``, ``timestamp``, or ``list<T>`` of one of them. A
+            column of edges takes as many bytes as its type says.
         multi : bool
             Every put adds an edge of its own, as payments or messages are; otherwise there is one edge
             between two vertices, and a put changes it.
         time : str, optional
             The property that is the time of an event; a ``timestamp`` unless declared otherwise.
         reverse : bool
-            Keep lists in the in direction too. Without them the type takes half the memory, and what needs them
-            (``in_neighbors``, most algorithms) makes them from the out lists, once for each version that is
-            asked; deleting a vertex reads all lists of the type.
+            Keep lists in the in direction too. Without them the type takes half the memory, and what needs
+            them (``in_neighbors``, most algorithms) makes them from the out lists, once for each version that
+            is asked; deleting a vertex reads all lists of the type.
         symmetric : bool
             An edge holds in both directions, as friendships do.
 

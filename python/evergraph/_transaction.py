@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from evergraph._types import Key, Value
 
 
-class Transaction(Schematic):
+class Transaction(Schematic["_native.Transaction"]):
     """Reads and writes that become part of the graph together, or not at all.
 
     Made by `Database.begin`. It reads the version of its beginning and its own writes; others see nothing of
@@ -71,7 +71,7 @@ class Transaction(Schematic):
             The vertex.
         type : str, optional
             Its type; left as it is if not given.
-        **properties : bool, int, float, str, bytes, datetime.date, datetime.datetime, a list of one of these, or None
+        **properties : bool, int, float, str, bytes, date, datetime, a list of one of these, or None
             What to set. ``None`` removes a value. A ``datetime`` without time zone is taken as UTC.
 
         Raises
@@ -92,7 +92,7 @@ class Transaction(Schematic):
             From where to where.
         edge_type : str
             The type of the edge.
-        **properties : bool, int, float, str, bytes, datetime.date, datetime.datetime, a list of one of these, or None
+        **properties : bool, int, float, str, bytes, date, datetime, a list of one of these, or None
             What to set.
 
         Raises

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -79,7 +80,13 @@ def test_properties_are_added_renamed_and_dropped(db: eg.Database) -> None:
         assert dict(view.vertex("alice")) == {"years": 30}
         assert dict(view.vertex("bob")) == {"city": "Rome"}
         assert db.schema.edge_types["pays"].time == "when"
-        assert sorted(view.out_edges("alice", "pays").column_names) == ["amount", "dst", "rate", "src", "when"]
+        assert sorted(view.out_edges("alice", "pays").column_names) == [
+            "amount",
+            "dst",
+            "rate",
+            "src",
+            "when",
+        ]
         db.compact()
         db = reopened(db)
     db.add_property("note", "int8", edge_type="pays")
@@ -88,7 +95,7 @@ def test_properties_are_added_renamed_and_dropped(db: eg.Database) -> None:
 
 def test_alterations_that_make_no_sense_are_refused(db: eg.Database) -> None:
     before = db.schema
-    for call in (
+    calls: list[Callable[[], object]] = [
         lambda: db.rename_edge_type("pays", "knows"),
         lambda: db.rename_edge_type("nothing", "something"),
         lambda: db.rename_property("amount", "note", edge_type="pays"),
@@ -99,7 +106,8 @@ def test_alterations_that_make_no_sense_are_refused(db: eg.Database) -> None:
         lambda: db.rename_vertex_type("Person", ""),
         lambda: db.drop_vertex_type("Firm"),
         lambda: db.create_edge_type("follows", reverse=True),
-    ):
+    ]
+    for call in calls:
         with pytest.raises(eg.SchemaError):
             call()
     with pytest.raises(ValueError, match="no property type"):

@@ -24,7 +24,11 @@ SCALARS: dict[str, list[Any]] = {
     "string": ["", "\N{SNOWMAN}", "null"],
     "bytes": [b"", b"\x00\xff", b"abc"],
     "date": [date(1, 1, 1), date(1970, 1, 1), date(9999, 12, 31)],
-    "timestamp": [datetime(1970, 1, 1, tzinfo=timezone.utc), datetime(2024, 2, 29, 1, 2, 3, 4, timezone.utc), None],
+    "timestamp": [
+        datetime(1970, 1, 1, tzinfo=timezone.utc),
+        datetime(2024, 2, 29, 1, 2, 3, 4, timezone.utc),
+        None,
+    ],
 }
 VALUES = SCALARS | {f"list<{name}>": [[], [*values, None], [values[0]]] for name, values in SCALARS.items()}
 
@@ -36,6 +40,10 @@ def typed(tmp_path: Path) -> eg.Database:
     db.create_vertex_type("thing", properties=properties)
     db.create_edge_type("has", properties=properties, multi=True)
     return db
+
+
+def put(db: eg.Database, properties: dict[str, Any]) -> None:
+    db.put_vertex(1, **properties)
 
 
 def row(position: int) -> dict[str, Any]:
@@ -65,7 +73,9 @@ def test_values_come_back_from_memory_log_and_segments(typed: eg.Database, tmp_p
 
 
 def test_columns_come_back_as_they_were_given(typed: eg.Database) -> None:
-    columns: Any = {name: values for name, values in VALUES.items() if name not in ("list<float32>", "float32")}
+    columns: Any = {
+        name: values for name, values in VALUES.items() if name not in ("list<float32>", "float32")
+    }
     typed.add_edges([0, 1, 2], [9, 9, 9], edge_type="has", **columns)
     table = typed.snapshot().edges()
     for name, values in columns.items():
@@ -106,9 +116,9 @@ def test_integers_out_of_range_are_refused(typed: eg.Database, name: str) -> Non
     least, greatest = LIMITS[name]
     for number in (least - 1, greatest + 1):
         with pytest.raises((eg.SchemaError, ValueError), match=name if abs(number) < 2**62 else ""):
-            typed.put_vertex(1, **{name: number})
+            put(typed, {name: number})
     with pytest.raises(eg.SchemaError, match=rf"{name}.* is 1\.5|{name}.*1\.5 was given"):
-        typed.put_vertex(1, **{name: 1.5})
+        put(typed, {name: 1.5})
     assert typed.snapshot().num_vertices == 0
 
 
@@ -116,7 +126,7 @@ def test_floats_are_rounded_to_single_and_never_overflow(typed: eg.Database) -> 
     typed.put_vertex(1, float32=0.1)
     assert typed.snapshot().vertex(1)["float32"] == numpy.float32(0.1)
     typed.put_vertex(1, float32=float("nan"))
-    assert numpy.isnan(typed.snapshot().vertex(1)["float32"])
+    assert str(typed.snapshot().vertex(1)["float32"]) == "nan"
     with pytest.raises(eg.SchemaError, match="float32"):
         typed.put_vertex(1, float32=1e39)
     with pytest.raises(eg.SchemaError, match="float64"):
@@ -124,12 +134,12 @@ def test_floats_are_rounded_to_single_and_never_overflow(typed: eg.Database) -> 
 
 
 def test_a_list_takes_scalars_of_its_type_only(typed: eg.Database) -> None:
-    typed.put_vertex(1, **{"list<int8>": [1, None, 2]})
+    put(typed, {"list<int8>": [1, None, 2]})
     for wrong in ([300], ["a"], [1.5], 1):
         with pytest.raises(eg.SchemaError, match="list<int8>"):
-            typed.put_vertex(1, **{"list<int8>": wrong})
+            put(typed, {"list<int8>": wrong})
     with pytest.raises(TypeError, match="list of lists"):
-        typed.put_vertex(1, **{"list<int8>": [[1]]})
+        put(typed, {"list<int8>": [[1]]})
     assert typed.snapshot().vertex(1)["list<int8>"] == [1, None, 2]
 
 

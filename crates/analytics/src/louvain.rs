@@ -66,7 +66,7 @@ impl LouvainOptions {
 /// What [`louvain`] and [`leiden`](crate::leiden()) found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Communities {
-    /// The smallest id in the community of each vertex; [`NO_VERTEX`] where there is no vertex.
+    /// The smallest id in the community of each vertex; [`NO_VERTEX`](crate::NO_VERTEX) where there is no vertex.
     pub labels: Vec<VertexId>,
     /// How many communities there are.
     pub count: u64,

@@ -129,7 +129,9 @@ fn damage(places: impl Fn(usize) -> Vec<usize>, change: impl Fn(&mut Vec<u8>, us
             }
             let error = refused(&damaged, &what);
             assert!(matches!(error, OpenError::Corrupt(_)), "{what}: {error}");
-            assert_eq!(path_of(&error), Some(&*path), "{what}: {error}");
+            // A log file cut off where a record ends is whole: what lacks is told by the file behind it.
+            let names_it = |named: &Path| *named == path || is_in(named, "log") && is_in(&path, "log");
+            assert!(path_of(&error).is_some_and(names_it), "{what}: {error}");
             damaged.put(&path, &bytes).expect("a file");
             opens_as(&damaged, newest, &what);
         }

@@ -416,7 +416,7 @@ fn every_order_of_steps() {
 #[ignore = "long"]
 fn soak_histories() {
     let mut transactions = 0;
-    let (mut count, rounds) = (0, 30);
+    let (mut count, rounds) = (0, 15);
     for round in 0..rounds {
         transactions += histories(2 + round % 6, 2000);
         transactions += crashes(round * 10..round * 10 + 10, 300);

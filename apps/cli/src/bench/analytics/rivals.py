@@ -1,7 +1,7 @@
 """Times other libraries on a graph: FILE VERTICES ITERATIONS THREADS SOURCES KERNELS [networkx].
 
-The file has three 32-bit words for each undirected edge: both ends and the length. Prints a line of JSON for each
-library and kernel, the best of three runs, and names the libraries that are not installed on standard error.
+The file has three 32-bit words for each undirected edge: both ends and the length. Prints a line of JSON for
+each library and kernel, the best of three runs; standard error names the libraries that are not installed.
 """
 
 import json
@@ -55,7 +55,9 @@ def networkit():
             "bfs": lambda: [nk.distance.BFS(plain, source, storePaths=False).run() for source in sources],
             "pagerank": pagerank,
             "components": lambda: nk.components.ParallelConnectedComponents(plain).run(),
-            "sssp": lambda: [nk.distance.Dijkstra(weighted, source, storePaths=False).run() for source in sources],
+            "sssp": lambda: [
+                nk.distance.Dijkstra(weighted, source, storePaths=False).run() for source in sources
+            ],
             "triangles": triangles,
         },
     )
