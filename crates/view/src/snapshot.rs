@@ -19,6 +19,7 @@ use evergraph_types::{
     VertexData, VertexId,
 };
 
+use crate::arrays::key_array;
 use crate::edge_layout::EdgeLayout;
 use crate::edge_rows::{edge_ranges, edge_rows};
 use crate::key_table::KeyTable;
@@ -61,6 +62,20 @@ struct Inner {
 }
 
 impl Snapshot {
+    pub(crate) fn selection(&self) -> &Selection {
+        &self.inner.selection
+    }
+
+    /// The version it is of, with all its edge types and all of each.
+    pub fn whole(&self) -> &Arc<Version> {
+        &self.inner.selection.version
+    }
+
+    /// The keys of some vertices, in their order.
+    pub fn keys_of(&self, ids: &[VertexId]) -> ArrayRef {
+        key_array(tables::keys_of(self.whole(), ids.iter().copied()))
+    }
+
     /// A snapshot of a version, with all edge types.
     pub fn new(version: Arc<Version>) -> Self {
         let edge_types = version.schema().live_edge_types().map(|(id, _)| id).collect();

@@ -1,0 +1,91 @@
+//! `evergraph stream`: the commits that the log of a store holds, as batches of edges.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use evergraph::{Batch, Database, ListedEdges, Options, StreamOptions};
+use serde::Serialize;
+
+use crate::console::Console;
+use crate::error::CommandError;
+use crate::store::open_to_read;
+
+/// What to follow, and from where.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct StreamArgs {
+    /// The store
+    #[arg(value_name = "DB")]
+    database: PathBuf,
+    /// Only edges of this type; may be repeated [default: all types]
+    #[arg(long = "edge-type", value_name = "TYPE")]
+    edge_types: Vec<String>,
+    /// Begin with the commit after this version [default: with all that is kept]
+    #[arg(long, value_name = "VERSION")]
+    from: Option<u64>,
+    /// Go on after the last batch that this name was given, and remember this one
+    #[arg(long)]
+    name: Option<String>,
+    /// A batch ends with the commit that brings it to so many edges
+    #[arg(long, value_name = "EDGES", default_value_t = 65536)]
+    batch_size: usize,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  evergraph stream bank.eg --from 1200
+  evergraph stream bank.eg --edge-type pays --name billing
+  evergraph --json stream bank.eg --batch-size 1 | head
+
+Gives what is there and ends. What a store keeps, retain= says when it is opened.";
+
+#[derive(Serialize)]
+struct Line<'a> {
+    version: u64,
+    op: &'a str,
+    src: String,
+    dst: String,
+    #[serde(rename = "type")]
+    edge_type: &'a str,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &StreamArgs, console: &mut Console) -> Result<(), CommandError> {
+    let database = match args.name {
+        None => open_to_read(&args.database)?,
+        // A cursor is written.
+        Some(_) if args.database.exists() => Database::open(&args.database, Options::default())?,
+        Some(_) => return open_to_read(&args.database).map(drop),
+    };
+    let options = StreamOptions {
+        edge_types: (!args.edge_types.is_empty()).then(|| args.edge_types.clone()),
+        batch_size: args.batch_size,
+        after: Some(args.from.unwrap_or_else(|| database.retained().first)),
+        name: args.name.clone(),
+        ..StreamOptions::default()
+    };
+    let mut stream = database.stream(options)?;
+    while let Some(batch) = stream.next(Some(Duration::ZERO))? {
+        for (op, edges) in [("put", &batch.edges), ("delete", &batch.deleted)] {
+            edges.iter().try_for_each(|edges| write(console, &batch, op, edges))?;
+        }
+        // What is acknowledged has been written.
+        console.flush()?;
+    }
+    Ok(())
+}
+
+fn write(console: &mut Console, batch: &Batch, op: &str, edges: &ListedEdges) -> Result<(), CommandError> {
+    let version = batch.names.whole();
+    let kind = version.schema().edge_types.get(usize::from(edges.edge_type));
+    let edge_type = kind.map_or("", |kind| kind.name.as_str());
+    for row in 0..edges.src.len() {
+        let [src, dst] = [edges.src[row], edges.dst[row]].map(|id| version.key(id).to_string());
+        let line = Line { version: edges.sequences[row], op, src, dst, edge_type };
+        console.result(&line, |line| {
+            format!("{}\t{}\t{}\t{}\t{}", line.version, line.op, line.src, line.dst, line.edge_type)
+        })?;
+    }
+    Ok(())
+}
