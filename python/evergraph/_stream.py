@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from evergraph import _native
@@ -12,7 +13,11 @@ if TYPE_CHECKING:
     from datetime import datetime
     from types import TracebackType
 
-    from typing_extensions import Self
+    from typing_extensions import Self, TypeAlias
+
+    _Pulled: TypeAlias = tuple[
+        int, int, datetime, _native.Table, _native.Table, _native.Column, _native.Snapshot | None
+    ]
 
 # How long a thread waits for a batch before an event loop may end it.
 _SLICE_SECONDS = 0.05
@@ -38,21 +43,14 @@ class Batch:
     deleted: Table
     """Edges deleted, those of deleted vertices included."""
     changed_vertices: Column
-    """The keys of vertices put or deleted, and of the ends of all these edges, each once."""
+    """The keys of the ends of all these edges, each once; of a stream of all edge types, those of vertices put
+    or deleted as well."""
     snapshot: Snapshot | None
     """The graph exactly after the batch, with ``stateful=True``."""
 
     def __init__(
         self,
-        native: tuple[
-            int,
-            int,
-            datetime,
-            _native.Table,
-            _native.Table,
-            _native.Column,
-            _native.Snapshot | None,
-        ],
+        native: _Pulled,
     ) -> None:
         """Wrap a native batch; streams do this for you."""
         self.after, self.version, self.time, edges, deleted, changed, snapshot = native
@@ -72,29 +70,42 @@ class Stream:
 
     Iterating waits for the next batch; ``async for`` does so without blocking the event loop. Pulling a batch
     acknowledges the one before. Close it, or use it as a context manager, so that the log is no longer kept
-    for it; a
-    named one keeps its place.
+    for it; a named one keeps its place.
     """
 
-    __slots__ = ("_native", "_timeout")
+    __slots__ = ("_lock", "_native", "_ready", "_timeout")
 
     def __init__(self, native: _native.Stream, timeout_seconds: float | None) -> None:
         """Wrap a native stream; `Database.stream` does this for you."""
         self._native = native
         self._timeout = timeout_seconds
+        # A batch that was pulled for somebody who was cancelled meanwhile, at most one.
+        self._ready: list[_Pulled] = []
+        self._lock = Lock()
 
     @property
     def position(self) -> int | None:
         """The last version given out; ``None`` once it is closed."""
-        return self._native.position
+        with self._lock:
+            return self._ready[0][0] if self._ready else self._native.position
 
     def acknowledge(self) -> None:
         """Say now that what was given out has been dealt with, rather than with the next pull."""
-        self._native.acknowledge()
+        with self._lock:
+            # Pulling what is ready has acknowledged what was given out before it.
+            if not self._ready:
+                self._native.acknowledge()
 
     def close(self) -> None:
         """Let go of the log."""
         self._native.close()
+
+    def _pull(self, timeout_seconds: float | None) -> None:
+        with self._lock:
+            if not self._ready:
+                batch = self._native.next(timeout_seconds)
+                if batch is not None:
+                    self._ready.append(batch)
 
     def __iter__(self) -> Self:
         """Go on with the next batch."""
@@ -102,26 +113,26 @@ class Stream:
 
     def __next__(self) -> Batch:
         """Wait for the next batch; the iteration ends when none came within ``timeout``."""
-        batch = self._native.next(self._timeout)
-        if batch is None:
+        self._pull(self._timeout)
+        if not self._ready:
             raise StopIteration
-        return Batch(batch)
+        return Batch(self._ready.pop())
 
     def __aiter__(self) -> Self:
         """Go on with the next batch."""
         return self
 
     async def __anext__(self) -> Batch:
-        """Wait for the next batch on a thread of its own."""
+        """Wait for the next batch on a thread of its own. One who is cancelled leaves it to the next one."""
         # Not needed by those who do not await, and slow to import.
         import asyncio
 
         left = self._timeout
         while True:
             wait = _SLICE_SECONDS if left is None else min(left, _SLICE_SECONDS)
-            batch = await asyncio.to_thread(self._native.next, wait)
-            if batch is not None:
-                return Batch(batch)
+            await asyncio.to_thread(self._pull, wait)
+            if self._ready:
+                return Batch(self._ready.pop())
             if left is not None:
                 left -= wait
                 if left <= 0:
@@ -189,7 +200,13 @@ class Diff:
 def diff(before: Snapshot, after: Snapshot) -> Diff:
     """Tell what changed between two snapshots of one database, in time that grows with the change.
 
-    Edge types that a snapshot leaves out are left out.
+    Types and properties may have been renamed in between; names are those of the newer snapshot. An edge type
+    that one of the snapshots leaves out is left out.
+
+    Raises
+    ------
+    ValueError
+        If they are of two databases, or confined to a view.
 
     Examples
     --------

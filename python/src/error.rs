@@ -10,7 +10,8 @@ use std::path::Path;
 use evergraph::algorithms::AlgorithmError;
 use evergraph::{
     BackupError, ChangesError, Closed, CommitError, Corruption, DatabaseLoadError, DiskError, EvaluateError,
-    EventError, HistoryError, LoadError, OpenError, SchemaError, Snapshot, StreamError, ViewError, WriteError,
+    EventError, HistoryError, LoadError, OpenError, SchemaError, Snapshot, StreamError, ViewError,
+    WriteError,
 };
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -163,6 +164,7 @@ impl Raise for StreamError {
         match self {
             StreamError::BatchSize => PyValueError::new_err(self.to_string()),
             StreamError::Schema(error) => error.raise(py),
+            StreamError::TypesDropped { .. } => Raised::new(py, "SchemaError", self).error,
             StreamError::Changes(error) => error.raise(py),
             StreamError::History(error) => error.raise(py),
             StreamError::Closed(error) => error.raise(py),

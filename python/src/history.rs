@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use arrow_array::ArrayRef;
 use arrow_schema::Field;
-use evergraph::{Batch, EdgeRows, ListedEdges, Sequence, Snapshot as Inner, Stream as InnerStream, VertexId};
+use evergraph::{Batch, Sequence, Stream as InnerStream};
 use parking_lot::Mutex;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -30,9 +32,8 @@ impl Stream {
     }
 }
 
-/// The keys of vertices as a column.
-fn keys(names: &Inner, ids: &[VertexId]) -> Column {
-    let array = names.keys_of(ids);
+/// Keys of vertices as a column.
+fn ids(array: ArrayRef) -> Column {
     let field = Arc::new(Field::new("id", array.data_type().clone(), false));
     Column { array, field }
 }
@@ -42,7 +43,7 @@ fn batch_to_python<'py>(py: Python<'py>, batch: Batch) -> PyResult<Bound<'py, Py
         let names = &batch.names;
         let tables = [&batch.edges, &batch.deleted].map(|edges| Table::new(names.listed_edges(edges)));
         let [edges, deleted] = tables;
-        (edges, deleted, keys(names, &batch.changed_vertices))
+        (edges, deleted, ids(names.keys_of(&batch.changed_vertices)))
     });
     let time = time_to_python(py, batch.time_micros)?;
     let snapshot = batch.snapshot.map(Snapshot::new);
@@ -99,36 +100,11 @@ pub(crate) fn diff<'py>(
     before: &Snapshot,
     after: &Snapshot,
 ) -> PyResult<Bound<'py, PyTuple>> {
-    let (before, after) = (&before.inner, &after.inner);
-    let (tables, vertices) = py.detach(|| {
-        let diff = before.whole().diff(after.whole());
-        let names = if before.whole().sequence() > after.whole().sequence() { before } else { after };
-        let part: [fn(&evergraph::EdgeDiff) -> &EdgeRows; 4] = [
-            |edges| &edges.added,
-            |edges| &edges.removed,
-            |edges| &edges.changed_from,
-            |edges| &edges.changed_to,
-        ];
-        let tables = part.map(|part| {
-            let listed: Vec<ListedEdges> =
-                diff.edges.iter().map(|edges| listed(edges.edge_type, part(edges))).collect();
-            Table::new(names.listed_edges(&listed))
-        });
-        let vertices = [&diff.added_vertices, &diff.removed_vertices, &diff.changed_vertices];
-        (tables, vertices.map(|ids| keys(names, ids)))
-    });
-    let [added, removed, changed_from, changed_to] = tables;
-    let [come, gone, changed] = vertices;
+    let change = py.detach(|| before.inner.diff(&after.inner));
+    let change = change.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let edges = [change.added, change.removed, change.changed_from, change.changed_to];
+    let vertices = [change.added_vertices, change.removed_vertices, change.changed_vertices];
+    let [added, removed, changed_from, changed_to] = edges.map(Table::new);
+    let [come, gone, changed] = vertices.map(ids);
     (added, removed, changed_from, changed_to, come, gone, changed).into_pyobject(py)
-}
-
-fn listed(edge_type: u16, rows: &EdgeRows) -> ListedEdges {
-    let columns = rows.columns.iter().cloned().enumerate();
-    ListedEdges {
-        edge_type,
-        src: rows.src.clone(),
-        dst: rows.dst.clone(),
-        columns: columns.map(|(property, column)| (property as u16, column)).collect(),
-        ..ListedEdges::default()
-    }
 }

@@ -2,6 +2,8 @@
 
 import asyncio
 import random
+import subprocess
+import sys
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -145,6 +147,101 @@ def test_async_iteration() -> None:
         db.put_edge(1, 2, "edge")
         db.put_edge(1, 3, "edge")
         assert asyncio.run(read(db)) == [2]
+
+
+def test_a_reader_that_is_cancelled_loses_no_batch() -> None:
+    async def read(db: eg.Database) -> list[int]:
+        found: list[int] = []
+        with db.stream(batch_size=1, timeout=0.5) as stream:
+            for dst in range(30):
+                pull = asyncio.ensure_future(anext(stream))
+                await asyncio.sleep(0.001 * (dst % 4))
+                db.put_edge(100, dst, "edge")
+                await asyncio.sleep(0.001 * (dst % 3))
+                pull.cancel()
+                try:
+                    found += (await pull).edges["dst"].to_list()
+                except asyncio.CancelledError:
+                    stream.acknowledge()
+            async for batch in stream:
+                found += batch.edges["dst"].to_list()
+        return found
+
+    with eg.open() as db:
+        assert asyncio.run(read(db)) == list(range(30))
+
+
+def test_what_was_dropped_or_renamed_in_between_is_told_once() -> None:
+    with eg.open() as db:
+        db.create_edge_type("pays", properties={"amount": "float64", "note": "string"})
+        db.create_vertex_type("Person", properties={"age": "int32"})
+        db.put_vertex("alice", type="Person", age=30)
+        db.put_edge("alice", "bob", "pays", amount=1.0, note="rent")
+        db.put_edge("alice", "carol", "pays", amount=2.0, note="rent")
+        db.put_edge("alice", "bob", "knows", since=3)
+        before = db.snapshot()
+        db.rename_edge_type("pays", "owes")
+        db.rename_property("amount", "sum", edge_type="owes")
+        db.drop_property("note", edge_type="owes")
+        db.drop_vertex_type("Person")
+        assert not eg.diff(before, db.snapshot())
+        db.drop_edge_type("knows")
+        db.put_edge("alice", "carol", "owes", sum=5.0)
+        after = db.snapshot()
+        change = eg.diff(before, after)
+        assert change.removed.column_names == ["src", "dst", "type", "sum", "since"]
+        assert list(change.removed.rows()) == [("alice", "bob", "knows", None, 3)]
+        assert [change.changed_from["sum"].to_list(), change.changed_to["sum"].to_list()] == [[2.0], [5.0]]
+        assert (len(change.added), len(change.changed_vertices)) == (0, 0)
+        assert len(eg.diff(after, before).added) == 1
+        assert not eg.diff(before.with_edge_types(["pays"]), after.with_edge_types(["owes"])).removed
+        with eg.open() as other:
+            other.put_edge(1, 2, "edge")
+            with pytest.raises(ValueError, match="two databases"):
+                eg.diff(before, other.snapshot())
+
+
+def test_a_batch_that_was_not_acknowledged_comes_again_after_a_crash(tmp_path: Path) -> None:
+    script = f"""
+import os
+import evergraph as eg
+db = eg.open({str(tmp_path / "net.eg")!r})
+stream = db.stream(name="copy", batch_size=2, timeout=0)
+for dst in range(6):
+    db.put_edge(100, dst, "edge")
+print(next(stream).edges["dst"].to_list(), flush=True)
+print(next(stream).edges["dst"].to_list(), flush=True)
+os.kill(os.getpid(), 9)
+"""
+    killed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (killed.stdout, killed.returncode) == ("[0, 1]\n[2, 3]\n", -9), killed.stderr
+    with eg.open(tmp_path / "net.eg") as db, db.stream(name="copy", batch_size=2, timeout=0) as stream:
+        assert [batch.edges["dst"].to_list() for batch in stream] == [[2, 3], [4, 5]]
+
+
+def test_two_processes_with_one_cursor(tmp_path: Path) -> None:
+    script = f"""
+import evergraph as eg
+try:
+    eg.open({str(tmp_path / "net.eg")!r}).stream(name="copy")
+except eg.LockedError as error:
+    print("locked")
+"""
+    with eg.open(tmp_path / "net.eg") as db, db.stream(name="copy"):
+        other = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+        assert other.stdout == "locked\n", other.stderr
+
+
+def test_who_asks_for_what_the_log_no_longer_has_is_told(tmp_path: Path) -> None:
+    with eg.open(tmp_path / "net.eg") as db:
+        db.put_edge(1, 2, "edge")
+        db.put_edge(1, 3, "edge")
+        db.checkpoint()
+        with pytest.raises(eg.NotRetainedError) as caught:
+            db.stream(from_version=1)
+        assert caught.value.first == db.retained.start + 1
+        with db.stream(from_version=db.retained.start, timeout=0) as stream:
+            assert list(stream) == []
 
 
 def test_batches_by_time_gather_commits() -> None:

@@ -70,6 +70,12 @@ pub enum StreamError {
     /// There is no such edge type.
     #[error(transparent)]
     Schema(#[from] SchemaError),
+    /// All edge types it was to give were dropped since it began.
+    #[error("edge types {names:?} were dropped; nothing more can come of them")]
+    TypesDropped {
+        /// The names they had.
+        names: Vec<String>,
+    },
     /// The log cannot be followed.
     #[error(transparent)]
     Changes(#[from] ChangesError),

@@ -5,12 +5,16 @@
 //!                                                                           stateful: and the version there
 //! ```
 //!
-//! Invariant: a batch holds whole commits, all of them in order, and the next batch goes on where it ends.
+//! Invariant: a batch holds whole commits, all of them in order, and the next batch goes on where it ends; no commit is
+//! acknowledged that was not given out.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use evergraph_store::{At, ChangeOptions, ChangeReader, ChangesError, Commit, EdgeOps, HistoryError, Store};
-use evergraph_types::{Column, EdgeTypeId, Sequence, VertexId};
+use evergraph_store::{
+    At, ChangeOptions, ChangeReader, ChangesError, Commit, EdgeOps, HistoryError, Store, Version,
+};
+use evergraph_types::{Column, EdgeType, EdgeTypeId, Schema, Sequence, VertexId};
 use evergraph_view::{ListedEdges, Snapshot};
 
 use crate::StreamError;
@@ -62,7 +66,7 @@ pub struct Batch {
     pub edges: Vec<ListedEdges>,
     /// Edges deleted, those of deleted vertices included, by commit and type.
     pub deleted: Vec<ListedEdges>,
-    /// Vertices put or deleted, and the ends of all these edges, ascending.
+    /// The ends of all these edges, ascending; of a stream of all edge types, also the vertices put or deleted.
     pub changed_vertices: Vec<VertexId>,
     /// The state after the batch, of a stateful stream.
     pub snapshot: Option<Snapshot>,
@@ -90,10 +94,16 @@ pub struct Stream {
     store: Store,
     reader: ChangeReader,
     options: StreamOptions,
+    /// The edge types asked for, under whatever name; `None` for all.
+    edge_types: Option<Vec<EdgeTypeId>>,
+    /// The last commit of the last batch, or passed over since.
+    given: Sequence,
+    /// What the next batch has so far. After an error it is still there, so that no commit is lost.
+    gathered: Gathered,
 }
 
 /// A batch while it is gathered.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Gathered {
     edges: Vec<ListedEdges>,
     deleted: Vec<ListedEdges>,
@@ -111,26 +121,30 @@ impl Stream {
         if options.batch_size == 0 {
             return Err(StreamError::BatchSize);
         }
-        let schema = store.version()?.schema().clone();
-        for name in options.edge_types.iter().flatten() {
-            schema.require_edge_type(name)?;
-        }
+        let version = store.version()?;
+        let ids_of = |names: &Vec<String>| -> Result<Vec<EdgeTypeId>, StreamError> {
+            names.iter().map(|name| Ok(version.schema().require_edge_type(name)?.0)).collect()
+        };
+        let edge_types = options.edge_types.as_ref().map(ids_of).transpose()?;
         let (after, name) = (options.after, options.name.clone());
         let reader = store.changes(ChangeOptions { after, name })?;
-        Ok(Stream { store: store.clone(), reader, options })
+        let given = reader.position();
+        let gathered = Gathered::default();
+        Ok(Stream { store: store.clone(), reader, options, edge_types, given, gathered })
     }
 
-    /// The next batch, waiting for one at most so long; `None` if none came. What was given out before counts as dealt
+    /// The next batch, as soon as there is one within the time; `None` if none came. What was given out before counts as dealt
     /// with and is acknowledged.
     ///
     /// # Errors
-    /// [`StreamError::Changes`], [`StreamError::History`]; the stream is where it was then.
+    /// [`StreamError::Changes`], [`StreamError::History`], [`StreamError::TypesDropped`]. Nothing is lost with one: the
+    /// next call goes on where this one was.
     pub fn next(&mut self, timeout: Option<Duration>) -> Result<Option<Batch>, StreamError> {
         self.acknowledge()?;
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         loop {
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-            if !self.reader.wait(left) {
+            if self.reader.position() == self.given && !self.reader.wait(left) {
                 self.store.version().map_err(|_| ChangesError::Closed)?;
                 return Ok(None);
             }
@@ -145,116 +159,132 @@ impl Stream {
     /// # Errors
     /// Those of [`ChangeReader::acknowledge`].
     pub fn acknowledge(&mut self) -> Result<(), StreamError> {
-        Ok(self.reader.acknowledge(self.reader.position())?)
+        Ok(self.reader.acknowledge(self.given)?)
     }
 
     /// The last commit given out.
     pub fn position(&self) -> Sequence {
-        self.reader.position()
+        self.given
     }
 
     /// A batch of what there is; `None` if none of it is of interest.
     fn gather(&mut self) -> Result<Option<Batch>, StreamError> {
-        let after = self.reader.position();
-        let head = self.store.version().map_err(|_| ChangesError::Closed)?;
-        // A stateful batch goes no further than a version that is there.
-        let through = if self.options.is_stateful { head.sequence() } else { Sequence::MAX };
         let until = self.options.every.map(|every| Instant::now() + every);
-        let wanted: Option<Vec<EdgeTypeId>> = self.wanted(&head);
-        let mut gathered = Gathered::default();
-        let mut snapshot = None;
-        loop {
-            while gathered.rows < self.options.batch_size || self.options.is_stateful {
-                let full = gathered.rows >= self.options.batch_size;
-                if full && self.state_here(&mut snapshot)? {
-                    break;
-                }
-                let Some(commit) = self.reader.next_through(through)? else { break };
-                gathered.take(commit, wanted.as_deref());
-            }
+        let (state, head) = loop {
+            let head = self.store.version().map_err(|_| ChangesError::Closed)?;
+            self.check_types(&head)?;
+            let (state, is_full) = self.read_on(&head)?;
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-            let is_full = gathered.rows >= self.options.batch_size;
-            match left.filter(|left| !left.is_zero() && !is_full && self.reader.position() < through) {
-                Some(left) if self.reader.wait(Some(left)) => {}
-                _ => break,
+            let left = left.filter(|left| !left.is_zero() && !is_full);
+            if left.is_none_or(|left| !self.reader.wait(Some(left))) {
+                break (state, head);
             }
-        }
-        if self.options.is_stateful && snapshot.is_none() {
-            snapshot = self.state_at_end(&head, &mut gathered, wanted.as_deref())?;
-        }
-        if gathered.rows == 0 && gathered.vertices.is_empty() {
+        };
+        if self.gathered.rows == 0 && (self.edge_types.is_some() || self.gathered.vertices.is_empty()) {
+            self.given = self.reader.position();
+            self.gathered = Gathered::default();
             return Ok(None);
         }
-        let names = Snapshot::new(self.reader.version());
-        let names = self.select(names)?;
+        let state = match state {
+            None if self.options.is_stateful => Some(self.state_at_end(&head)?),
+            state => state,
+        };
+        let snapshot = state.map(|state| self.select(Snapshot::new(state)));
+        let names = self.select(Snapshot::new(self.reader.version()));
+        let after = std::mem::replace(&mut self.given, self.reader.position());
+        let mut gathered = std::mem::take(&mut self.gathered);
         gathered.vertices.sort_unstable();
         gathered.vertices.dedup();
         Ok(Some(Batch {
             after,
-            version: self.reader.position(),
+            version: self.given,
             time_micros: gathered.time_micros,
             edges: gathered.edges,
             deleted: gathered.deleted,
             changed_vertices: gathered.vertices,
-            snapshot: snapshot.map(|state| self.select(state)).transpose()?,
+            snapshot,
             names,
         }))
     }
 
-    /// Whether the version after the last commit read can be had; behind the newest one that takes history.
-    fn state_here(&self, snapshot: &mut Option<Snapshot>) -> Result<bool, StreamError> {
-        match self.store.version_at(At::Commit(self.reader.position())) {
-            Ok(version) => *snapshot = Some(Snapshot::new(version)),
-            Err(HistoryError::NotRetained { .. }) => return Ok(false),
-            Err(error) => return Err(error.into()),
+    /// Reads commits until the batch is full, or no more are there: with the state, where the batch ends at one that can
+    /// be had, and whether it is full. A stateful batch goes no further than a version that is there.
+    fn read_on(&mut self, head: &Arc<Version>) -> Result<(Option<Arc<Version>>, bool), StreamError> {
+        let is_stateful = self.options.is_stateful;
+        let through = if is_stateful { head.sequence() } else { Sequence::MAX };
+        loop {
+            let is_full = self.gathered.rows >= self.options.batch_size;
+            if is_full {
+                let state = if is_stateful { self.state_here()? } else { None };
+                if state.is_some() || !is_stateful {
+                    return Ok((state, true));
+                }
+            }
+            let Some(commit) = self.reader.next_through(through)? else { return Ok((None, is_full)) };
+            self.gathered.take(commit, self.edge_types.as_deref(), head.schema());
         }
-        Ok(true)
+    }
+
+    /// The version after the last commit read, if it can be had; behind the newest one that takes history.
+    fn state_here(&self) -> Result<Option<Arc<Version>>, StreamError> {
+        match self.store.version_at(At::Commit(self.reader.position())) {
+            Ok(version) => Ok(Some(version)),
+            Err(HistoryError::NotRetained { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// The state at the end of a batch: reads on to the version that was the newest when it began, unless the state
     /// here can be had.
-    fn state_at_end(
-        &mut self,
-        head: &std::sync::Arc<evergraph_store::Version>,
-        gathered: &mut Gathered,
-        wanted: Option<&[EdgeTypeId]>,
-    ) -> Result<Option<Snapshot>, StreamError> {
-        let mut snapshot = None;
+    fn state_at_end(&mut self, head: &Arc<Version>) -> Result<Arc<Version>, StreamError> {
         while self.reader.position() < head.sequence() {
-            if self.state_here(&mut snapshot)? {
-                return Ok(snapshot);
+            if let Some(state) = self.state_here()? {
+                return Ok(state);
             }
             match self.reader.next_through(head.sequence())? {
-                Some(commit) => gathered.take(commit, wanted),
+                Some(commit) => self.gathered.take(commit, self.edge_types.as_deref(), head.schema()),
                 // With durability="interval" the rest is not synced yet.
                 None => drop(self.reader.wait(Some(UNTIL_SAFE))),
             }
         }
-        Ok(Some(Snapshot::new(head.clone())))
+        Ok(head.clone())
     }
 
-    fn wanted(&self, version: &evergraph_store::Version) -> Option<Vec<EdgeTypeId>> {
-        let names = self.options.edge_types.as_ref()?;
-        Some(names.iter().filter_map(|name| Some(version.schema().edge_type(name)?.0)).collect())
+    /// Of some types, one at least must be left.
+    fn check_types(&self, head: &Version) -> Result<(), StreamError> {
+        let is_there = |id: &EdgeTypeId| head.schema().live_edge_types().any(|(live, _)| live == *id);
+        match &self.edge_types {
+            Some(ids) if !ids.is_empty() && !ids.iter().any(is_there) => {
+                let names = self.options.edge_types.iter().flatten().cloned().collect();
+                Err(StreamError::TypesDropped { names })
+            }
+            _ => Ok(()),
+        }
     }
 
-    fn select(&self, snapshot: Snapshot) -> Result<Snapshot, StreamError> {
-        let Some(names) = &self.options.edge_types else { return Ok(snapshot) };
-        // A version of the past may not have the type yet.
-        let known = |name: &&String| snapshot.schema().edge_type(name).is_some();
-        let names: Vec<&str> = names.iter().filter(known).map(String::as_str).collect();
-        Ok(snapshot.with_edge_types(&names)?)
+    /// A snapshot with the edge types asked for, as far as it has them.
+    fn select(&self, snapshot: Snapshot) -> Snapshot {
+        match &self.edge_types {
+            None => snapshot,
+            Some(ids) => snapshot.with_edge_type_ids(ids),
+        }
     }
 }
 
 impl Gathered {
-    fn take(&mut self, commit: Commit, wanted: Option<&[EdgeTypeId]>) {
+    /// Adds what a commit did to edges of these types, as far as `schema` still has them.
+    fn take(&mut self, commit: Commit, wanted: Option<&[EdgeTypeId]>, schema: &Schema) {
         let Commit { sequence, time_micros, writes } = commit;
         self.time_micros = time_micros;
-        self.vertices.extend(writes.vertex_deletes);
-        self.vertices.extend(writes.vertex_puts.iter().map(|put| put.vertex));
+        if wanted.is_none() {
+            self.vertices.extend(writes.vertex_deletes);
+            self.vertices.extend(writes.vertex_puts.iter().map(|put| put.vertex));
+        }
         for (edge_type, ops) in writes.edges {
-            if wanted.is_some_and(|wanted| !wanted.contains(&edge_type)) {
+            let kind = schema.edge_types.get(usize::from(edge_type));
+            if kind.is_some_and(EdgeType::is_dropped)
+                || wanted.is_some_and(|wanted| !wanted.contains(&edge_type))
+            {
                 continue;
             }
             self.rows += ops.len();

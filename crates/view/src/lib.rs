@@ -4,6 +4,7 @@
 mod arrays;
 mod confinement;
 mod csr;
+mod difference;
 mod edge_layout;
 mod edge_rows;
 mod flat;
@@ -19,6 +20,7 @@ mod weighted_lists;
 pub use arrow_array::RecordBatch;
 pub use confinement::{Confinement, EdgeRule, VertexBits};
 pub use csr::Csr;
+pub use difference::{DiffError, Difference};
 pub use evergraph_store::{FlatTable, Neighbors, Run};
 pub use flat::FlatView;
 pub use graph_view::GraphView;

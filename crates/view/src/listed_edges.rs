@@ -10,7 +10,10 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
-use evergraph_types::{Column, EdgeTypeId, PropertyId, PropertyType, Sequence, TextValues, VertexId};
+use evergraph_store::Version;
+use evergraph_types::{
+    Column, EdgeType, EdgeTypeId, PropertyId, PropertyType, Sequence, TextValues, VertexId,
+};
 
 use crate::Snapshot;
 use crate::arrays::{NamedArray, column_array, key_array, record_batch, text_array};
@@ -35,41 +38,50 @@ pub struct ListedEdges {
 }
 
 impl Snapshot {
-    /// The edges as a table, with the keys and names of this snapshot, which knows all of them. Types that are not
-    /// selected are left out.
+    /// Edges that commits put or deleted as a table, with the keys and names of this snapshot, which knows all of them.
+    /// Types that are not selected are left out.
     pub fn listed_edges(&self, parts: &[ListedEdges]) -> RecordBatch {
-        let (selection, version) = (self.selection(), self.whole());
-        let layout = EdgeLayout::new(selection);
+        let selection = self.selection();
+        let types: Vec<(EdgeTypeId, &EdgeType)> = selection.edge_types().collect();
         let is_selected = |part: &&ListedEdges| selection.edge_types.contains(&part.edge_type);
-        let parts: Vec<&ListedEdges> = parts.iter().filter(is_selected).collect();
-        let keys = |ends: fn(&ListedEdges) -> &Vec<VertexId>| {
-            key_array(keys_of(version, parts.iter().flat_map(|part| ends(part).iter().copied())))
-        };
-        let mut columns: Vec<NamedArray> = vec![
-            (SRC.to_owned(), keys(|part| &part.src), false),
-            (DST.to_owned(), keys(|part| &part.dst), false),
-        ];
-        if layout.has_type {
-            let mut names = TextValues::default();
-            for part in &parts {
-                let kind = version.schema().edge_types.get(usize::from(part.edge_type));
-                part.src.iter().for_each(|_| names.push(kind.map_or("", |kind| kind.name.as_str())));
-            }
-            columns.push((TYPE.to_owned(), text_array(&[&names], None), false));
+        listed_table(&types, self.whole(), &parts.iter().filter(is_selected).collect::<Vec<_>>(), true)
+    }
+}
+
+/// Edges of these types as a table, with the keys of a version; `tells_commits` says whether there are columns of those.
+pub(crate) fn listed_table(
+    types: &[(EdgeTypeId, &EdgeType)],
+    version: &Version,
+    parts: &[&ListedEdges],
+    tells_commits: bool,
+) -> RecordBatch {
+    let layout = EdgeLayout::of_types(types);
+    let keys = |ends: fn(&ListedEdges) -> &Vec<VertexId>| {
+        key_array(keys_of(version, parts.iter().flat_map(|part| ends(part).iter().copied())))
+    };
+    let mut columns: Vec<NamedArray> = vec![
+        (SRC.to_owned(), keys(|part| &part.src), false),
+        (DST.to_owned(), keys(|part| &part.dst), false),
+    ];
+    if layout.has_type {
+        let mut names = TextValues::default();
+        for part in parts {
+            let kind = types.iter().find(|(id, _)| *id == part.edge_type);
+            part.src.iter().for_each(|_| names.push(kind.map_or("", |(_, kind)| kind.name.as_str())));
         }
-        for column in &layout.properties {
-            let values = parts.iter().map(|part| {
-                let property = column.property(part.edge_type);
-                let given = part.columns.iter().find(|(given, _)| Some(*given) == property);
-                given.map_or_else(|| nulls(column.kind, part.src.len()), |(_, values)| values.clone())
-            });
-            let values: Vec<Column> = values.collect();
-            columns.push((
-                column.name.clone(),
-                column_array(column.kind, &values.iter().collect::<Vec<_>>()),
-                true,
-            ));
-        }
+        columns.push((TYPE.to_owned(), text_array(&[&names], None), false));
+    }
+    for column in &layout.properties {
+        let values = parts.iter().map(|part| {
+            let property = column.property(part.edge_type);
+            let given = part.columns.iter().find(|(given, _)| Some(*given) == property);
+            given.map_or_else(|| nulls(column.kind, part.src.len()), |(_, values)| values.clone())
+        });
+        let values: Vec<Column> = values.collect();
+        let array = column_array(column.kind, &values.iter().collect::<Vec<_>>());
+        columns.push((column.name.clone(), array, true));
+    }
+    if tells_commits {
         let sequences: Vec<Sequence> = parts.iter().flat_map(|part| part.sequences.clone()).collect();
         let times: Vec<i64> = parts.iter().flat_map(|part| part.times_micros.clone()).collect();
         let told = [
@@ -77,14 +89,12 @@ impl Snapshot {
             ("time", column_array(PropertyType::Timestamp, &[&Column::timestamps(times)])),
         ];
         for (name, array) in told {
-            if array.len() == columns[0].1.len() {
-                let is_taken = columns.iter().any(|(taken, ..)| taken == name);
-                let name = if is_taken { format!("commit.{name}") } else { name.to_owned() };
-                columns.push((name, array, false));
-            }
+            let is_taken = columns.iter().any(|(taken, ..)| taken == name);
+            let name = if is_taken { format!("commit.{name}") } else { name.to_owned() };
+            columns.push((name, array, false));
         }
-        record_batch(columns)
     }
+    record_batch(columns)
 }
 
 fn nulls(kind: PropertyType, rows: usize) -> Column {
