@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from evergraph import _native
 from evergraph._snapshot import Snapshot
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from types import TracebackType
 
-    from typing_extensions import Self, TypeAlias
+    from typing_extensions import Self
 
     _Pulled: TypeAlias = tuple[
         int, int, datetime, _native.Table, _native.Table, _native.Column, _native.Snapshot | None
@@ -43,8 +43,8 @@ class Batch:
     deleted: Table
     """Edges deleted, those of deleted vertices included."""
     changed_vertices: Column
-    """The keys of the ends of all these edges, each once; of a stream of all edge types, those of vertices put
-    or deleted as well."""
+    """The keys of the ends of all these edges, each once; of a stream of all edge types, also of the vertices
+    put or deleted."""
     snapshot: Snapshot | None
     """The graph exactly after the batch, with ``stateful=True``."""
 

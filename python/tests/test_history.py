@@ -150,8 +150,8 @@ def test_async_iteration() -> None:
 
 
 def test_a_reader_that_is_cancelled_loses_no_batch() -> None:
-    async def read(db: eg.Database) -> list[int]:
-        found: list[int] = []
+    async def read(db: eg.Database) -> list[object]:
+        found: list[object] = []
         with db.stream(batch_size=1, timeout=0.5) as stream:
             for dst in range(30):
                 pull = asyncio.ensure_future(anext(stream))

@@ -15,27 +15,25 @@ use evergraph_store::{
     At, ChangeOptions, ChangesError, Diff, EdgeRows, HistoryError, Options, Retain, Store, Version, check_on,
 };
 use evergraph_types::{
-    EdgeType, EdgeTypeId, Key, KeyKind, PropertyId, Schema, Sequence, Value, VertexTypeId,
+    Alteration, EdgeType, EdgeTypeId, Key, KeyKind, PropertyId, PropertyOwner, Schema, Sequence, Value,
+    VertexTypeId,
 };
 use proptest::test_runner::{Config, TestRunner};
 
 /// What was seen after each commit, and when it was made.
 type Seen = BTreeMap<Sequence, (i64, Dump)>;
 
-fn all(case: Case) -> Options {
-    Options { retain: Some(Retain::Everything), ..Runner::options(case) }
-}
-
-fn runner(case: Case) -> Runner {
+fn runner(case: Case, retain: Retain) -> Runner {
     let disk = SimDisk::new(0);
-    let store = if case.on_disk { open(&disk, all(case)) } else { Store::in_memory(all(case)) };
+    let options = Options { retain: Some(retain), ..Runner::options(case) };
+    let store = if case.on_disk { open(&disk, options) } else { Store::in_memory(options) };
     let mut runner = Runner::of(case, disk, store, Model::default());
     runner.run(&Action::Declare);
     runner
 }
 
 fn run(case: Case, actions: &[Action]) {
-    let mut runner = runner(case);
+    let mut runner = runner(case, Retain::Everything);
     let mut seen = Seen::new();
     for (step, action) in actions.iter().enumerate() {
         runner.run(action);
@@ -320,13 +318,14 @@ const CRASHING: Case = Case {
     durability: evergraph_store::Durability::Sync,
 };
 
-#[test]
-fn after_a_crash_the_past_is_as_it_was() {
+/// At every crash, what was promised is retained, and all that is said to be retained is as it was; what is not, is refused.
+/// `rows` are added at a time.
+fn crash_with(retain: Retain, rows: u16) -> bool {
     let case = CRASHING;
     let put = |src, dst| Action::One(Write::PutEdge { src, dst, edge_type: 0, given: vec![(0, Some(1))] });
     let many = |from: u16| Action::Add {
         edge_type: 1,
-        edges: (0..25).map(|row| (from + row % 7, from + row % 5)).collect(),
+        edges: (0..rows).map(|row| (from + row % 7, from + row % 5)).collect(),
         columns: 1,
         parts: 1,
     };
@@ -349,7 +348,7 @@ fn after_a_crash_the_past_is_as_it_was() {
         many(2),
         Action::Checkpoint,
     ];
-    let mut runner = runner(case);
+    let mut runner = runner(case, retain);
     let mut seen = Seen::new();
     let mut note = |runner: &Runner| {
         let version = runner.store.version().expect("open");
@@ -361,32 +360,81 @@ fn after_a_crash_the_past_is_as_it_was() {
         runner.run(action);
         note(&runner);
     }
-    let mut again = self::runner(case);
+    let mut again = self::runner(case, retain);
     let history = History::record(&mut again, &work);
     let disk = again.disk.clone();
     again.finish();
     let mut states = States::default();
-    history.crash_everywhere(
-        &disk,
-        case,
-        1,
-        |at| {
-            (0..5)
-                .map(|seed| CrashPlan::Random(at << 3 | seed))
-                .chain([CrashPlan::LoseUnsynced, CrashPlan::KeepUnsynced])
-                .collect()
-        },
-        &mut states,
-        |found, what| {
-            let newest = found.store.version().expect("open").sequence();
-            for (sequence, (_, expected)) in seen.range(..=newest).step_by(3) {
-                let version = found.store.version_at(At::Commit(*sequence));
-                let version = version.unwrap_or_else(|error| panic!("{what}: {error}"));
-                assert_eq!(dump(&version), *expected, "{what}: version {sequence}");
-            }
-        },
-    );
+    let plans = |at: u64| {
+        let random = (0..5).map(|seed| CrashPlan::Random(at << 3 | seed));
+        random.chain([CrashPlan::LoseUnsynced, CrashPlan::KeepUnsynced]).collect()
+    };
+    let mut has_dropped = false;
+    history.crash_everywhere(&disk, case, 1, plans, &mut states, |found, what| {
+        let retained = found.store.retained();
+        let promised = match retain {
+            Retain::Everything => 0,
+            Retain::Commits(commits) => retained.last.saturating_sub(commits),
+            Retain::Time(time) if !time.is_zero() => 0,
+            _ => retained.last,
+        };
+        assert!(retained.first <= promised, "{what}: {retained:?}");
+        has_dropped |= retained.first > 0;
+        for (sequence, (time, expected)) in seen.range(retained.first..=retained.last).step_by(3) {
+            let version = found.store.version_at(At::Commit(*sequence));
+            let version = version.unwrap_or_else(|error| panic!("{what}: {error}"));
+            assert_eq!(dump(&version), *expected, "{what}: version {sequence}");
+            // Times are those of the other run, in which the same commits came earlier.
+            assert!(version.time_micros() >= *time);
+            let then = found.store.version_at(At::Time(version.time_micros())).expect("retained");
+            assert!(then.sequence() >= *sequence && then.time_micros() == version.time_micros());
+        }
+        if let Some(before) = retained.first.checked_sub(1) {
+            let refused = found.store.version_at(At::Commit(before));
+            assert!(matches!(refused, Err(HistoryError::NotRetained { .. })), "{what}");
+        }
+    });
     assert!(states.count() > 45, "{}", states.count());
+    has_dropped
+}
+
+#[test]
+fn after_a_crash_the_past_is_as_it_was() {
+    assert!(!crash_with(Retain::Everything, 25));
+    assert!(!crash_with(Retain::Time(Duration::from_secs(7 * 86_400)), 25));
+    assert!(crash_with(Retain::Commits(4), 700));
+    assert!(crash_with(Retain::Time(Duration::ZERO), 700));
+}
+
+/// A type, its properties and a vertex type that are dropped or renamed between two versions, one by one.
+#[test]
+fn a_difference_reaches_across_names_that_change() {
+    let store = Store::in_memory(options());
+    store.put_vertex(1, Some("Person"), &[("age", 30.into())]).expect("put");
+    store.put_edge(1, 2, "pays", &[("amount", 1.into()), ("note", "rent".into())]).expect("put");
+    store.put_edge(1, 2, "knows", &[("since", 3.into())]).expect("put");
+    let before = store.version().expect("open");
+    let rename = |name: &str, new_name: &str| (name.to_owned(), new_name.to_owned());
+    let (name, new_name) = rename("pays", "owes");
+    store.alter(&Alteration::RenameEdgeType { name, new_name }).expect("renamed");
+    let (name, new_name) = rename("amount", "sum");
+    let owner = PropertyOwner::EdgeType("owes".to_owned());
+    store.alter(&Alteration::RenameProperty { owner: owner.clone(), name, new_name }).expect("renamed");
+    store.alter(&Alteration::DropProperty { owner, name: "note".to_owned() }).expect("dropped");
+    let owner = PropertyOwner::Vertices;
+    store.alter(&Alteration::DropProperty { owner, name: "age".to_owned() }).expect("dropped");
+    store.alter(&Alteration::DropVertexType { name: "Person".to_owned() }).expect("dropped");
+    let renamed = store.version().expect("open");
+    assert!(before.diff(&renamed).is_empty() && renamed.diff(&before).is_empty());
+    store.put_vertex(1, Some("Firm"), &[]).expect("put");
+    store.alter(&Alteration::DropEdgeType { name: "knows".to_owned() }).expect("dropped");
+    store.put_edge(1, 2, "owes", &[("sum", 5.into())]).expect("put");
+    let diff = before.diff(&store.version().expect("open"));
+    assert_eq!(diff.changed_vertices, [0]);
+    let [pays, knows] = &diff.edges[..] else { panic!("{diff:?}") };
+    let sum = |rows: &EdgeRows| rows.columns[0].get(0);
+    assert_eq!((sum(&pays.changed_from), sum(&pays.changed_to)), (Value::Int(1), Value::Int(5)));
+    assert_eq!((knows.added.len(), knows.removed.len(), sum(&knows.removed)), (0, 1, Value::Int(3)));
 }
 
 #[test]
