@@ -4,7 +4,7 @@
 mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use common::{
     Action, Case, Dump, History, Model, Props, Runner, States, Write, altering_actions, case, directory,
@@ -301,7 +301,9 @@ fn a_time_limit_keeps_what_was_current_then() {
     while begun.elapsed() < Duration::from_millis(900) {
         put(&store, round * 20, 20);
         store.checkpoint().expect("archived");
-        let then = store.version().expect("open").time_micros() - 250_000;
+        // The archive looked at the clock before this.
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("the clock is right").as_micros();
+        let then = now as i64 - 300_000;
         if begun.elapsed() > Duration::from_millis(400) {
             let version = store.version_at(At::Time(then)).expect("promised");
             assert!(version.time_micros() <= then);
@@ -318,10 +320,8 @@ const CRASHING: Case = Case {
     durability: evergraph_store::Durability::Sync,
 };
 
-/// At every crash, what was promised is retained, and all that is said to be retained is as it was; what is not, is refused.
-/// `rows` are added at a time.
-fn crash_with(retain: Retain, rows: u16) -> bool {
-    let case = CRASHING;
+/// Work with archives in between; `rows` edges are added at a time.
+fn work(rows: u16) -> [Action; 17] {
     let put = |src, dst| Action::One(Write::PutEdge { src, dst, edge_type: 0, given: vec![(0, Some(1))] });
     let many = |from: u16| Action::Add {
         edge_type: 1,
@@ -329,7 +329,7 @@ fn crash_with(retain: Retain, rows: u16) -> bool {
         columns: 1,
         parts: 1,
     };
-    let work = [
+    [
         put(1, 2),
         many(0),
         Action::Checkpoint,
@@ -347,8 +347,14 @@ fn crash_with(retain: Retain, rows: u16) -> bool {
         Action::Reopen,
         many(2),
         Action::Checkpoint,
-    ];
-    let mut runner = runner(case, retain);
+    ]
+}
+
+/// At every crash, what was promised is retained, and all that is said to be retained is as it was; what is not, is
+/// refused. Tells whether some history was dropped.
+fn crash_with(retain: Retain, rows: u16) -> bool {
+    let work = work(rows);
+    let mut runner = runner(CRASHING, retain);
     let mut seen = Seen::new();
     let mut note = |runner: &Runner| {
         let version = runner.store.version().expect("open");
@@ -360,7 +366,7 @@ fn crash_with(retain: Retain, rows: u16) -> bool {
         runner.run(action);
         note(&runner);
     }
-    let mut again = self::runner(case, retain);
+    let mut again = self::runner(CRASHING, retain);
     let history = History::record(&mut again, &work);
     let disk = again.disk.clone();
     again.finish();
@@ -370,32 +376,36 @@ fn crash_with(retain: Retain, rows: u16) -> bool {
         random.chain([CrashPlan::LoseUnsynced, CrashPlan::KeepUnsynced]).collect()
     };
     let mut has_dropped = false;
-    history.crash_everywhere(&disk, case, 1, plans, &mut states, |found, what| {
-        let retained = found.store.retained();
-        let promised = match retain {
-            Retain::Everything => 0,
-            Retain::Commits(commits) => retained.last.saturating_sub(commits),
-            Retain::Time(time) if !time.is_zero() => 0,
-            _ => retained.last,
-        };
-        assert!(retained.first <= promised, "{what}: {retained:?}");
-        has_dropped |= retained.first > 0;
-        for (sequence, (time, expected)) in seen.range(retained.first..=retained.last).step_by(3) {
-            let version = found.store.version_at(At::Commit(*sequence));
-            let version = version.unwrap_or_else(|error| panic!("{what}: {error}"));
-            assert_eq!(dump(&version), *expected, "{what}: version {sequence}");
-            // Times are those of the other run, in which the same commits came earlier.
-            assert!(version.time_micros() >= *time);
-            let then = found.store.version_at(At::Time(version.time_micros())).expect("retained");
-            assert!(then.sequence() >= *sequence && then.time_micros() == version.time_micros());
-        }
-        if let Some(before) = retained.first.checked_sub(1) {
-            let refused = found.store.version_at(At::Commit(before));
-            assert!(matches!(refused, Err(HistoryError::NotRetained { .. })), "{what}");
-        }
+    history.crash_everywhere(&disk, CRASHING, 1, plans, &mut states, |found, what| {
+        check_retained(&found.store, retain, &seen, what);
+        has_dropped |= found.store.retained().first > 0;
     });
     assert!(states.count() > 45, "{}", states.count());
     has_dropped
+}
+
+fn check_retained(store: &Store, retain: Retain, seen: &Seen, what: &str) {
+    let retained = store.retained();
+    let promised = match retain {
+        Retain::Everything => 0,
+        Retain::Commits(commits) => retained.last.saturating_sub(commits),
+        Retain::Time(time) if !time.is_zero() => 0,
+        _ => retained.last,
+    };
+    assert!(retained.first <= promised, "{what}: {retained:?}");
+    for (sequence, (time, expected)) in seen.range(retained.first..=retained.last).step_by(3) {
+        let version = store.version_at(At::Commit(*sequence));
+        let version = version.unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert_eq!(dump(&version), *expected, "{what}: version {sequence}");
+        // Times are those of the other run, in which the same commits came earlier.
+        assert!(version.time_micros() >= *time);
+        let then = store.version_at(At::Time(version.time_micros())).expect("retained");
+        assert!(then.sequence() >= *sequence && then.time_micros() == version.time_micros());
+    }
+    if let Some(before) = retained.first.checked_sub(1) {
+        let refused = store.version_at(At::Commit(before));
+        assert!(matches!(refused, Err(HistoryError::NotRetained { .. })), "{what}");
+    }
 }
 
 #[test]
