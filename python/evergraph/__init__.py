@@ -49,6 +49,16 @@ from evergraph._errors import (
 )
 from evergraph._events import DeadLetter, Event, HandlerStatus, Subscription
 from evergraph._frontier import VertexSubset, edge_map, vertex_map
+from evergraph._incremental import (
+    Incremental,
+    incremental_bfs,
+    incremental_components,
+    incremental_cores,
+    incremental_degrees,
+    incremental_pagerank,
+    incremental_sssp,
+    incremental_triangles,
+)
 from evergraph._load import BatchResult, LoadResult, Reject, Rejects
 from evergraph._native import __version__
 from evergraph._pairs import (
@@ -133,6 +143,7 @@ from evergraph._table import Column, Table
 from evergraph._transaction import Savepoint, Transaction
 from evergraph._types import Durability, Duration, Isolation, Key, KeyKind, PropertyType, Value
 from evergraph._views import Scratch, View, ViewStatistics
+from evergraph._window import Window, WindowStats
 
 __all__ = [
     "AlreadyExistsError",
@@ -174,6 +185,7 @@ __all__ = [
     "HandlerInUseError",
     "HandlerStatus",
     "HitsResult",
+    "Incremental",
     "Isolation",
     "KCoreResult",
     "KHopResult",
@@ -224,6 +236,8 @@ __all__ = [
     "ViewExistsError",
     "ViewStatistics",
     "WalksResult",
+    "Window",
+    "WindowStats",
     "__version__",
     "adamic_adar_index",
     "bellman_ford",
@@ -243,6 +257,13 @@ __all__ = [
     "find_cycle",
     "greedy_color",
     "hits",
+    "incremental_bfs",
+    "incremental_components",
+    "incremental_cores",
+    "incremental_degrees",
+    "incremental_pagerank",
+    "incremental_sssp",
+    "incremental_triangles",
     "jaccard_coefficient",
     "k_core",
     "k_hop",

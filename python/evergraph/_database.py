@@ -21,6 +21,7 @@ from evergraph._stats import CheckReport, Problem, Stats
 from evergraph._stream import Stream
 from evergraph._transaction import Transaction
 from evergraph._views import View
+from evergraph._window import Window
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -643,6 +644,80 @@ class Database(Schematic["_native.Database"]):
     def views(self) -> list[View]:
         """Give all views, by name."""
         return [View(self._native.view(name)) for name in self._native.view_names()]
+
+    def window(
+        self,
+        last: Duration | None = None,
+        *,
+        edges: int | None = None,
+        every: Duration | None = None,
+        duplicates: Literal["keep", "drop", "count"] = "keep",
+        edge_type: str | None = None,
+        order: Literal["event", "ingest"] | None = None,
+        lateness: Duration = 0,
+        from_version: int | None = None,
+    ) -> Window:
+        """Open a sliding window over the edges of one type: a graph of the recent ones, in memory.
+
+        It is empty until it is advanced, and costs what enters and leaves. Any number may be open. The exact
+        rules are in docs/semantics.md.
+
+        Parameters
+        ----------
+        last : float, datetime.timedelta or str, optional
+            Hold the edges of so long, such as ``"5m"``. If the time of the edges is a plain number, a number
+            of its units.
+        edges : int, optional
+            Hold the last so many edges instead.
+        every : float, datetime.timedelta or str, optional
+            How far to move from one view to the next when iterating; a number of edges for ``edges``. As much
+            as ``last`` (``edges``) makes windows that tumble. By default each commit gives a view.
+        duplicates : str
+            What several edges with the same ends are in the window: ``"keep"`` has them all, ``"drop"`` the
+            latest, ``"count"`` one with the property ``count``. It is there until the last of them leaves.
+        edge_type : str, optional
+            The type of the edges; may be left out where there is one type.
+        order : str, optional
+            Slide by ``"event"`` time, the time property of the type, or by the order of ``"ingest"``. By
+            default event time where the type has a time, and for ``edges`` the order of ingest.
+        lateness : float, datetime.timedelta or str
+            In event time, how much earlier than the newest edge one may be. Later ones are counted and left
+            out.
+        from_version : int, optional
+            Begin after this version; by default with the oldest edge that the log still has.
+
+        Raises
+        ------
+        ValueError
+            If arguments make no sense together.
+        SchemaError
+            If there is no such edge type, or it has no time and needs one.
+
+        Examples
+        --------
+        >>> import evergraph as eg
+        >>> db = eg.open()
+        >>> db.create_edge_type("knows")
+        >>> window = db.window(edges=2)
+        >>> for friend in ["bob", "carol", "dave"]:
+        ...     version = db.put_edge("alice", friend, "knows")
+        >>> window.advance().out_neighbors("alice")
+        ['carol', 'dave']
+        """
+        length = None if last is None else seconds_of("last", last)
+        if edges is None and every is not None:
+            every = seconds_of("every", every)
+        arguments = {
+            "edge_type": edge_type,
+            "last": length,
+            "edges": edges,
+            "every": every,
+            "duplicates": duplicates,
+            "order": order,
+            "lateness": seconds_of("lateness", lateness),
+            "from_version": from_version,
+        }
+        return Window(self._native.window(arguments))
 
     # ---- operations
 

@@ -97,7 +97,7 @@ pub(crate) fn run_algorithm<'py>(
     Ok((table, named))
 }
 
-fn scalar_to_python(py: Python<'_>, value: Scalar) -> PyResult<Bound<'_, PyAny>> {
+pub(crate) fn scalar_to_python(py: Python<'_>, value: Scalar) -> PyResult<Bound<'_, PyAny>> {
     match value {
         Scalar::Flag(flag) => flag.into_bound_py_any(py),
         Scalar::Count(count) => count.into_bound_py_any(py),
@@ -106,7 +106,7 @@ fn scalar_to_python(py: Python<'_>, value: Scalar) -> PyResult<Bound<'_, PyAny>>
 }
 
 /// The arguments that are given; `None` stands for the default.
-fn arguments_of(
+pub(crate) fn arguments_of(
     algorithm: &Algorithm,
     snapshot: &Snapshot,
     given: &Bound<'_, PyDict>,
@@ -219,7 +219,7 @@ impl VertexTable {
 impl VertexTable {
     /// A row for every vertex of the view that has a value in the first column, neither null nor infinite nor NaN, or for
     /// every item of a list.
-    fn new(view: &View, rows: Rows, columns: Vec<(&'static str, VertexColumn)>) -> Self {
+    pub(crate) fn new(view: &View, rows: Rows, columns: Vec<(&'static str, VertexColumn)>) -> Self {
         let (view, index) = (view.clone(), OnceLock::new());
         if rows == Rows::Listed {
             let items: Vec<u32> = (0..columns.first().map_or(0, |(_, column)| column.len() as u32)).collect();

@@ -21,6 +21,7 @@ use crate::stats::{report_to_python, stats_to_python};
 use crate::transaction::{Transaction, transaction_options};
 use crate::value::{borrowed, properties_of};
 use crate::view::View;
+use crate::window::{Incremental, Window, WindowArguments};
 
 /// An open store.
 #[pyclass(frozen, module = "evergraph._native")]
@@ -149,6 +150,19 @@ impl Database {
 
     fn drop_cursor(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
         enter(py, || self.inner.drop_cursor(name))
+    }
+
+    fn window(&self, py: Python<'_>, arguments: WindowArguments) -> PyResult<Window> {
+        Window::open(py, &self.inner, arguments)
+    }
+
+    fn follow(
+        &self,
+        edge_type: Option<&str>,
+        name: &str,
+        arguments: &Bound<'_, PyDict>,
+    ) -> PyResult<Incremental> {
+        Incremental::of_database(&self.inner, edge_type, name, arguments)
     }
 
     fn put_vertex(

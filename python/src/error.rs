@@ -11,7 +11,7 @@ use evergraph::algorithms::AlgorithmError;
 use evergraph::{
     BackupError, ChangesError, Closed, CommitError, Corruption, DatabaseLoadError, DiskError, EvaluateError,
     EventError, HistoryError, LoadError, OpenError, SchemaError, Snapshot, StreamError, ViewError,
-    WriteError,
+    WindowError, WriteError,
 };
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -168,6 +168,23 @@ impl Raise for StreamError {
             StreamError::Changes(error) => error.raise(py),
             StreamError::History(error) => error.raise(py),
             StreamError::Closed(error) => error.raise(py),
+            other => Raised::new(py, "EvergraphError", other).error,
+        }
+    }
+}
+
+impl Raise for WindowError {
+    fn raise(self, py: Python<'_>) -> PyErr {
+        match self {
+            WindowError::NotPositive { .. } | WindowError::Invalid { .. } => {
+                PyValueError::new_err(self.to_string())
+            }
+            WindowError::NoTime { .. }
+            | WindowError::TypeChanged { .. }
+            | WindowError::PropertyChanged { .. } => Raised::new(py, "SchemaError", self).error,
+            WindowError::Schema(error) => error.raise(py),
+            WindowError::Changes(error) => error.raise(py),
+            WindowError::Closed(error) => error.raise(py),
             other => Raised::new(py, "EvergraphError", other).error,
         }
     }

@@ -30,3 +30,4 @@ mod table;
 mod transaction;
 mod value;
 mod view;
+mod window;

@@ -23,6 +23,8 @@ mod _native {
     use crate::table::{Column, Table};
     #[pymodule_export]
     use crate::transaction::{Savepoint, Transaction, conflict_backoff};
+    #[pymodule_export]
+    use crate::window::{Incremental, Window};
 
     #[pymodule_export]
     use crate::view::View;

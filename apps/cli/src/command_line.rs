@@ -7,7 +7,9 @@ use clap::{Parser, Subcommand};
 use crate::console::{Console, notice};
 use crate::error::{CommandError, DONE};
 use crate::run_args::RunArgs;
-use crate::{bench, check, crash, demo, export, generate, info, load, run as run_command, stream, views};
+use crate::{
+    bench, check, crash, demo, export, generate, info, load, run as run_command, stream, views, window,
+};
 
 /// One store for graphs that never stop changing.
 #[derive(Debug, Parser)]
@@ -47,6 +49,8 @@ enum Command {
     Run(RunArgs),
     /// List, make, drop and rename named views
     Views(views::ViewsArgs),
+    /// Show the recent edges of a store, window by window
+    Window(window::WindowArgs),
     /// Write the edges of a store to a text file
     Export(export::ExportArgs),
     /// Write the commits of a store, edge by edge
@@ -103,6 +107,7 @@ impl CommandLine {
             Command::Info(args) => info::run(args, console),
             Command::Run(args) => run_command::run(args, console),
             Command::Views(args) => views::run(args, console),
+            Command::Window(args) => window::run(args, console),
             Command::Export(args) => export::run(args, console),
             Command::Stream(args) => stream::run(args, console),
             Command::Check(args) => check::run(args, console),

@@ -37,6 +37,9 @@ pub(crate) enum CommandError {
     /// A commit was refused.
     #[error(transparent)]
     Commit(#[from] evergraph::CommitError),
+    /// A window could not be opened or advanced, or the log not followed.
+    #[error(transparent)]
+    Window(#[from] evergraph::WindowError),
     /// The store was closed.
     #[error(transparent)]
     Closed(#[from] evergraph::Closed),

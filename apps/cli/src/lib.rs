@@ -32,5 +32,6 @@ mod stream;
 mod table;
 mod units;
 mod views;
+mod window;
 
 pub use command_line::{run, run_as};

@@ -18,7 +18,7 @@ use evergraph_types::{
 use evergraph_view::{GraphView, Snapshot};
 use hashbrown::HashMap;
 
-use crate::cursor::{Pair, Put};
+use crate::cursor::{Pair, Put, time_of};
 use crate::{Duplicates, WindowError};
 
 /// The property that counts copies.
@@ -45,18 +45,17 @@ enum Move {
 #[derive(Debug)]
 pub(crate) struct Content {
     store: Store,
-    /// As the followed store has it.
     /// The edge type in the store that the window follows.
     id: EdgeTypeId,
+    /// As that store has it.
     edge_type: EdgeType,
     duplicates: Duplicates,
     /// The time of an event, where the window slides by it.
     by_time: Option<PropertyId>,
     /// Copies beyond the first of pairs that have several; only where they are one edge.
     extra: HashMap<Pair, u32>,
-    /// Before and after the last moves, and the pairs they were of.
-    before: Snapshot,
-    moved: Vec<Pair>,
+    /// Where changes were last taken, and the pairs moved since; only once someone wants them, for it keeps that state.
+    followed: Option<(Snapshot, Vec<Pair>)>,
 }
 
 /// Edges on their way into a batch.
@@ -127,38 +126,43 @@ impl Content {
         duplicates: Duplicates,
         by_time: Option<PropertyId>,
     ) -> Result<Self, WindowError> {
-        let options = Options { keys: source.schema().key_kind, background: false, ..Options::default() };
-        let store = Store::in_memory(options);
-        let properties =
-            properties_of(&edge_type, duplicates).into_iter().map(|(_, property)| property).collect();
-        let time = edge_type.options.time.clone().filter(|_| duplicates != Duplicates::Count);
-        let multi = duplicates == Duplicates::Keep;
-        let symmetric = edge_type.options.symmetric;
-        let options = EdgeTypeOptions { multi, symmetric, reverse: true, time, properties };
-        store.create_edge_type(&edge_type.name, options)?;
-        let before = Snapshot::new(store.version()?);
-        let extra = HashMap::new();
         let id = source.schema().require_edge_type(&edge_type.name)?.0;
-        Ok(Content { store, id, edge_type, duplicates, by_time, extra, before, moved: Vec::new() })
+        let store = new_store(source, &edge_type, duplicates)?;
+        let extra = HashMap::new();
+        Ok(Content { store, id, edge_type, duplicates, by_time, extra, followed: None })
     }
 
     pub(crate) fn snapshot(&self) -> Result<Snapshot, WindowError> {
         Ok(Snapshot::new(self.store.version()?))
     }
 
-    /// What the moves since the last call changed, from one snapshot to the other.
+    /// Bytes in memory.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        let stats = self.store.stats();
+        stats.memory_bytes
+            + stats.dictionary_bytes
+            + (self.extra.capacity() * size_of::<(Pair, u32)>()) as u64
+    }
+
+    /// Nobody wants changes.
+    pub(crate) fn forget_changes(&mut self) {
+        self.followed = None;
+    }
+
+    /// What the moves since the last call changed, from one snapshot to the other; nothing the first time.
     pub(crate) fn take_changes(
         &mut self,
         source: &Version,
     ) -> Result<(Snapshot, Snapshot, Changes), WindowError> {
         let after = self.snapshot()?;
-        let before = std::mem::replace(&mut self.before, after.clone());
+        let followed = self.followed.replace((after.clone(), Vec::new()));
+        let (before, moved) = followed.unwrap_or_else(|| (after.clone(), Vec::new()));
         let id = |vertex: VertexId| {
             let key = source.key(vertex);
             after.vertex_id(&key).or_else(|| before.vertex_id(&key))
         };
-        let ends = std::mem::take(&mut self.moved).into_iter();
-        let edges: Vec<Pair> = ends.filter_map(|(src, dst)| Some((id(src)?, id(dst)?))).collect();
+        let edges: Vec<Pair> =
+            moved.into_iter().filter_map(|(src, dst)| Some((id(src)?, id(dst)?))).collect();
         let vertices: Vec<VertexId> = edges.iter().flat_map(|&(src, dst)| [src, dst]).collect();
         let changes = Changes::between(&before, &after, edges, vertices);
         Ok((before, after, changes))
@@ -186,7 +190,9 @@ impl Content {
         }
         let removed: Vec<Pair> =
             steps.iter().filter(|(_, step)| !matches!(step, Move::Enter(_))).map(|&(pair, _)| pair).collect();
-        self.moved.extend(steps.iter().map(|&(pair, _)| pair));
+        if let Some((_, moved)) = &mut self.followed {
+            moved.extend(steps.iter().map(|&(pair, _)| pair));
+        }
         drop(version);
         for (rows, delete) in [(gone.into_batch(), true), (come.into_batch(), false)] {
             let name = &self.edge_type.name;
@@ -199,8 +205,11 @@ impl Content {
         self.remove_isolated(source, &removed)
     }
 
-    /// Takes over properties that the edge type has got since.
+    /// Takes over properties that the edge type has got since, and the kind of keys once there are any.
     fn follow_schema(&mut self, source: &Version) -> Result<(), WindowError> {
+        if self.store.version()?.id_bound() == 0 {
+            self.store = new_store(source, &self.edge_type, self.duplicates)?;
+        }
         let name = &self.edge_type.name;
         let Some((_, now)) = source.schema().edge_type(name).filter(|(id, _)| *id == self.id) else {
             return Err(WindowError::TypeChanged { edge_type: name.clone() });
@@ -246,20 +255,9 @@ impl Content {
             // Copies lie in the order they entered in, which is that of time but for late ones.
             let mut times = Vec::new();
             version.for_each_edge_between(0, src, dst, |run, row| times.push(self.time_of(run, row)));
-            let mut order: Vec<usize> = (0..times.len()).collect();
-            order.sort_by_key(|&copy| times[copy]);
-            let staying = &mut order[leaving.min(times.len())..];
-            staying.sort_unstable();
-            let (mut copy, mut staying) = (0, staying.iter().peekable());
-            version.for_each_edge_between(0, src, dst, |run, row| {
-                if staying.next_if_eq(&&copy).is_some() {
-                    come.push_ends(source, pair);
-                    for ((_, column), property) in come.columns.iter_mut().zip(0..) {
-                        let _ = column.push(run.value(property, row));
-                    }
-                }
-                copy += 1;
-            });
+            if times.len() > leaving {
+                self.put_staying(source, version, (pair, (src, dst)), &times, leaving, come);
+            }
         }
         for (_, step) in of_pair {
             if let Move::Enter(place) = step
@@ -270,6 +268,32 @@ impl Content {
             }
         }
         Ok(())
+    }
+
+    /// Puts again the copies that stay when so many leave.
+    fn put_staying(
+        &self,
+        source: &Version,
+        version: &Version,
+        (pair, (src, dst)): (Pair, Pair),
+        times: &[i64],
+        leaving: usize,
+        come: &mut Rows,
+    ) {
+        let mut order: Vec<usize> = (0..times.len()).collect();
+        order.sort_by_key(|&copy| times[copy]);
+        let staying = &mut order[leaving.min(times.len())..];
+        staying.sort_unstable();
+        let (mut copy, mut staying) = (0, staying.iter().peekable());
+        version.for_each_edge_between(0, src, dst, |run, row| {
+            if staying.next_if_eq(&&copy).is_some() {
+                come.push_ends(source, pair);
+                for ((_, column), property) in come.columns.iter_mut().zip(0..) {
+                    let _ = column.push(run.value(property, row));
+                }
+            }
+            copy += 1;
+        });
     }
 
     /// One edge for all copies.
@@ -322,14 +346,8 @@ impl Content {
 
     /// The time of an edge, where the window slides by it.
     fn time_of(&self, run: Run<'_>, row: usize) -> i64 {
-        match self
-            .by_time
-            .filter(|_| self.duplicates != Duplicates::Count)
-            .map(|property| run.value(property, row))
-        {
-            Some(Value::Int(time) | Value::Timestamp(time)) => time,
-            _ => i64::MIN,
-        }
+        let property = self.by_time.filter(|_| self.duplicates != Duplicates::Count);
+        property.and_then(|property| time_of(&run.value(property, row))).unwrap_or(i64::MIN)
     }
 
     fn push_properties(&self, put: &Put, come: &mut Rows) -> Result<(), WindowError> {
@@ -370,4 +388,17 @@ impl Content {
     pub(crate) fn num_edges(&self) -> Result<u64, WindowError> {
         Ok(self.snapshot()?.num_edges())
     }
+}
+
+/// An empty store with the edge type of a window.
+fn new_store(source: &Version, edge_type: &EdgeType, duplicates: Duplicates) -> Result<Store, WindowError> {
+    let options = Options { keys: source.schema().key_kind, background: false, ..Options::default() };
+    let store = Store::in_memory(options);
+    let time = edge_type.options.time.clone().filter(|_| duplicates != Duplicates::Count);
+    let properties = properties_of(edge_type, duplicates).into_iter().map(|(_, property)| property).collect();
+    let multi = duplicates == Duplicates::Keep;
+    let symmetric = edge_type.options.symmetric;
+    let options = EdgeTypeOptions { multi, symmetric, reverse: true, time, properties };
+    store.create_edge_type(&edge_type.name, options)?;
+    Ok(store)
 }

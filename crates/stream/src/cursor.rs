@@ -16,6 +16,8 @@ use evergraph_types::{EdgeTypeId, PropertyId, Value, VertexId};
 
 use crate::WindowError;
 
+const MICROS_PER_DAY: i64 = 86_400_000_000;
+
 /// Two ends of an edge, in ids of the store followed.
 pub(crate) type Pair = (VertexId, VertexId);
 
@@ -161,11 +163,17 @@ impl Cursor {
             Axis::Count => Some(self.puts + 1),
             Axis::Event(property) => {
                 let column = logged.edges.column(property).filter(|column| column.is_given(row))?;
-                match column.values.get(row) {
-                    Value::Int(time) | Value::Timestamp(time) => Some(time),
-                    _ => None,
-                }
+                time_of(&column.values.get(row))
             }
         }
+    }
+}
+
+/// A time as a place: microseconds, or the number that it is.
+pub(crate) fn time_of(value: &Value) -> Option<i64> {
+    match *value {
+        Value::Int(time) | Value::Timestamp(time) => Some(time),
+        Value::Date(days) => Some(i64::from(days) * MICROS_PER_DAY),
+        _ => None,
     }
 }

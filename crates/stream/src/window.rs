@@ -201,7 +201,19 @@ impl Window {
         self.stats
     }
 
-    /// What the advances since the last call changed: for incremental algorithms.
+    /// Bytes that the window takes up in memory. The log that it follows is its store's.
+    pub fn memory_bytes(&self) -> u64 {
+        let waiting = self.waiting.capacity() + self.leaving.capacity() + self.fresh.puts.capacity();
+        self.content.memory_bytes() + (waiting * size_of::<Put>()) as u64
+    }
+
+    /// Keeps no state for [`Window::changes`] any more, until it is called again.
+    pub fn forget_changes(&mut self) {
+        self.content.forget_changes();
+    }
+
+    /// What the advances since the last call changed: for incremental algorithms. The first call begins: it tells of no
+    /// change, and from then on the window keeps the state that was told last.
     ///
     /// # Errors
     /// None at present.
@@ -239,8 +251,11 @@ impl Window {
             let mut most = until.map(|until| until.saturating_duration_since(Instant::now()));
             let is_up = most == Some(Duration::ZERO);
             if let Some(every) = self.options.every {
-                let boundary = self.boundary(every)?;
-                let stop = self.read(boundary.or(self.end).unwrap_or(i64::MIN))?;
+                let allowed = self.boundary(every)?;
+                let stop = self.read(allowed.or(self.end).unwrap_or(i64::MIN))?;
+                // What was read may be earlier than what was expected first.
+                let boundary =
+                    self.boundary(every)?.filter(|&end| allowed.is_some_and(|allowed| end <= allowed));
                 if let Some(end) = boundary.filter(|&end| self.is_over(end, stop)) {
                     self.move_to(end)?;
                     return self.latest().map(Some);
@@ -267,7 +282,7 @@ impl Window {
     /// Where the next step ends; `None` if that takes an event to tell.
     fn boundary(&self, every: i64) -> Result<Option<i64>, WindowError> {
         let next = self.end.map(|end| align_up(end.saturating_add(1), every));
-        if next.is_some() && (!self.fresh.puts.is_empty() || self.content.num_edges()? > 0) {
+        if next.is_some() && self.content.num_edges()? > 0 {
             return Ok(next);
         }
         let waiting = self.waiting.peek().map(|Reverse(put)| put.0.at);

@@ -191,14 +191,14 @@ fn apply(case: &Case, store: &Store, naive: &mut Naive, step: &Step, number: i64
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(250))]
 
     #[test]
     fn a_window_holds_what_the_rules_say(case in any_case(), steps in any_steps()) {
         let store = case.store();
         let mut window = Window::new(&store, case.options()).expect("a window");
         let mut naive = Naive::default();
-        let empty = window.latest().expect("a snapshot");
+        let empty = window.changes().expect("it begins").after;
         let mut degrees = IncrementalDegrees::new(&empty, &Control::new()).expect("degrees");
         let mut components = IncrementalComponents::new(&empty, &Control::new()).expect("components");
         let mut cores = IncrementalCores::new(&empty, &Control::new()).expect("cores");

@@ -11,7 +11,8 @@ use super::analytics;
 use super::report::{Row, layout};
 use super::subjects::Subjects;
 use super::{
-    bfs, bytes, components, events, graph_file, ingest, load, lookups, pagerank, scan, snapshot, triangles,
+    bfs, bytes, components, events, graph_file, ingest, load, lookups, pagerank, scan, snapshot, stream,
+    triangles, window,
 };
 use crate::console::Console;
 use crate::error::CommandError;
@@ -60,6 +61,12 @@ enum Subject {
     Events(events::EventsArgs),
     /// Edges added batch by batch to a growing graph, and what reading it costs then
     Ingest(ingest::IngestArgs),
+    /// Algorithms that follow a stream of edges, against their batch twins after each batch
+    #[command(after_help = "Example:\n  evergraph bench stream --scale 16")]
+    Stream(stream::StreamArgs),
+    /// A sliding window that moves on, against the same graph built anew
+    #[command(after_help = "Example:\n  evergraph bench window --edges 1000000")]
+    Window(window::WindowArgs),
 }
 
 const EXAMPLES: &str = "\
@@ -69,6 +76,8 @@ Examples:
   evergraph bench --only bfs,pagerank --repeats 9 --threads 1
   evergraph bench --json > bench.json
   evergraph bench ingest                      how fast a graph grows
+  evergraph bench stream                      what follows a graph as it changes
+  evergraph bench window                      what a sliding window costs
 
 Both sides take turns on the same graph, and what they find is compared. Times depend on the
 machine and on what else it does; ratios, medians over the turns, much less. The bars are meant for
@@ -106,8 +115,10 @@ struct Report<'a> {
 pub(crate) fn run(args: &BenchArgs, program: &[OsString], console: &mut Console) -> Result<(), CommandError> {
     match &args.subject {
         Some(Subject::Analytics(args)) => return analytics::run(args, console),
-        Some(Subject::Events(args)) => return watch_events(*args, console),
+        Some(Subject::Events(args)) => return tabulate(console, |add| events::measure(*args, add)),
         Some(Subject::Ingest(args)) => return ingest::run(args, program, console),
+        Some(Subject::Stream(args)) => return tabulate(console, |add| stream::measure(*args, add)),
+        Some(Subject::Window(args)) => return tabulate(console, |add| window::measure(*args, add)),
         None => {}
     }
     let directory = args.dir.clone().unwrap_or_else(|| std::env::temp_dir().join("evergraph-bench"));
@@ -154,16 +165,25 @@ pub(crate) fn run(args: &BenchArgs, program: &[OsString], console: &mut Console)
     if rows.iter().all(Row::agrees) { Ok(()) } else { Err(CommandError::Reported) }
 }
 
-/// Measures what handlers of views cost and how soon they are told.
-fn watch_events(args: events::EventsArgs, console: &mut Console) -> Result<(), CommandError> {
+/// Runs measurements whose second column the rows explain.
+fn tabulate(
+    console: &mut Console,
+    measure: impl FnOnce(&mut AddRow) -> Result<(), CommandError>,
+) -> Result<(), CommandError> {
     if !console.is_json() {
         console.line_now(layout(YARDSTICK).head())?;
     }
     let mut table = Table::new(console);
-    events::measure(args, |row| table.add(vec![row]))?;
+    measure(&mut |row| table.add(vec![row]))?;
     let Table { console, rows } = table;
-    if console.is_json() { console.json(&rows) } else { Ok(()) }
+    if console.is_json() {
+        console.json(&rows)?;
+    }
+    if rows.iter().all(Row::agrees) { Ok(()) } else { Err(CommandError::Reported) }
 }
+
+/// Takes a row as soon as it is measured.
+pub(super) type AddRow<'a> = dyn FnMut(Row) -> Result<(), CommandError> + 'a;
 
 /// Rows, shown as they come.
 pub(super) struct Table<'a> {

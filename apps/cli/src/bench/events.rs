@@ -17,6 +17,7 @@ use evergraph::{
 };
 use parking_lot::Mutex;
 
+use super::command::AddRow;
 use super::report::{Bar, Row, Unit};
 use crate::error::CommandError;
 use crate::progress::Activity;
@@ -42,16 +43,13 @@ const UPDATES_PER_COMMIT: u32 = 100;
 const TURNS: usize = 3;
 
 /// Measures everything.
-pub(super) fn measure(
-    args: EventsArgs,
-    mut add: impl FnMut(Row) -> Result<(), CommandError>,
-) -> Result<(), CommandError> {
+pub(super) fn measure(args: EventsArgs, add: &mut AddRow) -> Result<(), CommandError> {
     let activity = Activity::new("putting vertices");
     let database = database(args)?;
     activity.say("measuring latency".to_owned());
-    latency(args, &database)?.into_iter().try_for_each(&mut add)?;
+    latency(args, &database)?.into_iter().try_for_each(&mut *add)?;
     activity.say("measuring ingest".to_owned());
-    ingest(args, &database, &activity)?.into_iter().try_for_each(&mut add)?;
+    ingest(args, &database, &activity)?.into_iter().try_for_each(&mut *add)?;
     Ok(database.close()?)
 }
 

@@ -27,9 +27,11 @@ mod resident;
 mod scan;
 mod shuffled;
 mod snapshot;
+mod stream;
 mod subjects;
 mod timing;
 mod triangles;
+mod window;
 
 pub(crate) use command::{BenchArgs, processor, run};
 pub(crate) use ingest::{MemoryArgs as IngestMemoryArgs, measure_memory as measure_ingest_memory};

@@ -1,0 +1,170 @@
+//! `evergraph bench window`: a window of the last edges of a stream moves on, against the same graph built anew.
+//!
+//! ```text
+//! stream  ═══════════════════════╪═══╪═══╪══►      window: the last N edges; each step a hundredth of it enters and leaves
+//!                 └── window ────┘                 anew:   one batch of these N edges into an empty database
+//! ```
+//!
+//! The second column is the graph built anew.
+
+use clap::Args;
+use evergraph::algorithms::{Control, PageRankOptions, pagerank};
+use evergraph::{
+    Column, Database, Duplicates, EdgeBatch, EdgeTypeOptions, GraphView, Property, PropertyType, Snapshot,
+    Span, Window, WindowOptions,
+};
+
+use super::command::AddRow;
+use super::load::EDGE_TYPE;
+use super::report::{Bar, Row, Unit};
+use super::stream::{batch, database, edges};
+use super::timing::{Pair, in_turns, median, time};
+use crate::error::CommandError;
+use crate::progress::Activity;
+
+/// How large the window is.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct WindowArgs {
+    /// The window has so many edges
+    #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = clap::value_parser!(u64).range(100..))]
+    edges: u64,
+    /// The edges are those of a Kronecker graph of 2^N vertices; by default the smallest with 16 a vertex that has enough
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=30))]
+    scale: Option<u32>,
+    /// The graph is built anew so often
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
+    repeats: u16,
+}
+
+/// Edges that enter and leave in a step: one of so many parts of the window.
+const STEPS_IN_WINDOW: usize = 100;
+
+/// Steps that are measured.
+const STEPS: usize = 20;
+
+/// The property that has the time.
+const TIME: &str = "at";
+
+/// One kind of window.
+struct Case {
+    name: &'static str,
+    duplicates: Duplicates,
+    /// Whether events have a time, by which the window slides.
+    timed: bool,
+}
+
+const CASES: [Case; 4] = [
+    Case { name: "keep", duplicates: Duplicates::Keep, timed: false },
+    Case { name: "drop", duplicates: Duplicates::Drop, timed: false },
+    Case { name: "count", duplicates: Duplicates::Count, timed: false },
+    Case { name: "keep, by time", duplicates: Duplicates::Keep, timed: true },
+];
+
+/// Measures everything.
+pub(super) fn measure(args: WindowArgs, add: &mut AddRow) -> Result<(), CommandError> {
+    let activity = Activity::new("making the graph");
+    let length = args.edges as usize;
+    let wanted = length + length / STEPS_IN_WINDOW * STEPS;
+    let scale = args.scale.unwrap_or_else(|| (wanted as f64 / 16.0).log2().ceil().clamp(1.0, 30.0) as u32);
+    let per_vertex = (wanted as u64).div_ceil(1 << scale).max(16);
+    let edges = edges(scale, per_vertex)?;
+    for case in CASES {
+        activity.say(format!("measuring {}", case.name));
+        measure_case(&case, &edges[..wanted.min(edges.len())], length, args.repeats.into(), add)?;
+    }
+    Ok(())
+}
+
+impl Case {
+    fn options(&self, duplicates: Duplicates) -> EdgeTypeOptions {
+        let time = Property { name: TIME.to_owned(), kind: PropertyType::Timestamp };
+        EdgeTypeOptions {
+            multi: duplicates == Duplicates::Keep,
+            properties: if self.timed { vec![time] } else { Vec::new() },
+            time: self.timed.then(|| TIME.to_owned()),
+            ..EdgeTypeOptions::default()
+        }
+    }
+
+    /// Edges as events, the first of this number.
+    fn batch(&self, edges: &[(u32, u32)], first: usize) -> EdgeBatch {
+        let times = || Column::timestamps((first..first + edges.len()).map(|number| number as i64).collect());
+        let columns = if self.timed { vec![(TIME.to_owned(), times())] } else { Vec::new() };
+        EdgeBatch { columns, ..batch(edges) }
+    }
+
+    fn window(&self, database: &Database, length: usize) -> Result<Window, CommandError> {
+        let length = length as i64;
+        let span = if self.timed { Span::Time(length) } else { Span::Edges(length) };
+        Ok(database.window(WindowOptions { duplicates: self.duplicates, ..WindowOptions::new(span) })?)
+    }
+}
+
+fn measure_case(
+    case: &Case,
+    edges: &[(u32, u32)],
+    length: usize,
+    repeats: usize,
+    add: &mut AddRow,
+) -> Result<(), CommandError> {
+    let step = length / STEPS_IN_WINDOW;
+    let stream = database(case.options(Duplicates::Keep))?;
+    let mut window = case.window(&stream, length)?;
+    let mut seconds = Vec::new();
+    let mut written = 0;
+    while written < edges.len() {
+        let next = (written + if written == 0 { length } else { step }).min(edges.len());
+        stream.add_edges(EDGE_TYPE, vec![case.batch(&edges[written..next], written)])?;
+        written = next;
+        let (spent, advanced) = time(|| window.advance());
+        advanced?;
+        seconds.push(spent);
+    }
+    let advance = median(seconds.split_off(1));
+    let first = written - length;
+    let content = case.batch(&edges[first..written], first);
+    let (rebuild, fresh) = rebuilt(case, &content, repeats)?;
+    let (ours, theirs) = (window.latest()?, fresh.snapshot()?);
+    let size = |view: &Snapshot| (view.num_vertices(), view.num_edges());
+    let times = Pair { ours: advance, theirs: rebuild, ratio: advance / rebuild };
+    let what = format!("{step} edges in and out of {length}");
+    add(Row::times(&format!("{}, advance", case.name), times)
+        .bar(Bar::Ratio(0.1))
+        .agreement(size(&ours) == size(&theirs), what))?;
+    let per_edge = |bytes: u64| bytes as f64 / ours.num_edges().max(1) as f64;
+    let stats = fresh.stats();
+    let plain = per_edge(stats.memory_bytes + stats.dictionary_bytes);
+    add(Row::new("  memory", Unit::BytesPerEdge, per_edge(window.memory_bytes()), Some(plain))
+        .bar(Bar::Ratio(1.35)))?;
+    add(ranks(&ours, &theirs, repeats)?)
+}
+
+/// Median seconds to build a graph of these edges, and the last one.
+fn rebuilt(case: &Case, content: &EdgeBatch, repeats: usize) -> Result<(f64, Database), CommandError> {
+    let mut seconds = Vec::new();
+    loop {
+        let fresh = database(case.options(case.duplicates))?;
+        let edges = vec![content.clone()];
+        let (spent, added) = time(|| fresh.add_edges(EDGE_TYPE, edges));
+        added?;
+        seconds.push(spent);
+        if seconds.len() >= repeats {
+            return Ok((median(seconds), fresh));
+        }
+    }
+}
+
+/// PageRank on both, in turns.
+fn ranks(ours: &Snapshot, theirs: &Snapshot, repeats: usize) -> Result<Row, CommandError> {
+    let (options, control) = (PageRankOptions::default(), Control::new());
+    let run = |view: &Snapshot, scores: &mut Vec<f64>| {
+        let (seconds, result) = time(|| pagerank(view, &options, &control));
+        *scores = result?.scores;
+        Ok::<_, CommandError>(seconds)
+    };
+    let (mut found, mut wanted) = (Vec::new(), Vec::new());
+    let times = in_turns(repeats, || run(ours, &mut found), || run(theirs, &mut wanted))?;
+    let difference: f64 = found.iter().zip(&wanted).map(|(left, right)| (left - right).abs()).sum();
+    let what = format!("scores differ by {difference:.1e}");
+    Ok(Row::times("  pagerank", times).bar(Bar::Ratio(1.3)).agreement(difference < 1e-6, what))
+}

@@ -1,0 +1,167 @@
+//! `evergraph window`: the events that a store's log holds, window by window.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use evergraph::{Duplicates, GraphView, Order, PropertyType, Schema, Span, Window, WindowOptions};
+use serde::Serialize;
+
+use crate::console::Console;
+use crate::error::CommandError;
+use crate::store::open_to_read;
+use crate::table::{Layout, Side};
+use crate::units;
+
+/// Which store, and which windows over it.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct WindowArgs {
+    /// The store
+    #[arg(value_name = "DB")]
+    database: PathBuf,
+    /// Hold the edges of so long: 90, 5s, 10m, 2h, 7d; plain numbers are seconds, or units of a time that is a number
+    #[arg(long, value_name = "TIME", value_parser = seconds, required_unless_present = "edges")]
+    last: Option<f64>,
+    /// Hold the last so many edges
+    #[arg(long, value_name = "N", conflicts_with = "last")]
+    edges: Option<i64>,
+    /// Move so far from one window to the next, a time or a number of edges; by default show the last window only
+    #[arg(long, value_name = "STEP", value_parser = seconds)]
+    every: Option<f64>,
+    /// What several edges with the same ends are
+    #[arg(long, value_enum, default_value = "keep")]
+    duplicates: DuplicatesArg,
+    /// The type of the edges; may be left out where there is one
+    #[arg(long, value_name = "NAME")]
+    edge_type: Option<String>,
+    /// By what to slide [default: event, where the edges have a time]
+    #[arg(long, value_enum)]
+    order: Option<OrderArg>,
+    /// In event time, how much earlier than the newest edge one may be
+    #[arg(long, value_name = "TIME", value_parser = seconds, default_value = "0")]
+    lateness: f64,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  evergraph window logins.eg --last 1h --every 10m      an hour, every ten minutes
+  evergraph window logins.eg --edges 100000             the last 100,000 edges
+  evergraph window logins.eg --last 1d --every 1d --json
+
+A window sees what the log still holds: what was archived or bulk loaded before it is gone from there.";
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum DuplicatesArg {
+    Keep,
+    Drop,
+    Count,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum OrderArg {
+    Event,
+    Ingest,
+}
+
+/// One window.
+#[derive(Serialize)]
+struct Report {
+    /// A time in microseconds or in units of its property, or the number of an edge.
+    end: Option<i64>,
+    vertices: u64,
+    edges: u64,
+    entered: u64,
+    left: u64,
+    late: u64,
+    untimed: u64,
+}
+
+/// A time as seconds.
+fn seconds(text: &str) -> Result<f64, String> {
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "" | "s" => 1.0,
+        "us" => 1e-6,
+        "ms" => 1e-3,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        "d" => 86_400.0,
+        other => return Err(format!("{other:?} is none of us, ms, s, m, min, h, d")),
+    };
+    let number: f64 = digits.trim().parse().map_err(|_| format!("{digits:?} is not a number"))?;
+    Ok(number * unit)
+}
+
+impl WindowArgs {
+    fn options(&self, schema: &Schema) -> WindowOptions {
+        let wanted = |name: &str| self.edge_type.as_ref().is_none_or(|wanted| wanted == name);
+        let edge_type = schema.edge_types.iter().find(|edge_type| wanted(&edge_type.name));
+        let time = edge_type.and_then(|owner| owner.property(owner.options.time.as_ref()?));
+        let is_number = !matches!(self.order, Some(OrderArg::Ingest))
+            && time.is_some_and(|(_, property)| property.kind != PropertyType::Timestamp);
+        let in_units = |time: f64| (time * if is_number { 1.0 } else { 1e6 }).round() as i64;
+        let (span, every) = match self.edges {
+            Some(edges) => (Span::Edges(edges), self.every.map(|every| every as i64)),
+            None => (Span::Time(in_units(self.last.unwrap_or_default())), self.every.map(in_units)),
+        };
+        WindowOptions {
+            edge_type: self.edge_type.clone(),
+            every,
+            duplicates: match self.duplicates {
+                DuplicatesArg::Keep => Duplicates::Keep,
+                DuplicatesArg::Drop => Duplicates::Drop,
+                DuplicatesArg::Count => Duplicates::Count,
+            },
+            order: self.order.map(|order| match order {
+                OrderArg::Event => Order::Event,
+                OrderArg::Ingest => Order::Ingest,
+            }),
+            lateness: in_units(self.lateness),
+            ..WindowOptions::new(span)
+        }
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &WindowArgs, console: &mut Console) -> Result<(), CommandError> {
+    let database = open_to_read(&args.database)?;
+    let mut window = database.window(args.options(database.snapshot()?.schema()))?;
+    if !console.is_json() {
+        console.line(layout().head())?;
+    }
+    if args.every.is_some() {
+        while window.next(Some(Duration::ZERO))?.is_some() {
+            show(&window, console)?;
+        }
+    } else {
+        window.advance()?;
+        show(&window, console)?;
+    }
+    Ok(())
+}
+
+fn show(window: &Window, console: &mut Console) -> Result<(), CommandError> {
+    let (view, stats) = (window.latest()?, window.stats());
+    let report = Report {
+        end: window.end(),
+        vertices: view.num_vertices(),
+        edges: view.num_edges(),
+        entered: stats.entered,
+        left: stats.left,
+        late: stats.late,
+        untimed: stats.untimed,
+    };
+    if console.is_json() {
+        return console.json(&report);
+    }
+    let counts = [report.vertices, report.edges, report.entered, report.left, report.late, report.untimed];
+    let end = report.end.map_or_else(|| "-".to_owned(), |end| end.to_string());
+    let cells = [end].into_iter().chain(counts.map(units::count));
+    console.line(layout().row(&cells.collect::<Vec<_>>()))
+}
+
+fn layout() -> Layout {
+    let counts = ["vertices", "edges", "entered", "left", "late", "untimed"];
+    Layout::new([("end", Side::Right, 17)].into_iter().chain(counts.map(|name| (name, Side::Right, 10))))
+}

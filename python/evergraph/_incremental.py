@@ -1,0 +1,206 @@
+"""Algorithms that follow a database or a window: they do what a change asks for, not all anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from evergraph import _native
+from evergraph._database import Database
+from evergraph._registry import weight_of
+from evergraph._results import (
+    BfsResult,
+    ComponentsResult,
+    CoreResult,
+    DegreeResult,
+    DistanceResult,
+    PageRankResult,
+)
+from evergraph._snapshot import Snapshot
+from evergraph._window import Window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from evergraph._types import Key
+
+R = TypeVar("R")
+_Build = Callable[["_native.VertexTable | None", "dict[str, bool | int | float]"], R]
+
+
+class Incremental(Generic[R]):
+    """A result that follows a graph: that of the batch algorithm, after every change.
+
+    One that follows a window is brought along whenever the window moves. One that follows a database goes on
+    when `update` is called.
+    """
+
+    __slots__ = ("_build", "_native", "_window")
+
+    def __init__(self, native: _native.Incremental, window: Window | None, build: _Build[R]) -> None:
+        """Wrap a native algorithm; the ``incremental_`` functions do this for you."""
+        self._native = native
+        self._window = window
+        self._build = build
+
+    def update(self) -> R:
+        """Go on to the newest state, and give the result. Costs what the changes affect, and the result.
+
+        Raises
+        ------
+        ValueError
+            If an earlier update has failed, for example at a negative weight: begin anew.
+        """
+        if self._window is not None:
+            self._window.advance()
+        else:
+            self._native.update()
+        return self.result
+
+    @property
+    def result(self) -> R:
+        """The result on `snapshot`."""
+        return self._build(*self._native.result())
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The graph that the result is of."""
+        return Snapshot(self._native.snapshot)
+
+
+def incremental_bfs(
+    source_of_changes: Database | Window,
+    source: Key | Iterable[Key],
+    *,
+    reverse: bool = False,
+    depth_limit: int | None = None,
+    edge_type: str | None = None,
+) -> Incremental[BfsResult]:
+    """Follow the hops from the nearest source to every vertex; see `bfs`.
+
+    Parameters
+    ----------
+    source_of_changes : Database or Window
+        What to follow.
+    source : key, or several
+        The vertices to start from. They must be there; while one is deleted it reaches nothing.
+    reverse : bool
+        Go against the edges of a directed graph.
+    depth_limit : int, optional
+        Do not visit vertices more hops away than this.
+    edge_type : str, optional
+        Of a database, the edges to follow; all types if there is one only, which costs the least.
+
+    Returns
+    -------
+    Incremental
+        Its ``result`` is that of `bfs`.
+
+    Raises
+    ------
+    NotFoundError
+        If a source is not there.
+
+    Examples
+    --------
+    >>> import evergraph as eg
+    >>> db = eg.open()
+    >>> version = db.put_edge("a", "b")
+    >>> hops = eg.incremental_bfs(db, "a")
+    >>> version = db.put_edge("b", "c")
+    >>> hops.update()["c"]
+    2
+    """
+    arguments = {"source": source, "reverse": reverse, "depth_limit": depth_limit}
+    return _follow("bfs", source_of_changes, arguments, edge_type, BfsResult)
+
+
+def incremental_sssp(
+    source_of_changes: Database | Window,
+    source: Key | Iterable[Key],
+    weight: str | None = "weight",
+    *,
+    reverse: bool = False,
+    cutoff: float | None = None,
+    edge_type: str | None = None,
+) -> Incremental[DistanceResult]:
+    """Follow the least total weight of a path from the nearest source to every vertex; see `sssp`."""
+    known = weight_of(weight, usual="weight")
+    arguments = {"source": source, "weight": known, "reverse": reverse, "cutoff": cutoff}
+    return _follow("sssp", source_of_changes, arguments, edge_type, DistanceResult)
+
+
+def incremental_components(
+    source_of_changes: Database | Window, *, edge_type: str | None = None
+) -> Incremental[ComponentsResult]:
+    """Follow the connected components, while edges come and go; see `connected_components`.
+
+    Examples
+    --------
+    >>> import evergraph as eg
+    >>> db = eg.open()
+    >>> version = db.put_edge("a", "b")
+    >>> components = eg.incremental_components(db)
+    >>> version = db.put_edge("c", "d")
+    >>> components.update().count
+    2
+    """
+    return _follow("connected_components", source_of_changes, {}, edge_type, ComponentsResult)
+
+
+def incremental_pagerank(
+    source_of_changes: Database | Window,
+    alpha: float = 0.85,
+    tol: float = 1e-6,
+    *,
+    edge_type: str | None = None,
+) -> Incremental[PageRankResult]:
+    """Follow the share of time that a random surfer spends at each vertex; see `pagerank`.
+
+    Scores miss those of `pagerank` by no more than both may miss the truth by their tolerance.
+    """
+    arguments = {"alpha": alpha, "tol": tol}
+    return _follow("pagerank", source_of_changes, arguments, edge_type, PageRankResult)
+
+
+def incremental_triangles(
+    source_of_changes: Database | Window, *, edge_type: str | None = None
+) -> Incremental[int]:
+    """Follow the number of triangles; see `triangle_count`."""
+    return _follow("triangle_count", source_of_changes, {}, edge_type, _triangles)
+
+
+def incremental_degrees(
+    source_of_changes: Database | Window, *, edge_type: str | None = None
+) -> Incremental[DegreeResult]:
+    """Follow the degrees of all vertices; see `degree_statistics`."""
+    return _follow("degree_statistics", source_of_changes, {}, edge_type, DegreeResult)
+
+
+def incremental_cores(
+    source_of_changes: Database | Window, *, edge_type: str | None = None
+) -> Incremental[CoreResult]:
+    """Follow the core number of every vertex; see `core_number`."""
+    return _follow("core_number", source_of_changes, {}, edge_type, CoreResult)
+
+
+def _triangles(_: _native.VertexTable | None, values: Mapping[str, bool | int | float]) -> int:
+    return int(values["triangles"])
+
+
+def _follow(
+    name: str,
+    followed: Database | Window,
+    arguments: Mapping[str, object],
+    edge_type: str | None,
+    build: _Build[R],
+) -> Incremental[R]:
+    if isinstance(followed, Window):
+        if edge_type is not None:
+            message = "a window has one edge type: leave edge_type out"
+            raise TypeError(message)
+        return Incremental(followed._native.follow(name, dict(arguments)), followed, build)
+    if isinstance(followed, Database):
+        return Incremental(followed._native.follow(edge_type, name, dict(arguments)), None, build)
+    message = f"an algorithm follows a database or a window, not {type(followed).__name__}"
+    raise TypeError(message)

@@ -1,0 +1,106 @@
+"""Sliding windows: the recent edges of a store as a graph of their own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from evergraph import _native, _text
+from evergraph._durations import seconds_of
+from evergraph._snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from evergraph._types import Duration
+
+
+class WindowStats(NamedTuple):
+    """What a window has seen and done so far."""
+
+    entered: int
+    """Edges that entered."""
+    left: int
+    """Edges that left."""
+    late: int
+    """Events left out because they came too late."""
+    untimed: int
+    """Events left out because they have no time."""
+
+
+class Window:
+    """The recent edges of one type; see `Database.window`.
+
+    Iterating gives one snapshot after the other, for ever, and waits for each: with ``every``, the window at
+    each of its steps once that is over, else the window after each commit.
+    """
+
+    __slots__ = ("_native",)
+
+    def __init__(self, native: _native.Window) -> None:
+        """Wrap a native window; `Database.window` does this for you."""
+        self._native = native
+
+    def advance(self) -> Snapshot:
+        """Move the end to the newest event, or to now if the window slides by the clock.
+
+        Costs what enters and leaves. Algorithms that follow the window follow.
+
+        Returns
+        -------
+        Snapshot
+            The window then.
+
+        Raises
+        ------
+        ClosedError
+            If the database was closed.
+        EvergraphError
+            If the log no longer holds what the window needs.
+        """
+        self._native.advance()
+        return self.latest()
+
+    def latest(self) -> Snapshot:
+        """Give the window as it was left: a snapshot like any other, at once."""
+        return Snapshot(self._native.latest())
+
+    def next(self, timeout: Duration | None = None) -> Snapshot | None:
+        """Wait for the next view, at most this long; ``None`` if there is none by then."""
+        seconds = None if timeout is None else seconds_of("timeout", timeout)
+        native = self._native.next(seconds)
+        return None if native is None else Snapshot(native)
+
+    def __iter__(self) -> Iterator[Snapshot]:
+        """Give the window itself: a second loop goes on where the first was left."""
+        return self
+
+    def __next__(self) -> Snapshot:
+        """Wait for the next view."""
+        view = self.next()
+        if view is None:
+            raise StopIteration
+        return view
+
+    @property
+    def end(self) -> int | None:
+        """The last place in the window, ``None`` before the first event.
+
+        It is a time, in microseconds since 1970-01-01 UTC or as the time property has it, or the number of an
+        edge.
+        """
+        return self._native.end
+
+    @property
+    def stats(self) -> WindowStats:
+        """What the window has seen and done so far."""
+        return WindowStats(*self._native.stats)
+
+    @property
+    def memory_bytes(self) -> int:
+        """How many bytes it takes up in memory."""
+        return self._native.memory_bytes
+
+    def __repr__(self) -> str:
+        """Say what is in it."""
+        view = self.latest()
+        return f"Window({_text.count(view.num_vertices, 'vertex')}, {_text.count(view.num_edges, 'edge')})"

@@ -1,0 +1,162 @@
+"""Windows and incremental algorithms, from Python: their rules and all their numbers are tested in Rust."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from itertools import pairwise
+from typing import Any, Literal
+
+import pytest
+
+import evergraph as eg
+
+Rule = Literal["keep", "drop", "count"]
+START = datetime(2026, 1, 1, tzinfo=timezone.utc)
+
+
+@pytest.fixture
+def logins(db: eg.Database) -> eg.Database:
+    """A database with an edge type whose edges have a time."""
+    db.create_edge_type("login", properties={"at": "timestamp"}, multi=True, time="at")
+    return db
+
+
+def login(db: eg.Database, user: str, host: str, seconds: float | None) -> None:
+    at = None if seconds is None else START + timedelta(seconds=seconds)
+    db.put_edge(user, host, "login", at=at)
+
+
+def edges(view: eg.Snapshot) -> list[tuple[Any, Any]]:
+    table = view.edges()
+    return sorted(zip(table["src"].to_list(), table["dst"].to_list(), strict=True))
+
+
+def test_a_window_in_event_time(logins: eg.Database) -> None:
+    window = logins.window(last="10s", edge_type="login", lateness="2s")
+    for user, seconds in [("a", 0), ("b", 6), ("c", 5), ("d", 12), ("late", 9), ("e", None)]:
+        login(logins, user, "host", seconds)
+    view = window.advance()
+    assert edges(view) == [("b", "host"), ("c", "host"), ("d", "host")]
+    assert view.num_vertices == 4
+    assert window.stats == eg.WindowStats(entered=3, left=0, late=1, untimed=1)
+    assert window.end == (START + timedelta(seconds=12)).timestamp() * 1e6
+    login(logins, "f", "host", 100)
+    assert edges(window.advance()) == [("f", "host")]
+    assert window.stats.left == 3
+    assert view.num_edges == 3
+    assert repr(window) == "Window(2 vertices, 1 edge)"
+
+
+@pytest.mark.parametrize(("rule", "expected"), [("keep", 3), ("drop", 2), ("count", 2)])
+def test_the_three_rules_for_duplicates(logins: eg.Database, rule: Rule, expected: int) -> None:
+    window = logins.window(edges=3, edge_type="login", duplicates=rule)
+    for user in "aaab":
+        login(logins, user, "host", 1)
+    view = window.advance()
+    assert view.num_edges == expected
+    if rule == "count":
+        table = view.edges()
+        assert dict(zip(table["src"].to_list(), table["count"].to_list(), strict=True)) == {"a": 2, "b": 1}
+
+
+def test_steps_are_iterated(logins: eg.Database) -> None:
+    window = logins.window(last=10, every=10, edge_type="login")
+    for second in range(35):
+        login(logins, f"user {second}", "host", second)
+    views = [view for _, view in zip(range(3), window, strict=False)]
+    # The window that ends at the start holds the one event of that moment.
+    assert [view.num_edges for view in views] == [1, 10, 10]
+    last = window.next(timeout=0)
+    assert last is not None
+    assert last.num_edges == 10
+    assert window.next(timeout="10ms") is None
+    assert window.advance().num_edges == 10
+
+
+def test_an_iteration_without_steps_gives_each_new_state(db: eg.Database) -> None:
+    db.put_edge(1, 2)
+    window = db.window(edges=2)
+    for pair in pairwise(range(2, 6)):
+        db.put_edge(*pair)
+        view = next(window)
+        assert edges(view)[-1] == pair
+    assert edges(window.latest()) == [(3, 4), (4, 5)]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"last": 5, "edges": 5},
+        {"last": 0},
+        {"edges": -1},
+        {"edges": 5, "every": 0},
+        {"last": "soon"},
+        {"edges": 5, "duplicates": "twice"},
+        {"last": 5, "order": "random"},
+        {"edges": 5, "lateness": "1s"},
+    ],
+)
+def test_bad_arguments(logins: eg.Database, arguments: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        logins.window(edge_type="login", **arguments)  # type: ignore[arg-type]
+
+
+def test_what_is_not_there(logins: eg.Database) -> None:
+    with pytest.raises(eg.SchemaError, match="nothing"):
+        logins.window(edges=5, edge_type="nothing")
+    logins.put_edge("a", "b", "knows")
+    with pytest.raises(ValueError, match="edge_type"):
+        logins.window(edges=5)
+    with pytest.raises(eg.SchemaError, match="time"):
+        logins.window(last=5, edge_type="knows", order="event")
+    window = logins.window(edges=5, edge_type="knows")
+    logins.close()
+    with pytest.raises(eg.ClosedError):
+        window.advance()
+
+
+def test_algorithms_follow_a_window(logins: eg.Database) -> None:
+    window = logins.window(edges=3, edge_type="login")
+    login(logins, "a", "b", 0)
+    window.advance()
+    components = eg.incremental_components(window)
+    hops = eg.incremental_bfs(window, "a")
+    ranks = eg.incremental_pagerank(window, tol=1e-9)
+    others: list[tuple[eg.Incremental[Any], Callable[[eg.Snapshot], Any]]] = [
+        (eg.incremental_triangles(window), eg.triangle_count),
+        (eg.incremental_degrees(window), eg.degree_statistics),
+        (eg.incremental_cores(window), eg.core_number),
+    ]
+    for user, host in pairwise("abcdabxyzab"):
+        login(logins, user, host, 0)
+        view = window.advance()
+        assert dict(components.result) == dict(eg.connected_components(view))
+        expected = dict(eg.bfs(view, "a")) if view.has_vertex("a") else {}
+        assert dict(hops.result) == expected
+        exact = eg.pagerank(view, tol=1e-12)
+        assert ranks.result.keys() == exact.keys()
+        assert dict(ranks.result) == pytest.approx(dict(exact), abs=1e-6)
+        for incremental, batch in others:
+            assert incremental.snapshot.version == view.version
+            found, wanted = incremental.result, batch(view)
+            assert found == wanted if isinstance(found, int) else dict(found) == dict(wanted)
+
+
+def test_algorithms_follow_a_database(db: eg.Database) -> None:
+    db.add_edges([1, 2, 3], [2, 3, 4], weight=[1.0, 1.0, 5.0])
+    distances = eg.incremental_sssp(db, 1)
+    hops = eg.incremental_bfs(db, 1)
+    db.put_edge(1, 4, weight=2.0)
+    db.delete_edge(2, 3)
+    assert dict(distances.update()) == {1: 0.0, 2: 1.0, 4: 2.0}
+    assert dict(hops.update()) == {1: 0, 2: 1, 4: 1}
+    assert hops.snapshot.version == db.snapshot().version
+    db.put_edge(1, 3, weight=-1.0)
+    with pytest.raises(ValueError, match="negative weight"):
+        distances.update()
+    with pytest.raises(ValueError, match="anew"):
+        _ = distances.result
+    with pytest.raises(eg.NotFoundError):
+        eg.incremental_bfs(db, 99)
+    with pytest.raises(TypeError, match="database or a window"):
+        eg.incremental_bfs(db.snapshot(), 1)  # type: ignore[arg-type]
