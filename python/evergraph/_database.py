@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import os
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -650,7 +651,7 @@ class Database(Schematic["_native.Database"]):
         last: Duration | None = None,
         *,
         edges: int | None = None,
-        every: Duration | None = None,
+        every: Duration | int | None = None,
         duplicates: Literal["keep", "drop", "count"] = "keep",
         edge_type: str | None = None,
         order: Literal["event", "ingest"] | None = None,
@@ -705,8 +706,8 @@ class Database(Schematic["_native.Database"]):
         ['carol', 'dave']
         """
         length = None if last is None else seconds_of("last", last)
-        if edges is None and every is not None:
-            every = seconds_of("every", every)
+        if every is not None:
+            every = operator.index(every) if edges is not None else seconds_of("every", every)
         arguments = {
             "edge_type": edge_type,
             "last": length,

@@ -9,6 +9,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use evergraph::WindowError;
 use evergraph::algorithms::AlgorithmError;
 use evergraph::generate::{ModelError, WriteError};
 use evergraph::load::ExportError;
@@ -39,7 +40,7 @@ pub(crate) enum CommandError {
     Commit(#[from] evergraph::CommitError),
     /// A window could not be opened or advanced, or the log not followed.
     #[error(transparent)]
-    Window(#[from] evergraph::WindowError),
+    Window(#[from] WindowError),
     /// The store was closed.
     #[error(transparent)]
     Closed(#[from] evergraph::Closed),
@@ -122,6 +123,7 @@ impl CommandError {
         match self {
             CommandError::Usage(_)
             | CommandError::Model(_)
+            | CommandError::Window(WindowError::NotPositive { .. } | WindowError::Invalid { .. })
             | CommandError::Algorithm(AlgorithmError::InvalidArgument { .. }) => WRONG_USAGE,
             _ if self.is_closed_pipe() => DONE,
             _ => NO,

@@ -89,12 +89,12 @@ fn seconds(text: &str) -> Result<f64, String> {
         "d" => 86_400.0,
         other => return Err(format!("{other:?} is none of us, ms, s, m, min, h, d")),
     };
-    let number: f64 = digits.trim().parse().map_err(|_| format!("{digits:?} is not a number"))?;
-    Ok(number * unit)
+    let number: Option<f64> = digits.trim().parse().ok().filter(|number: &f64| number.is_finite());
+    number.map(|number| number * unit).ok_or_else(|| format!("{digits:?} is not a number"))
 }
 
 impl WindowArgs {
-    fn options(&self, schema: &Schema) -> WindowOptions {
+    fn options(&self, schema: &Schema) -> Result<WindowOptions, CommandError> {
         let wanted = |name: &str| self.edge_type.as_ref().is_none_or(|wanted| wanted == name);
         let edge_type = schema.edge_types.iter().find(|edge_type| wanted(&edge_type.name));
         let time = edge_type.and_then(|owner| owner.property(owner.options.time.as_ref()?));
@@ -102,10 +102,16 @@ impl WindowArgs {
             && time.is_some_and(|(_, property)| property.kind != PropertyType::Timestamp);
         let in_units = |time: f64| (time * if is_number { 1.0 } else { 1e6 }).round() as i64;
         let (span, every) = match self.edges {
-            Some(edges) => (Span::Edges(edges), self.every.map(|every| every as i64)),
+            Some(edges) => {
+                if let Some(every) = self.every.filter(|every| every.fract() != 0.0) {
+                    let message = format!("--every {every}: a window of so many edges moves by whole edges");
+                    return Err(CommandError::Usage(message));
+                }
+                (Span::Edges(edges), self.every.map(|every| every as i64))
+            }
             None => (Span::Time(in_units(self.last.unwrap_or_default())), self.every.map(in_units)),
         };
-        WindowOptions {
+        Ok(WindowOptions {
             edge_type: self.edge_type.clone(),
             every,
             duplicates: match self.duplicates {
@@ -119,14 +125,14 @@ impl WindowArgs {
             }),
             lateness: in_units(self.lateness),
             ..WindowOptions::new(span)
-        }
+        })
     }
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &WindowArgs, console: &mut Console) -> Result<(), CommandError> {
     let database = open_to_read(&args.database)?;
-    let mut window = database.window(args.options(database.snapshot()?.schema()))?;
+    let mut window = database.window(args.options(database.snapshot()?.schema())?)?;
     if !console.is_json() {
         console.line(layout().head())?;
     }

@@ -168,9 +168,7 @@ impl Inner {
         let (version, changes) = draft.finish();
         self.reclaimer.allocated(changes.allocated_bytes);
         self.current.store(Arc::new(version));
-        let (sequence, weak) = (base.sequence, Arc::downgrade(&base));
-        drop(base);
-        self.reclaimer.retire(weak, sequence, changes.retired);
+        base.retire(changes.retired);
     }
 }
 

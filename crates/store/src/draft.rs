@@ -16,13 +16,14 @@ use evergraph_types::{
 };
 use rayon::prelude::*;
 
+use crate::adjacency::Entry;
 use crate::batch::ResolvedBatch;
 use crate::dictionary::Dictionary;
 use crate::heap::{Block, Changes};
 use crate::leaf_edit::edit_leaf;
 use crate::merge::{Delta, PlainDelta, Policy, RowDelta};
 use crate::ops::{EdgeOps, VertexPut, WriteSet};
-use crate::paged_array::PagedArray;
+use crate::paged_array::{Leaf, PagedArray};
 use crate::pool::{PARALLEL_ROWS, in_pool};
 use crate::sort::{Ends, sorted_deltas};
 use crate::turned::TurnedLists;
@@ -214,7 +215,9 @@ impl Draft {
             let deltas = sorted_deltas(Ends { from, to, symmetric }, &make);
             let tables = &mut self.version.edges[usize::from(edge_type)];
             let lists = if direction == Direction::Out { &mut tables.out } else { &mut tables.reverse };
-            *lists = edit_lists(*lists, &deltas, policy, &mut self.changes);
+            *lists = edit_lists(*lists, &deltas, &mut self.changes, |base, leaf, deltas, changes| {
+                edit_leaf(leaf, base, deltas, policy, changes);
+            });
             // A vertex with edges of the type in either direction is there already.
             let newcomers = std::mem::take(&mut self.changes.newcomers);
             self.mark_ids(&newcomers);
@@ -241,10 +244,9 @@ impl Draft {
         let Some(&last) = missing.last() else { return };
         self.version.id_bound = self.version.id_bound.max(last + 1);
         self.version.num_vertices += missing.len() as u64;
-        let mark =
-            |_, leaf: &mut crate::paged_array::Leaf<VertexTypeId>, missing: &[VertexId], _: &mut Changes| {
-                missing.iter().for_each(|&vertex| leaf.set(vertex, Some(0)));
-            };
+        let mark = |_, leaf: &mut Leaf<VertexTypeId>, missing: &[VertexId], _: &mut Changes| {
+            missing.iter().for_each(|&vertex| leaf.set(vertex, Some(0)));
+        };
         self.version.vertices = vertices.edit(&missing, &|&vertex| vertex, &mark, &mut self.changes);
     }
 
@@ -340,20 +342,15 @@ fn write_text(text: &[u8], changes: &mut Changes) -> u64 {
     block.pointer() as u64
 }
 
-/// The lists after these changes, which are sorted.
-fn edit_lists<D: Delta>(
+/// The lists after these changes, which are sorted, `edit` changing those of a leaf.
+pub(crate) fn edit_lists<D: Delta>(
     lists: Adjacency,
     deltas: &[D],
-    policy: Policy<'_>,
     changes: &mut Changes,
+    edit: impl Fn(VertexId, &mut Leaf<Entry>, &[D], &mut Changes) + Sync,
 ) -> Adjacency {
     let mut own = changes.fork();
-    let table = lists.table.edit(
-        deltas,
-        &|delta| delta.vertex(),
-        &|base, leaf, deltas, changes| edit_leaf(leaf, base, deltas, policy, changes),
-        &mut own,
-    );
+    let table = lists.table.edit(deltas, &|delta| delta.vertex(), &edit, &mut own);
     let entries = lists.entries.saturating_add_signed(own.entries);
     let loops = lists.loops.saturating_add_signed(own.loops);
     changes.join(own);

@@ -97,7 +97,12 @@ fn extend<D: Delta>(run: ChunkRef, deltas: &[D]) -> (ChunkRef, &[D]) {
 }
 
 /// A run of the list and the changes, with room for at least `room` more.
-fn new_run<D: Delta>(list: &[VertexId], deltas: &[D], room: usize, changes: &mut Changes) -> ChunkRef {
+pub(crate) fn new_run<D: Delta>(
+    list: &[VertexId],
+    deltas: &[D],
+    room: usize,
+    changes: &mut Changes,
+) -> ChunkRef {
     let len = list.len() + deltas.len();
     let block = changes.allocate((len + room + 1) * size_of::<VertexId>());
     let words = block.pointer().cast::<VertexId>();

@@ -132,6 +132,8 @@ pub(crate) struct Changes {
     pub(crate) loops: i64,
     /// Vertices whose list had been empty and is given edges, ascending.
     pub(crate) newcomers: Vec<VertexId>,
+    /// Vertices whose list had edges and has none any more.
+    pub(crate) emptied: Vec<VertexId>,
     /// Buffers of the task.
     pub(crate) scratch: Scratch,
 }
@@ -154,6 +156,7 @@ impl Changes {
         self.entries += other.entries;
         self.loops += other.loops;
         self.newcomers.extend(other.newcomers);
+        self.emptied.extend(other.emptied);
     }
 
     /// A new block of at least `bytes`.

@@ -143,6 +143,7 @@ fn edit_list<D: Delta>(
     changes.entries += i64::from(new.degree) - i64::from(old.degree);
     changes.loops += if loops { count_loops(new, vertex) - old_loops } else { 0 };
     note_newcomer(old, group, policy, changes);
+    note_emptied(vertex, old.degree as usize, new.degree as usize, changes);
     leaf.set(vertex, (new.degree > 0).then_some(new));
     (old, new)
 }
@@ -152,6 +153,13 @@ fn note_newcomer<D: Delta>(old: Entry, group: &[D], policy: Policy<'_>, changes:
     let is_given = || D::PLAIN || group.iter().any(|delta| !policy.ops.is_delete(delta.row()));
     if old.degree == 0 && is_given() {
         changes.newcomers.push(group[0].vertex());
+    }
+}
+
+/// Notes the vertex if its list has no edges any more.
+pub(crate) fn note_emptied(vertex: VertexId, before: usize, after: usize, changes: &mut Changes) {
+    if before > 0 && after == 0 {
+        changes.emptied.push(vertex);
     }
 }
 
@@ -237,6 +245,7 @@ fn pack_changed<D: Delta>(
         changes.loops += loops(after) - loops(before);
     }
     note_newcomer(old, group, policy, changes);
+    note_emptied(vertex, before.len(), after.len(), changes);
     retire_list(old, changes);
     if after.len() <= CHUNK_MAX {
         return Entry::flat(ChunkRef::packed(std::ptr::null(), after.len()));

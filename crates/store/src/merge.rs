@@ -203,6 +203,25 @@ pub(crate) fn for_each_block(entry: Entry, visit: &mut dyn FnMut(Block)) {
     }
 }
 
+/// Writes a run again, without properties or with them, less the rows for which `is_gone`; none may be left.
+pub(crate) fn without_rows(
+    run: ChunkRef,
+    is_gone: impl Fn(usize) -> bool,
+    policy: Policy<'_>,
+    scratch: &mut Scratch,
+    changes: &mut Changes,
+    out: &mut Vec<ChunkRef>,
+) {
+    // SAFETY: the version being edited is alive.
+    let neighbors = unsafe { run.neighbors() };
+    let mut merge = ListMerge::<PlainDelta<true>> { deltas: &[], policy, scratch, changes, out };
+    merge.start_run();
+    for (row, &neighbor) in neighbors.iter().enumerate().filter(|(row, _)| !is_gone(*row)) {
+        merge.keep(neighbor, row);
+    }
+    merge.emit(Some(run));
+}
+
 struct ListMerge<'a, D> {
     deltas: &'a [D],
     policy: Policy<'a>,

@@ -26,7 +26,7 @@ pub struct Run<'a> {
 impl<'a> Run<'a> {
     /// # Safety
     /// The version the run belongs to stays alive for `'a`.
-    unsafe fn new(run: ChunkRef) -> Self {
+    pub(crate) unsafe fn new(run: ChunkRef) -> Self {
         // SAFETY: by contract.
         let (neighbors, columns) = unsafe { (run.neighbors(), run.columns()) };
         Run { neighbors, columns, first_row: 0 }

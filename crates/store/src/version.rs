@@ -357,6 +357,11 @@ impl Version {
     pub(crate) fn release(self: Arc<Self>) {
         let mut blocks = Vec::new();
         self.for_each_block(&mut |block| blocks.push(block));
+        self.retire(blocks);
+    }
+
+    /// Has blocks that the next version does not reach freed once nobody holds this one, or an older one that does.
+    pub(crate) fn retire(self: Arc<Self>, blocks: Vec<Block>) {
         let (sequence, reclaimer) = (self.sequence, self.reclaimer.clone());
         let weak = Arc::downgrade(&self);
         drop(self);

@@ -1,28 +1,30 @@
-//! What is in a window: a store in memory of its own, to which an advance is a few batches.
+//! What is in a window: a derived graph, to which an advance is one edit.
 //!
 //! ```text
-//!  deleted, leaving, entering ─► by pair of ends ─► copies before and after ─► one batch of deletes, one of puts
+//!  kept duplicates    leaving ─► expired       deleted ─► deleted       entering ─► put
+//!  one edge a pair    all of them ─► by pair of ends ─► copies before and after ─► one delete, one put or nothing
 //! ```
 //!
-//! Invariant: between advances the store has for each pair the copies that are in the window: as parallel edges where
+//! Invariant: between advances the graph has for each pair the copies that are in the window: as parallel edges where
 //! duplicates are kept, else as one edge, and `extra` how many there are beyond the first.
 
-use std::sync::Arc;
-
 use evergraph_analytics::incremental::Changes;
-use evergraph_store::{Options, Run, Store, Version};
+use evergraph_store::{DerivedEdit, DerivedGraph, EdgeOps, Oldest, OpColumn, Version};
 use evergraph_types::{
-    Column, Direction, EdgeBatch, EdgeType, EdgeTypeId, EdgeTypeOptions, Key, KeyColumn, KeyKind, Property,
-    PropertyId, PropertyType, TextValues, Value, VertexId,
+    Column, EdgeType, EdgeTypeId, EdgeTypeOptions, Property, PropertyId, PropertyType, Value,
 };
-use evergraph_view::{GraphView, Snapshot};
+use evergraph_view::Snapshot;
 use hashbrown::HashMap;
+use rayon::prelude::*;
 
-use crate::cursor::{Pair, Put, time_of};
+use crate::cursor::{Pair, Put};
 use crate::{Duplicates, WindowError};
 
 /// The property that counts copies.
 const COUNT: &str = "count";
+
+/// Fewer pairs than this are not worth a task.
+const PAIRS_AT_A_TIME: usize = 1 << 10;
 
 /// What an advance does with edges.
 #[derive(Debug, Default)]
@@ -31,20 +33,40 @@ pub(crate) struct Moves {
     pub(crate) deleted: Vec<Pair>,
     /// Pairs of which the oldest copy leaves, as often as named.
     pub(crate) leaving: Vec<Pair>,
+    /// The last place on the axis that is not in the window any more.
+    pub(crate) start: i64,
     /// Copies that enter, in the order of the axis.
     pub(crate) entering: Vec<Put>,
 }
 
 /// What becomes of a pair.
+#[derive(Clone, Copy)]
 enum Move {
     Delete,
     Leave,
     Enter(u32),
 }
 
+/// What becomes of a pair that is one edge.
+struct Outcome {
+    pair: Pair,
+    /// Copies before and after.
+    copies: [u32; 2],
+    /// Whose properties it takes over.
+    latest: Option<u32>,
+}
+
+/// Where changes were last taken, and the copies moved since.
+#[derive(Debug)]
+struct Followed {
+    before: Snapshot,
+    inserted: Vec<Pair>,
+    deleted: Vec<Pair>,
+}
+
 #[derive(Debug)]
 pub(crate) struct Content {
-    store: Store,
+    graph: DerivedGraph,
     /// The edge type in the store that the window follows.
     id: EdgeTypeId,
     /// As that store has it.
@@ -54,68 +76,8 @@ pub(crate) struct Content {
     by_time: Option<PropertyId>,
     /// Copies beyond the first of pairs that have several; only where they are one edge.
     extra: HashMap<Pair, u32>,
-    /// Where changes were last taken, and the pairs moved since; only once someone wants them, for it keeps that state.
-    followed: Option<(Snapshot, Vec<Pair>)>,
-}
-
-/// Edges on their way into a batch.
-struct Rows {
-    src: Keys,
-    dst: Keys,
-    columns: Vec<(String, Column)>,
-}
-
-/// Keys on their way into a batch.
-enum Keys {
-    Int(Vec<i64>),
-    Text(TextValues),
-}
-
-impl Keys {
-    fn new(kind: Option<KeyKind>) -> Self {
-        if kind == Some(KeyKind::Text) { Keys::Text(TextValues::default()) } else { Keys::Int(Vec::new()) }
-    }
-
-    fn push(&mut self, key: Key) {
-        match (self, key) {
-            (Keys::Int(keys), Key::Int(key)) => keys.push(key),
-            (Keys::Text(keys), Key::Text(key)) => keys.push(&key),
-            // A store has keys of one kind.
-            _ => {}
-        }
-    }
-
-    fn into_column(self) -> KeyColumn {
-        match self {
-            Keys::Int(keys) => KeyColumn::Int(keys),
-            Keys::Text(keys) => KeyColumn::Text(keys),
-        }
-    }
-}
-
-impl Rows {
-    fn new(kind: Option<KeyKind>, properties: &[(PropertyId, Property)]) -> Self {
-        let column =
-            |(_, property): &(PropertyId, Property)| (property.name.clone(), Column::new(property.kind));
-        Rows { src: Keys::new(kind), dst: Keys::new(kind), columns: properties.iter().map(column).collect() }
-    }
-
-    fn push_ends(&mut self, source: &Version, (src, dst): Pair) {
-        self.src.push(source.key(src));
-        self.dst.push(source.key(dst));
-    }
-
-    fn into_batch(self) -> EdgeBatch {
-        EdgeBatch { src: self.src.into_column(), dst: self.dst.into_column(), columns: self.columns }
-    }
-}
-
-/// The properties of the edges of a window, with their ids in the store it follows.
-fn properties_of(edge_type: &EdgeType, duplicates: Duplicates) -> Vec<(PropertyId, Property)> {
-    match duplicates {
-        Duplicates::Count => vec![(0, Property { name: COUNT.to_owned(), kind: PropertyType::Int64 })],
-        _ => edge_type.properties().map(|(id, property)| (id, property.clone())).collect(),
-    }
+    /// Only once someone wants changes, for it keeps that state.
+    followed: Option<Followed>,
 }
 
 impl Content {
@@ -127,21 +89,32 @@ impl Content {
         by_time: Option<PropertyId>,
     ) -> Result<Self, WindowError> {
         let id = source.schema().require_edge_type(&edge_type.name)?.0;
-        let store = new_store(source, &edge_type, duplicates)?;
-        let extra = HashMap::new();
-        Ok(Content { store, id, edge_type, duplicates, by_time, extra, followed: None })
+        let EdgeTypeOptions { symmetric, time, properties, .. } = edge_type.options.clone();
+        let is_count = duplicates == Duplicates::Count;
+        let counter = || vec![Property { name: COUNT.to_owned(), kind: PropertyType::Int64 }];
+        let options = EdgeTypeOptions {
+            multi: duplicates == Duplicates::Keep,
+            symmetric,
+            reverse: true,
+            time: time.filter(|_| !is_count),
+            properties: if is_count { counter() } else { properties },
+        };
+        let graph = DerivedGraph::new(source, EdgeType { name: edge_type.name.clone(), options });
+        Ok(Content { graph, id, edge_type, duplicates, by_time, extra: HashMap::new(), followed: None })
     }
 
-    pub(crate) fn snapshot(&self) -> Result<Snapshot, WindowError> {
-        Ok(Snapshot::new(self.store.version()?))
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        Snapshot::new(self.graph.version().clone())
+    }
+
+    /// The number of edges in it.
+    pub(crate) fn num_edges(&self) -> u64 {
+        self.graph.version().num_edges(0)
     }
 
     /// Bytes in memory.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        let stats = self.store.stats();
-        stats.memory_bytes
-            + stats.dictionary_bytes
-            + (self.extra.capacity() * size_of::<(Pair, u32)>()) as u64
+        self.graph.memory_bytes() + self.extra.allocation_size() as u64
     }
 
     /// Nobody wants changes.
@@ -150,66 +123,29 @@ impl Content {
     }
 
     /// What the moves since the last call changed, from one snapshot to the other; nothing the first time.
-    pub(crate) fn take_changes(
-        &mut self,
-        source: &Version,
-    ) -> Result<(Snapshot, Snapshot, Changes), WindowError> {
-        let after = self.snapshot()?;
-        let followed = self.followed.replace((after.clone(), Vec::new()));
-        let (before, moved) = followed.unwrap_or_else(|| (after.clone(), Vec::new()));
-        let id = |vertex: VertexId| {
-            let key = source.key(vertex);
-            after.vertex_id(&key).or_else(|| before.vertex_id(&key))
+    pub(crate) fn take_changes(&mut self) -> (Snapshot, Snapshot, Changes) {
+        let after = self.snapshot();
+        let next = Followed { before: after.clone(), inserted: Vec::new(), deleted: Vec::new() };
+        let Some(Followed { before, inserted, deleted }) = self.followed.replace(next) else {
+            return (after.clone(), after, Changes::default());
         };
-        let edges: Vec<Pair> =
-            moved.into_iter().filter_map(|(src, dst)| Some((id(src)?, id(dst)?))).collect();
-        let vertices: Vec<VertexId> = edges.iter().flat_map(|&(src, dst)| [src, dst]).collect();
-        let changes = Changes::between(&before, &after, edges, vertices);
-        Ok((before, after, changes))
+        let changes = Changes::of_copies(&before, &after, inserted, deleted);
+        (before, after, changes)
     }
 
     /// Makes the moves. Entering puts must be of the schema that `source` has.
-    pub(crate) fn apply(&mut self, source: &Version, moves: &Moves) -> Result<(), WindowError> {
+    pub(crate) fn apply(&mut self, source: &Version, moves: Moves) -> Result<(), WindowError> {
         self.follow_schema(source)?;
-        let version = self.store.version()?;
-        let mut steps: Vec<(Pair, Move)> = moves.deleted.iter().map(|&pair| (pair, Move::Delete)).collect();
-        steps.extend(moves.leaving.iter().map(|&pair| (pair, Move::Leave)));
-        steps.extend((0..).zip(&moves.entering).map(|(place, put)| (put.pair, Move::Enter(place))));
-        // Stable, so that the moves of a pair stay in order.
-        steps.sort_by_key(|&(pair, _)| pair);
-        let kind = source.schema().key_kind;
-        let (mut gone, mut come) =
-            (Rows::new(kind, &[]), Rows::new(kind, &properties_of(&self.edge_type, self.duplicates)));
-        for of_pair in steps.chunk_by(|left, right| left.0 == right.0) {
-            match self.duplicates {
-                Duplicates::Keep => {
-                    self.move_copies(source, &version, moves, of_pair, &mut gone, &mut come)?
-                }
-                _ => self.move_edge(source, &version, moves, of_pair, &mut gone, &mut come)?,
-            }
-        }
-        let removed: Vec<Pair> =
-            steps.iter().filter(|(_, step)| !matches!(step, Move::Enter(_))).map(|&(pair, _)| pair).collect();
-        if let Some((_, moved)) = &mut self.followed {
-            moved.extend(steps.iter().map(|&(pair, _)| pair));
-        }
-        drop(version);
-        for (rows, delete) in [(gone.into_batch(), true), (come.into_batch(), false)] {
-            let name = &self.edge_type.name;
-            match (rows.is_empty(), delete) {
-                (true, _) => {}
-                (false, true) => _ = self.store.delete_edges(name, vec![rows])?,
-                (false, false) => _ = self.store.add_edges(name, vec![rows])?,
-            }
-        }
-        self.remove_isolated(source, &removed)
+        let edit = match self.duplicates {
+            Duplicates::Keep => self.move_copies(moves)?,
+            _ => self.move_edges(&moves)?,
+        };
+        self.graph.edit(source, edit);
+        Ok(())
     }
 
-    /// Takes over properties that the edge type has got since, and the kind of keys once there are any.
+    /// Takes over properties that the edge type has got since.
     fn follow_schema(&mut self, source: &Version) -> Result<(), WindowError> {
-        if self.store.version()?.id_bound() == 0 {
-            self.store = new_store(source, &self.edge_type, self.duplicates)?;
-        }
         let name = &self.edge_type.name;
         let Some((_, now)) = source.schema().edge_type(name).filter(|(id, _)| *id == self.id) else {
             return Err(WindowError::TypeChanged { edge_type: name.clone() });
@@ -222,183 +158,129 @@ impl Content {
         }
         if self.edge_type.options.properties.len() < now.options.properties.len() {
             self.edge_type.options.properties = now.options.properties.clone();
-        }
-        Ok(())
-    }
-
-    /// The ids in the window's own store.
-    fn ids(&self, source: &Version, version: &Version, (src, dst): Pair) -> Option<Pair> {
-        let id = |vertex| version.vertex_id(source.key(vertex).as_ref());
-        Some((id(src)?, id(dst)?))
-    }
-
-    /// Parallel edges. The store deletes all copies of a pair at once, so those that stay are put again.
-    fn move_copies(
-        &self,
-        source: &Version,
-        version: &Version,
-        moves: &Moves,
-        of_pair: &[(Pair, Move)],
-        gone: &mut Rows,
-        come: &mut Rows,
-    ) -> Result<(), WindowError> {
-        let deletes = of_pair.iter().any(|(_, step)| matches!(step, Move::Delete));
-        let leaving = of_pair.iter().filter(|(_, step)| matches!(step, Move::Leave)).count();
-        let Some(&(pair, _)) = of_pair.first() else { return Ok(()) };
-        if deletes || leaving > 0 {
-            gone.push_ends(source, pair);
-        }
-        if leaving > 0
-            && !deletes
-            && let Some((src, dst)) = self.ids(source, version, pair)
-        {
-            // Copies lie in the order they entered in, which is that of time but for late ones.
-            let mut times = Vec::new();
-            version.for_each_edge_between(0, src, dst, |run, row| times.push(self.time_of(run, row)));
-            if times.len() > leaving {
-                self.put_staying(source, version, (pair, (src, dst)), &times, leaving, come);
-            }
-        }
-        for (_, step) in of_pair {
-            if let Move::Enter(place) = step
-                && let Some(put) = moves.entering.get(*place as usize)
-            {
-                come.push_ends(source, pair);
-                self.push_properties(put, come)?;
+            if self.duplicates != Duplicates::Count {
+                self.graph.set_properties(source, now.options.properties.clone());
             }
         }
         Ok(())
     }
 
-    /// Puts again the copies that stay when so many leave.
-    fn put_staying(
-        &self,
-        source: &Version,
-        version: &Version,
-        (pair, (src, dst)): (Pair, Pair),
-        times: &[i64],
-        leaving: usize,
-        come: &mut Rows,
-    ) {
-        let mut order: Vec<usize> = (0..times.len()).collect();
-        order.sort_by_key(|&copy| times[copy]);
-        let staying = &mut order[leaving.min(times.len())..];
-        staying.sort_unstable();
-        let (mut copy, mut staying) = (0, staying.iter().peekable());
-        version.for_each_edge_between(0, src, dst, |run, row| {
-            if staying.next_if_eq(&&copy).is_some() {
-                come.push_ends(source, pair);
-                for ((_, column), property) in come.columns.iter_mut().zip(0..) {
-                    let _ = column.push(run.value(property, row));
-                }
+    /// Parallel edges.
+    fn move_copies(&mut self, moves: Moves) -> Result<DerivedEdit, WindowError> {
+        let Moves { mut deleted, leaving, start, entering } = moves;
+        deleted.sort_unstable();
+        deleted.dedup();
+        let version = self.graph.version();
+        if let Some(followed) = &mut self.followed {
+            followed.inserted.extend(entering.iter().map(|put| put.pair));
+            followed.deleted.extend(&leaving);
+            // What is deleted does not leave.
+            for &(src, dst) in &deleted {
+                version.for_each_edge_between(0, src, dst, |_, _| followed.deleted.push((src, dst)));
             }
-            copy += 1;
-        });
+        }
+        let oldest = self.by_time.map_or(Oldest::First, |property| Oldest::Until(property, start));
+        let puts = self.puts(entering.iter())?;
+        Ok(DerivedEdit { expired: ends(&leaving), oldest, deleted: ends(&deleted), puts })
     }
 
     /// One edge for all copies.
-    fn move_edge(
-        &mut self,
-        source: &Version,
-        version: &Version,
-        moves: &Moves,
-        of_pair: &[(Pair, Move)],
-        gone: &mut Rows,
-        come: &mut Rows,
-    ) -> Result<(), WindowError> {
-        let Some(&(pair, _)) = of_pair.first() else { return Ok(()) };
+    fn move_edges(&mut self, moves: &Moves) -> Result<DerivedEdit, WindowError> {
+        let mut steps: Vec<(Pair, Move)> = moves.deleted.iter().map(|&pair| (pair, Move::Delete)).collect();
+        steps.extend(moves.leaving.iter().map(|&pair| (pair, Move::Leave)));
+        steps.extend((0..).zip(&moves.entering).map(|(place, put)| (put.pair, Move::Enter(place))));
+        // Stable, so that the moves of a pair stay in order.
+        steps.par_sort_by_key(|&(pair, _)| pair);
+        let of_pairs: Vec<&[(Pair, Move)]> = steps.chunk_by(|left, right| left.0 == right.0).collect();
+        let outcome = |of_pair: &&[(Pair, Move)]| self.outcome(of_pair, moves);
+        let outcomes: Vec<Outcome> = of_pairs.par_iter().with_min_len(PAIRS_AT_A_TIME).map(outcome).collect();
+        let (mut gone, mut come, mut counts) = (Vec::new(), Vec::new(), Column::new(PropertyType::Int64));
+        let mut entering = Vec::new();
+        for Outcome { pair, copies: [before, after], latest } in outcomes {
+            match after {
+                0 | 1 => _ = self.extra.remove(&pair),
+                _ => _ = self.extra.insert(pair, after - 1),
+            }
+            if let Some(followed) = &mut self.followed {
+                followed.deleted.extend((before > 0).then_some(pair));
+                followed.inserted.extend((after > 0).then_some(pair));
+            }
+            if after == 0 {
+                gone.extend((before > 0).then_some(pair));
+            } else if self.duplicates == Duplicates::Count {
+                if before != after {
+                    come.push(pair);
+                    counts.push_bits(u64::from(after));
+                }
+            } else {
+                entering.extend(latest.and_then(|place| moves.entering.get(place as usize)));
+            }
+        }
+        let puts = if self.duplicates == Duplicates::Count {
+            let [src, dst] = ends(&come);
+            let columns = vec![OpColumn { property: 0, values: counts, given: None }];
+            EdgeOps { src, dst, deletes: None, columns }
+        } else {
+            self.puts(entering.into_iter())?
+        };
+        Ok(DerivedEdit { deleted: ends(&gone), puts, ..DerivedEdit::default() })
+    }
+
+    /// What these moves, all of one pair, come to.
+    fn outcome(&self, of_pair: &[(Pair, Move)], moves: &Moves) -> Outcome {
+        let pair = of_pair.first().map_or((0, 0), |&(pair, _)| pair);
+        let version = self.graph.version();
         let (mut is_there, mut time) = (false, i64::MIN);
-        if let Some((src, dst)) = self.ids(source, version, pair) {
-            version.for_each_edge_between(0, src, dst, |run, row| {
-                (is_there, time) = (true, self.time_of(run, row))
-            });
+        match self.by_time.filter(|_| self.duplicates == Duplicates::Drop) {
+            Some(property) => version.for_each_edge_between(0, pair.0, pair.1, |run, row| {
+                (is_there, time) = (true, run.value(property, row).time().unwrap_or(i64::MIN));
+            }),
+            None => is_there = version.has_edge(0, pair.0, pair.1),
         }
         let before = if is_there { 1 + self.extra.get(&pair).copied().unwrap_or(0) } else { 0 };
         let (mut copies, mut latest) = (before, None);
         for (_, step) in of_pair {
-            match step {
+            match *step {
                 Move::Delete => (copies, time) = (0, i64::MIN),
                 Move::Leave => copies = copies.saturating_sub(1),
                 Move::Enter(place) => {
                     copies += 1;
-                    latest = moves.entering.get(*place as usize);
+                    latest = Some(place);
                 }
             }
         }
-        if copies > 1 {
-            self.extra.insert(pair, copies - 1);
-        } else {
-            self.extra.remove(&pair);
-        }
-        if copies == 0 {
-            if before > 0 {
-                gone.push_ends(source, pair);
+        let at = latest.and_then(|place| moves.entering.get(place as usize)).map(|put| put.at);
+        let latest = latest.filter(|_| self.by_time.is_none() || at >= Some(time));
+        Outcome { pair, copies: [before, copies], latest }
+    }
+
+    /// Puts with the properties that they have in the log, and with no others.
+    fn puts<'a>(&self, puts: impl Iterator<Item = &'a Put> + Clone) -> Result<EdgeOps, WindowError> {
+        let pairs: Vec<Pair> = puts.clone().map(|put| put.pair).collect();
+        let [src, dst] = ends(&pairs);
+        let mut columns = Vec::new();
+        for (property, kind) in self.edge_type.properties() {
+            let (mut values, mut are_null) = (Column::new(kind.kind), true);
+            for put in puts.clone() {
+                let given =
+                    put.logged.edges.column(property).filter(|given| given.is_given(put.row as usize));
+                let value = given.map_or(Value::Null, |given| given.values.get(put.row as usize));
+                are_null &= value == Value::Null;
+                values.push(value).map_err(|_| WindowError::PropertyChanged {
+                    edge_type: self.edge_type.name.clone(),
+                    property: kind.name.clone(),
+                })?;
             }
-        } else if self.duplicates == Duplicates::Count {
-            come.push_ends(source, pair);
-            let _ = come.columns[0].1.push(Value::Int(copies.into()));
-        } else if let Some(put) = latest.filter(|put| self.by_time.is_none() || put.at >= time) {
-            come.push_ends(source, pair);
-            self.push_properties(put, come)?;
-        }
-        Ok(())
-    }
-
-    /// The time of an edge, where the window slides by it.
-    fn time_of(&self, run: Run<'_>, row: usize) -> i64 {
-        let property = self.by_time.filter(|_| self.duplicates != Duplicates::Count);
-        property.and_then(|property| time_of(&run.value(property, row))).unwrap_or(i64::MIN)
-    }
-
-    fn push_properties(&self, put: &Put, come: &mut Rows) -> Result<(), WindowError> {
-        let properties = properties_of(&self.edge_type, self.duplicates);
-        for ((name, column), (property, _)) in come.columns.iter_mut().zip(properties) {
-            let given = put.logged.edges.column(property).filter(|given| given.is_given(put.row as usize));
-            let value = given.map_or(Value::Null, |given| given.values.get(put.row as usize));
-            column.push(value).map_err(|_| WindowError::PropertyChanged {
-                edge_type: self.edge_type.name.clone(),
-                property: name.clone(),
-            })?;
-        }
-        Ok(())
-    }
-
-    /// Removes the ends of removed edges that have no edge left.
-    fn remove_isolated(&self, source: &Version, removed: &[Pair]) -> Result<(), WindowError> {
-        let version: Arc<Version> = self.store.version()?;
-        let degree = |id, direction| version.neighbors(0, direction, id).len();
-        let is_isolated = |id| degree(id, Direction::Out) + degree(id, Direction::In) == 0;
-        let mut ends: Vec<VertexId> = removed.iter().flat_map(|&(src, dst)| [src, dst]).collect();
-        ends.sort_unstable();
-        ends.dedup();
-        let keys = ends.into_iter().map(|vertex| source.key(vertex));
-        let isolated: Vec<Key> =
-            keys.filter(|key| version.vertex_id(key.as_ref()).is_some_and(is_isolated)).collect();
-        if !isolated.is_empty() {
-            let mut transaction = self.store.begin()?;
-            for key in &isolated {
-                transaction.delete_vertex(key).map_err(evergraph_store::CommitError::from)?;
+            // An edge that replaces another replaces its properties as well.
+            if !are_null || self.duplicates != Duplicates::Keep {
+                columns.push(OpColumn { property, values, given: None });
             }
-            transaction.commit()?;
         }
-        Ok(())
-    }
-
-    /// The number of edges in it.
-    pub(crate) fn num_edges(&self) -> Result<u64, WindowError> {
-        Ok(self.snapshot()?.num_edges())
+        Ok(EdgeOps { src, dst, deletes: None, columns })
     }
 }
 
-/// An empty store with the edge type of a window.
-fn new_store(source: &Version, edge_type: &EdgeType, duplicates: Duplicates) -> Result<Store, WindowError> {
-    let options = Options { keys: source.schema().key_kind, background: false, ..Options::default() };
-    let store = Store::in_memory(options);
-    let time = edge_type.options.time.clone().filter(|_| duplicates != Duplicates::Count);
-    let properties = properties_of(edge_type, duplicates).into_iter().map(|(_, property)| property).collect();
-    let multi = duplicates == Duplicates::Keep;
-    let symmetric = edge_type.options.symmetric;
-    let options = EdgeTypeOptions { multi, symmetric, reverse: true, time, properties };
-    store.create_edge_type(&edge_type.name, options)?;
-    Ok(store)
+/// Sources and destinations.
+fn ends(pairs: &[Pair]) -> [Vec<u32>; 2] {
+    [pairs.iter().map(|pair| pair.0).collect(), pairs.iter().map(|pair| pair.1).collect()]
 }

@@ -12,11 +12,9 @@
 use std::sync::Arc;
 
 use evergraph_store::{ChangeReader, EdgeOps};
-use evergraph_types::{EdgeTypeId, PropertyId, Value, VertexId};
+use evergraph_types::{EdgeTypeId, PropertyId, VertexId};
 
 use crate::WindowError;
-
-const MICROS_PER_DAY: i64 = 86_400_000_000;
 
 /// Two ends of an edge, in ids of the store followed.
 pub(crate) type Pair = (VertexId, VertexId);
@@ -163,17 +161,8 @@ impl Cursor {
             Axis::Count => Some(self.puts + 1),
             Axis::Event(property) => {
                 let column = logged.edges.column(property).filter(|column| column.is_given(row))?;
-                time_of(&column.values.get(row))
+                column.values.get(row).time()
             }
         }
-    }
-}
-
-/// A time as a place: microseconds, or the number that it is.
-pub(crate) fn time_of(value: &Value) -> Option<i64> {
-    match *value {
-        Value::Int(time) | Value::Timestamp(time) => Some(time),
-        Value::Date(days) => Some(i64::from(days) * MICROS_PER_DAY),
-        _ => None,
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  log of a store ──► head ─► edges enter ─┐
-//!        │                                 ├─► a store in memory ─► Snapshot     Window
+//!        │                                 ├─► derived graph ─► Snapshot         Window
 //!        └──────────► tail ─► edges leave ─┘
 //!        ├──────────► reader ─► batches of edges, with the state at their end          Stream
 //!        └──────────► reader ─► Changes between two snapshots of the store       Follower

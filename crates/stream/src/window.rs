@@ -188,7 +188,7 @@ impl Window {
     /// # Errors
     /// None at present.
     pub fn latest(&self) -> Result<Snapshot, WindowError> {
-        self.content.snapshot()
+        Ok(self.content.snapshot())
     }
 
     /// The last place in the window: a time, or the number of an event. `None` before the first event.
@@ -218,8 +218,7 @@ impl Window {
     /// # Errors
     /// None at present.
     pub fn changes(&mut self) -> Result<Advance, WindowError> {
-        let source = self.head.reader.version();
-        let (before, after, changes) = self.content.take_changes(&source)?;
+        let (before, after, changes) = self.content.take_changes();
         Ok(Advance { before, after, changes })
     }
 
@@ -251,11 +250,11 @@ impl Window {
             let mut most = until.map(|until| until.saturating_duration_since(Instant::now()));
             let is_up = most == Some(Duration::ZERO);
             if let Some(every) = self.options.every {
-                let allowed = self.boundary(every)?;
+                let allowed = self.boundary(every);
                 let stop = self.read(allowed.or(self.end).unwrap_or(i64::MIN))?;
                 // What was read may be earlier than what was expected first.
                 let boundary =
-                    self.boundary(every)?.filter(|&end| allowed.is_some_and(|allowed| end <= allowed));
+                    self.boundary(every).filter(|&end| allowed.is_some_and(|allowed| end <= allowed));
                 if let Some(end) = boundary.filter(|&end| self.is_over(end, stop)) {
                     self.move_to(end)?;
                     return self.latest().map(Some);
@@ -280,14 +279,14 @@ impl Window {
     }
 
     /// Where the next step ends; `None` if that takes an event to tell.
-    fn boundary(&self, every: i64) -> Result<Option<i64>, WindowError> {
+    fn boundary(&self, every: i64) -> Option<i64> {
         let next = self.end.map(|end| align_up(end.saturating_add(1), every));
-        if next.is_some() && self.content.num_edges()? > 0 {
-            return Ok(next);
+        if next.is_some() && self.content.num_edges() > 0 {
+            return next;
         }
         let waiting = self.waiting.peek().map(|Reverse(put)| put.0.at);
         let first = self.fresh.puts.iter().map(|put| put.at).chain(waiting).chain(self.fresh.beyond).min();
-        Ok(first.map(|at| align_up(at, every).max(next.unwrap_or(i64::MIN))))
+        first.map(|at| align_up(at, every).max(next.unwrap_or(i64::MIN)))
     }
 
     /// Whether no event can come any more that belongs before `end`, which the head was allowed to read to.
@@ -345,9 +344,9 @@ impl Window {
         self.stats.entered += entering.len() as u64;
         self.stats.left += leaving.len() as u64;
         self.end = Some(end);
-        let moves = Moves { deleted: fresh.deleted, leaving, entering };
+        let moves = Moves { deleted: fresh.deleted, leaving, start, entering };
         let source = self.head.reader.version();
-        self.content.apply(&source, &moves)?;
+        self.content.apply(&source, moves)?;
         self.forget_deletions();
         Ok(())
     }

@@ -8,7 +8,9 @@ use evergraph_analytics::incremental::{IncrementalComponents, IncrementalCores, 
 use evergraph_analytics::{Control, connected_components, core_number, degree_statistics};
 use evergraph_store::{ChangesError, Options, Store};
 use evergraph_stream::{Duplicates, Order, Span, Window, WindowError, WindowOptions};
-use evergraph_types::{EdgeTypeOptions, Key, Property, PropertyType, SchemaError, Value};
+use evergraph_types::{
+    Alteration, EdgeTypeOptions, Key, Property, PropertyOwner, PropertyType, SchemaError, Value,
+};
 use evergraph_view::{GraphView, Snapshot};
 use proptest::prelude::*;
 
@@ -191,7 +193,7 @@ fn apply(case: &Case, store: &Store, naive: &mut Naive, step: &Step, number: i64
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(250))]
+    #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
     fn a_window_holds_what_the_rules_say(case in any_case(), steps in any_steps()) {
@@ -361,6 +363,32 @@ fn a_clock_that_jumps_ahead_empties_the_window_and_what_comes_after_is_late() {
     put(i64::MIN);
     window.advance().expect("an advance");
     assert_eq!(window.stats().late, 2);
+}
+
+#[test]
+fn what_is_dropped_or_renamed_ends_the_window_and_it_stays_as_it_was() {
+    let edge_type = || TYPE.to_owned();
+    let owner = PropertyOwner::EdgeType(edge_type());
+    let alterations = [
+        (Alteration::DropEdgeType { name: edge_type() }, true),
+        (Alteration::RenameEdgeType { name: edge_type(), new_name: "paid".to_owned() }, true),
+        (Alteration::DropProperty { owner: owner.clone(), name: "n".to_owned() }, false),
+        (Alteration::RenameProperty { owner, name: "n".to_owned(), new_name: "m".to_owned() }, false),
+    ];
+    for (alteration, of_type) in alterations {
+        let store = CASE.store();
+        let mut window = Window::new(&store, plain(Span::Edges(5))).expect("a window");
+        store.put_edge(1, 2, TYPE, &[("n", 1.into())]).expect("put");
+        window.advance().expect("an advance");
+        store.alter(&alteration).expect("it is there");
+        store.put_edge(1, 3, "other", &[]).expect("put");
+        match window.advance() {
+            Err(WindowError::TypeChanged { edge_type }) => assert!(of_type && edge_type == TYPE),
+            Err(WindowError::PropertyChanged { property, .. }) => assert!(!of_type && property == "n"),
+            outcome => panic!("{alteration:?}: {outcome:?}"),
+        }
+        assert_eq!(window.latest().expect("what it was").num_edges(), 1);
+    }
 }
 
 #[test]

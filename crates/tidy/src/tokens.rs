@@ -24,6 +24,7 @@ pub const UNSAFE_FILES: &[(&str, &str)] = &[
     ("crates/load/src/map.rs", "maps input files, read as bytes of any value"),
     ("crates/store/src/adjacency.rs", "follows the tagged pointers of vertex table entries"),
     ("crates/store/src/draft.rs", "reads and writes blocks of the commit being applied"),
+    ("crates/store/src/expiry.rs", "reads an old list, less what leaves it is the new one"),
     ("crates/store/src/flat_table.rs", "follows entries that an owner keeps alive"),
     ("crates/store/src/fragment.rs", "reads and writes property columns behind a list"),
     ("crates/store/src/growth.rs", "writes behind the end of lists, where no version reads"),

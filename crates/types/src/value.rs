@@ -54,6 +54,16 @@ impl Value {
         i64::try_from(number).map_or(Value::UInt(number), Value::Int)
     }
 
+    /// A time as a number that goes on with it: microseconds since 1970-01-01 UTC, or the integer that it is. `None` for
+    /// what is no time.
+    pub fn time(&self) -> Option<i64> {
+        match *self {
+            Value::Int(time) | Value::Timestamp(time) => Some(time),
+            Value::Date(days) => Some(i64::from(days) * MICROS_PER_DAY),
+            _ => None,
+        }
+    }
+
     /// The type this value has by itself; `None` for null, which fits every type. A list has the type of its items,
     /// and is one of strings if they have none or do not agree.
     pub fn property_type(&self) -> Option<PropertyType> {

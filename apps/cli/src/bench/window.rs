@@ -13,6 +13,7 @@ use evergraph::{
     Column, Database, Duplicates, EdgeBatch, EdgeTypeOptions, GraphView, Property, PropertyType, Snapshot,
     Span, Window, WindowOptions,
 };
+use rayon::prelude::*;
 
 use super::command::AddRow;
 use super::load::EDGE_TYPE;
@@ -45,6 +46,9 @@ const STEPS: usize = 20;
 /// The property that has the time.
 const TIME: &str = "at";
 
+/// The property that has the number of copies.
+const COUNT: &str = "count";
+
 /// One kind of window.
 struct Case {
     name: &'static str,
@@ -76,14 +80,17 @@ pub(super) fn measure(args: WindowArgs, add: &mut AddRow) -> Result<(), CommandE
 }
 
 impl Case {
-    fn options(&self, duplicates: Duplicates) -> EdgeTypeOptions {
-        let time = Property { name: TIME.to_owned(), kind: PropertyType::Timestamp };
-        EdgeTypeOptions {
-            multi: duplicates == Duplicates::Keep,
-            properties: if self.timed { vec![time] } else { Vec::new() },
-            time: self.timed.then(|| TIME.to_owned()),
-            ..EdgeTypeOptions::default()
-        }
+    /// Of the stream, and of what the window makes of it.
+    fn options(&self, is_window: bool) -> EdgeTypeOptions {
+        let property = |name: &str, kind| vec![Property { name: name.to_owned(), kind }];
+        let properties = match self.duplicates {
+            _ if self.timed => property(TIME, PropertyType::Timestamp),
+            Duplicates::Count if is_window => property(COUNT, PropertyType::Int64),
+            _ => Vec::new(),
+        };
+        let multi = !is_window || self.duplicates == Duplicates::Keep;
+        let time = self.timed.then(|| TIME.to_owned());
+        EdgeTypeOptions { multi, properties, time, ..EdgeTypeOptions::default() }
     }
 
     /// Edges as events, the first of this number.
@@ -91,6 +98,21 @@ impl Case {
         let times = || Column::timestamps((first..first + edges.len()).map(|number| number as i64).collect());
         let columns = if self.timed { vec![(TIME.to_owned(), times())] } else { Vec::new() };
         EdgeBatch { columns, ..batch(edges) }
+    }
+
+    /// What the window has of these edges.
+    fn content(&self, edges: &[(u32, u32)], first: usize) -> EdgeBatch {
+        if self.duplicates != Duplicates::Count {
+            return self.batch(edges, first);
+        }
+        let mut sorted = edges.to_vec();
+        sorted.par_sort_unstable();
+        let (mut pairs, mut counts) = (Vec::new(), Column::new(PropertyType::Int64));
+        for copies in sorted.chunk_by(|left, right| left == right) {
+            pairs.push(copies[0]);
+            counts.push_bits(copies.len() as u64);
+        }
+        EdgeBatch { columns: vec![(COUNT.to_owned(), counts)], ..batch(&pairs) }
     }
 
     fn window(&self, database: &Database, length: usize) -> Result<Window, CommandError> {
@@ -108,7 +130,7 @@ fn measure_case(
     add: &mut AddRow,
 ) -> Result<(), CommandError> {
     let step = length / STEPS_IN_WINDOW;
-    let stream = database(case.options(Duplicates::Keep))?;
+    let stream = database(case.options(false))?;
     let mut window = case.window(&stream, length)?;
     let mut seconds = Vec::new();
     let mut written = 0;
@@ -122,7 +144,7 @@ fn measure_case(
     }
     let advance = median(seconds.split_off(1));
     let first = written - length;
-    let content = case.batch(&edges[first..written], first);
+    let content = case.content(&edges[first..written], first);
     let (rebuild, fresh) = rebuilt(case, &content, repeats)?;
     let (ours, theirs) = (window.latest()?, fresh.snapshot()?);
     let size = |view: &Snapshot| (view.num_vertices(), view.num_edges());
@@ -143,7 +165,7 @@ fn measure_case(
 fn rebuilt(case: &Case, content: &EdgeBatch, repeats: usize) -> Result<(f64, Database), CommandError> {
     let mut seconds = Vec::new();
     loop {
-        let fresh = database(case.options(case.duplicates))?;
+        let fresh = database(case.options(true))?;
         let edges = vec![content.clone()];
         let (spent, added) = time(|| fresh.add_edges(EDGE_TYPE, edges));
         added?;

@@ -60,3 +60,20 @@ fn ingest_is_measured_by_batch_size_and_ends_with_the_same_graph() {
         assert_ne!(row["agreement"]["holds"], false, "{row}");
     }
 }
+
+#[test]
+fn what_follows_a_stream_agrees_with_what_is_made_anew() {
+    let shell = Shell::new();
+    for (arguments, rows) in [
+        (&["stream", "--scale", "9", "--edges-per-vertex", "8", "--batch", "500"][..], 12),
+        (&["window", "--edges", "3000", "--repeats", "1"][..], 12),
+    ] {
+        let report = shell.json(&[&["bench", "--json"][..], arguments].concat());
+        let found = report.as_array().unwrap();
+        assert_eq!(found.len(), rows, "{report}");
+        for row in found {
+            assert!(row["ours"].as_f64().unwrap() > 0.0, "{row}");
+            assert_ne!(row["agreement"]["holds"], false, "{row}");
+        }
+    }
+}

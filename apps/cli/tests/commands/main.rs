@@ -13,3 +13,4 @@ mod shell;
 mod stream;
 mod usage;
 mod views;
+mod window;

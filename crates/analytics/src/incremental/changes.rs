@@ -10,6 +10,9 @@ use rayon::prelude::*;
 /// Two ends of an edge.
 type Edge = (VertexId, VertexId);
 
+/// Fewer edges than this are looked up by one task.
+const EDGES_AT_A_TIME: usize = 1 << 10;
+
 /// The difference of two views, as incremental algorithms take it. Made once for all of them, and used again.
 ///
 /// ```
@@ -56,8 +59,10 @@ impl Changes {
         edges.par_sort_unstable();
         edges.dedup();
         let (before, after) = (before.flat(), after.flat());
-        for edge in edges {
-            let (was, is) = (multiplicity(&before, edge), multiplicity(&after, edge));
+        let looked_up = edges.par_iter().with_min_len(EDGES_AT_A_TIME);
+        let counts: Vec<[usize; 2]> =
+            looked_up.map(|&edge| [multiplicity(&before, edge), multiplicity(&after, edge)]).collect();
+        for (edge, [was, is]) in edges.into_iter().zip(counts) {
             (is..was).for_each(|_| changes.deleted.push(edge));
             (was..is).for_each(|_| changes.inserted.push(edge));
             if was.min(is) > 0 {
@@ -76,6 +81,32 @@ impl Changes {
     ) -> Self {
         let mut changes = Changes { inserted: edges.into_iter().collect(), ..Changes::default() };
         changes.extend_vertices(before, after, vertices);
+        changes
+    }
+
+    /// As [`Changes::between`], given each copy of an edge that was put in and taken out; edges of symmetric views
+    /// with the smaller end first. What was taken out and put in again counts as rewritten.
+    pub fn of_copies(
+        before: &dyn GraphView,
+        after: &dyn GraphView,
+        mut inserted: Vec<Edge>,
+        mut deleted: Vec<Edge>,
+    ) -> Self {
+        let mut changes = Changes::default();
+        let ends = inserted.iter().chain(&deleted).flat_map(|&(src, dst)| [src, dst]);
+        changes.extend_vertices(before, after, ends);
+        inserted.par_sort_unstable();
+        deleted.par_sort_unstable();
+        let mut deleted = deleted.into_iter().peekable();
+        for edge in inserted {
+            changes.deleted.extend(std::iter::from_fn(|| deleted.next_if(|gone| *gone < edge)));
+            match deleted.next_if_eq(&edge) {
+                Some(edge) if changes.rewritten.last() != Some(&edge) => changes.rewritten.push(edge),
+                Some(_) => {}
+                None => changes.inserted.push(edge),
+            }
+        }
+        changes.deleted.extend(deleted);
         changes
     }
 

@@ -1,0 +1,202 @@
+//! Edges that leave the lists of a `multi` type one by one, oldest first: what an ordinary delete, which takes all parallel
+//! edges at once, cannot do.
+//!
+//! ```text
+//!  list   run [a b c][d e f g][h i]     three leave     run [e f g][h i]
+//!              └ in order of arrival                     └ whole runs are dropped, one is written again
+//! ```
+//!
+//! Invariant: what stays keeps its order.
+#![allow(unsafe_code)]
+
+use evergraph_types::{Direction, EdgeTypeId, PropertyId, VertexId, VertexTypeId};
+
+use crate::adjacency::{ChunkRef, Entry};
+use crate::draft::{Draft, edit_lists};
+use crate::growth::new_run;
+use crate::heap::{Block, Changes};
+use crate::leaf_edit::note_emptied;
+use crate::merge::{Delta, PlainDelta, Policy, Scratch, entry_of, runs_of, without_rows};
+use crate::ops::EdgeOps;
+use crate::paged_array::Leaf;
+use crate::pool::in_pool;
+use crate::scan::Run;
+use crate::sort::{Ends, sorted_deltas};
+
+/// Which edges are the oldest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Oldest {
+    /// Those that came first.
+    First,
+    /// Of those with a time up to this one, the first.
+    Until(PropertyId, i64),
+}
+
+impl Draft {
+    /// Takes edges out of lists of a `multi` type. Every list loses as many as it has ends here, the oldest ones, which must
+    /// be those named.
+    pub(crate) fn expire(&mut self, edge_type: EdgeTypeId, [src, dst]: &[Vec<VertexId>; 2], oldest: Oldest) {
+        self.flush();
+        if src.is_empty() {
+            return;
+        }
+        let schema = self.version.schema.clone();
+        let options = &schema.edge_types[usize::from(edge_type)].options;
+        let policy = Policy { multi: true, properties: &options.properties, ops: &EdgeOps::default() };
+        in_pool(|| {
+            for direction in [Direction::Out, Direction::In] {
+                let tables = &mut self.version.edges[usize::from(edge_type)];
+                let (from, to, lists) = match direction {
+                    Direction::Out => (&**src, &**dst, &mut tables.out),
+                    Direction::In if options.symmetric || !options.reverse => continue,
+                    Direction::In => (&**dst, &**src, &mut tables.reverse),
+                };
+                let delta = |vertex: VertexId, neighbor: VertexId, _| {
+                    PlainDelta::<true>(u64::from(vertex) << 32 | u64::from(neighbor))
+                };
+                let deltas = sorted_deltas(Ends { from, to, symmetric: options.symmetric }, delta);
+                *lists = edit_lists(*lists, &deltas, &mut self.changes, |_, leaf, deltas, changes| {
+                    expire_leaf(leaf, deltas, policy, oldest, changes);
+                });
+            }
+        });
+    }
+
+    /// Deletes the vertices that have lost their last edge of a type to this draft, and have no others.
+    pub(crate) fn delete_isolated(&mut self, edge_type: EdgeTypeId) {
+        self.flush();
+        let mut isolated = std::mem::take(&mut self.changes.emptied);
+        isolated.sort_unstable();
+        isolated.dedup();
+        let degree = |vertex, direction| self.version.entry(edge_type, direction, vertex).degree;
+        isolated.retain(|&vertex| degree(vertex, Direction::Out) == 0 && degree(vertex, Direction::In) == 0);
+        isolated.retain(|&vertex| self.version.has_vertex(vertex));
+        self.version.num_vertices -= isolated.len() as u64;
+        let clear = |_, leaf: &mut Leaf<VertexTypeId>, ids: &[VertexId], _: &mut Changes| {
+            ids.iter().for_each(|&vertex| leaf.set(vertex, None));
+        };
+        self.version.vertices =
+            self.version.vertices.edit(&isolated, &|&vertex| vertex, &clear, &mut self.changes);
+    }
+}
+
+fn expire_leaf<D: Delta>(
+    leaf: &mut Leaf<Entry>,
+    deltas: &[D],
+    policy: Policy<'_>,
+    oldest: Oldest,
+    changes: &mut Changes,
+) {
+    let mut scratch = std::mem::take(&mut changes.scratch);
+    let mut runs = Vec::new();
+    for group in deltas.chunk_by(|left, right| left.vertex() == right.vertex()) {
+        let vertex = group[0].vertex();
+        let old = leaf.get(vertex).unwrap_or(Entry::EMPTY);
+        runs.clear();
+        runs_of(old, &mut runs);
+        let gone = oldest_rows(&runs, group.len(), oldest);
+        if group.iter().any(|delta| delta.neighbor() == vertex) {
+            changes.loops -= rows_to(old, &gone, vertex);
+        }
+        let new = without(old, &runs, &gone, policy, &mut scratch, changes);
+        changes.entries += i64::from(new.degree) - i64::from(old.degree);
+        note_emptied(vertex, old.degree as usize, new.degree as usize, changes);
+        leaf.set(vertex, (new.degree > 0).then_some(new));
+    }
+    changes.scratch = scratch;
+}
+
+/// The places in a list of the edges that leave, ascending.
+fn oldest_rows(runs: &[ChunkRef], count: usize, oldest: Oldest) -> Vec<u32> {
+    let degree: u32 = runs.iter().map(|run| run.len).sum();
+    let Oldest::Until(property, last) = oldest else {
+        return (0..degree.min(count as u32)).collect();
+    };
+    let is_due = |run: &Run<'_>, row| run.value(property, row).time().is_some_and(|time| time <= last);
+    let mut start = 0;
+    let rows = runs.iter().flat_map(|&chunk| {
+        // SAFETY: the version being edited is alive.
+        let run = unsafe { Run::new(chunk) };
+        let first = start;
+        start += chunk.len;
+        (0..chunk.len).filter(move |&row| is_due(&run, row as usize)).map(move |row| first + row)
+    });
+    rows.take(count).collect()
+}
+
+/// How many of these places hold the neighbor.
+fn rows_to(list: Entry, places: &[u32], neighbor: VertexId) -> i64 {
+    let mut places = places.iter().peekable();
+    // SAFETY: the version being edited is alive.
+    let neighbors = unsafe { list.neighbors() };
+    let mut found = 0;
+    for (place, other) in (0..).zip(neighbors.iter()) {
+        let Some(&&next) = places.peek() else { break };
+        if next == place {
+            places.next();
+            found += i64::from(other == neighbor);
+        }
+    }
+    found
+}
+
+/// The list without the edges at these places.
+fn without(
+    old: Entry,
+    runs: &[ChunkRef],
+    mut gone: &[u32],
+    policy: Policy<'_>,
+    scratch: &mut Scratch,
+    changes: &mut Changes,
+) -> Entry {
+    let mut left = Vec::with_capacity(runs.len());
+    let mut start = 0;
+    for (number, run) in runs.iter().enumerate() {
+        let end = start + run.len;
+        let (here, rest) = gone.split_at(gone.partition_point(|&place| place < end));
+        let is_gone = |row: usize| here.binary_search(&(start + row as u32)).is_ok();
+        if here.is_empty() {
+            left.push(*run);
+        } else if run.has_columns() {
+            without_rows(*run, is_gone, policy, scratch, changes, &mut left);
+        } else {
+            let is_last = number + 1 == runs.len();
+            left.extend(plain_without(*run, here, start, is_last, changes));
+        }
+        (gone, start) = (rest, end);
+    }
+    if old.is_chunked() {
+        // SAFETY: the directory of a chunked list is a heap block.
+        changes.retire(unsafe { Block::from_pointer(old.pointer()) });
+    }
+    entry_of(&left, changes)
+}
+
+/// A run without properties less the rows at these places of a list of which it begins at `start`; `None` if nothing is left.
+/// The last one of a list gets room to grow.
+fn plain_without(
+    run: ChunkRef,
+    gone: &[u32],
+    start: u32,
+    is_last: bool,
+    changes: &mut Changes,
+) -> Option<ChunkRef> {
+    if run.is_block() {
+        // SAFETY: the run is a heap block.
+        changes.retire(unsafe { Block::from_pointer(run.pointer()) });
+    }
+    // SAFETY: the version being edited is alive, and what it reaches is not freed before.
+    let neighbors = unsafe { run.neighbors() };
+    let len = neighbors.len() - gone.len();
+    let room = if is_last { len / 4 } else { 0 };
+    let is_prefix = gone.last().is_none_or(|&last| (last - start) as usize + 1 == gone.len());
+    let write = |list: &[VertexId], changes: &mut Changes| {
+        (!list.is_empty()).then(|| new_run::<PlainDelta<true>>(list, &[], room, changes))
+    };
+    if is_prefix {
+        return write(&neighbors[gone.len()..], changes);
+    }
+    let mut gone = gone.iter().map(|place| (place - start) as usize).peekable();
+    let rows = neighbors.iter().enumerate().filter(|(row, _)| gone.next_if_eq(row).is_none());
+    write(&rows.map(|(_, &neighbor)| neighbor).collect::<Vec<_>>(), changes)
+}
