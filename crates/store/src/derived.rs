@@ -33,8 +33,8 @@ pub struct DerivedEdit {
     pub expired: [Vec<VertexId>; 2],
     /// What is oldest.
     pub oldest: Oldest,
-    /// Edges put; with ids of the store's vertices.
-    pub puts: EdgeOps,
+    /// Edges put, and more that are deleted, in order; with ids of the store's vertices.
+    pub ops: EdgeOps,
 }
 
 impl Default for DerivedEdit {
@@ -43,7 +43,7 @@ impl Default for DerivedEdit {
             deleted: Default::default(),
             expired: Default::default(),
             oldest: Oldest::First,
-            puts: EdgeOps::default(),
+            ops: EdgeOps::default(),
         }
     }
 }
@@ -57,8 +57,8 @@ impl Default for DerivedEdit {
 /// let source = store.version()?;
 /// let mut graph = DerivedGraph::new(&source, source.schema().edge_types[0].clone());
 /// let (alice, bob) = (0, 1);
-/// let puts = EdgeOps { src: vec![bob], dst: vec![alice], ..EdgeOps::default() };
-/// graph.edit(&source, DerivedEdit { puts, ..DerivedEdit::default() });
+/// let ops = EdgeOps { src: vec![bob], dst: vec![alice], ..EdgeOps::default() };
+/// graph.edit(&source, DerivedEdit { ops, ..DerivedEdit::default() });
 /// assert!(graph.version().has_edge(0, bob, alice));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -95,12 +95,12 @@ impl DerivedGraph {
 
     /// Makes the next version.
     pub fn edit(&mut self, source: &Version, edit: DerivedEdit) {
-        let DerivedEdit { deleted: [src, dst], expired, oldest, puts } = edit;
+        let DerivedEdit { deleted: [src, dst], expired, oldest, ops } = edit;
         let deletes = EdgeOps { deletes: Some(vec![true; src.len()]), src, dst, columns: Vec::new() };
         self.publish(source, |draft| {
             apply_ops(draft, deletes);
             draft.expire(TYPE, &expired, oldest);
-            apply_ops(draft, puts);
+            apply_ops(draft, ops);
             draft.delete_isolated(TYPE);
         });
     }

@@ -9,6 +9,8 @@
 //! Invariant: what stays keeps its order.
 #![allow(unsafe_code)]
 
+use std::borrow::Cow;
+
 use evergraph_types::{Direction, EdgeTypeId, PropertyId, VertexId, VertexTypeId};
 
 use crate::adjacency::{ChunkRef, Entry};
@@ -22,6 +24,12 @@ use crate::paged_array::Leaf;
 use crate::pool::in_pool;
 use crate::scan::Run;
 use crate::sort::{Ends, sorted_deltas};
+
+/// A run of which rows leave is written again whole up to this length.
+const WHOLE_MAX: usize = 512;
+
+/// A longer one in parts of this length.
+const PART: usize = 256;
 
 /// Which edges are the oldest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,7 +169,7 @@ fn without(
             without_rows(*run, is_gone, policy, scratch, changes, &mut left);
         } else {
             let is_last = number + 1 == runs.len();
-            left.extend(plain_without(*run, here, start, is_last, changes));
+            plain_without(*run, here, start, is_last, changes, &mut left);
         }
         (gone, start) = (rest, end);
     }
@@ -172,31 +180,34 @@ fn without(
     entry_of(&left, changes)
 }
 
-/// A run without properties less the rows at these places of a list of which it begins at `start`; `None` if nothing is left.
-/// The last one of a list gets room to grow.
+/// Appends a run without properties less the rows at these places of a list of which it begins at `start`. A long one is
+/// cut into parts, so that what leaves next takes whole ones with it; the last one of a list gets room to grow.
 fn plain_without(
     run: ChunkRef,
     gone: &[u32],
     start: u32,
     is_last: bool,
     changes: &mut Changes,
-) -> Option<ChunkRef> {
+    out: &mut Vec<ChunkRef>,
+) {
     if run.is_block() {
         // SAFETY: the run is a heap block.
         changes.retire(unsafe { Block::from_pointer(run.pointer()) });
     }
     // SAFETY: the version being edited is alive, and what it reaches is not freed before.
     let neighbors = unsafe { run.neighbors() };
-    let len = neighbors.len() - gone.len();
-    let room = if is_last { len / 4 } else { 0 };
     let is_prefix = gone.last().is_none_or(|&last| (last - start) as usize + 1 == gone.len());
-    let write = |list: &[VertexId], changes: &mut Changes| {
-        (!list.is_empty()).then(|| new_run::<PlainDelta<true>>(list, &[], room, changes))
+    let left: Cow<'_, [VertexId]> = if is_prefix {
+        Cow::Borrowed(&neighbors[gone.len()..])
+    } else {
+        let mut gone = gone.iter().map(|place| (place - start) as usize).peekable();
+        let rows = neighbors.iter().enumerate().filter(|(row, _)| gone.next_if_eq(row).is_none());
+        Cow::Owned(rows.map(|(_, &neighbor)| neighbor).collect())
     };
-    if is_prefix {
-        return write(&neighbors[gone.len()..], changes);
+    let part_len = if left.len() > WHOLE_MAX { PART } else { WHOLE_MAX };
+    let parts = left.len().div_ceil(part_len);
+    for (number, part) in (1..).zip(left.chunks(part_len)) {
+        let room = if is_last && number == parts { left.len().min(WHOLE_MAX) / 4 } else { 0 };
+        out.push(new_run::<PlainDelta<true>>(part, &[], room, changes));
     }
-    let mut gone = gone.iter().map(|place| (place - start) as usize).peekable();
-    let rows = neighbors.iter().enumerate().filter(|(row, _)| gone.next_if_eq(row).is_none());
-    write(&rows.map(|(_, &neighbor)| neighbor).collect::<Vec<_>>(), changes)
 }

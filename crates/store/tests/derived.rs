@@ -85,7 +85,7 @@ fn edit_of(turn: &Turn, timed: bool, queue: &mut VecDeque<(Pair, i64)>, number: 
         deleted: ends(turn.deleted.as_slice()),
         expired: ends(&pairs),
         oldest: if timed { Oldest::Until(0, last) } else { Oldest::First },
-        puts: EdgeOps { src, dst, deletes: None, columns: if timed { columns } else { Vec::new() } },
+        ops: EdgeOps { src, dst, deletes: None, columns: if timed { columns } else { Vec::new() } },
     }
 }
 

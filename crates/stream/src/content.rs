@@ -180,8 +180,8 @@ impl Content {
             }
         }
         let oldest = self.by_time.map_or(Oldest::First, |property| Oldest::Until(property, start));
-        let puts = self.puts(entering.iter())?;
-        Ok(DerivedEdit { expired: ends(&leaving), oldest, deleted: ends(&deleted), puts })
+        let ops = self.puts(entering.iter())?;
+        Ok(DerivedEdit { expired: ends(&leaving), oldest, deleted: ends(&deleted), ops })
     }
 
     /// One edge for all copies.
@@ -223,7 +223,7 @@ impl Content {
         } else {
             self.puts(entering.into_iter())?
         };
-        Ok(DerivedEdit { deleted: ends(&gone), puts, ..DerivedEdit::default() })
+        Ok(DerivedEdit { ops: with_deletes(&gone, puts), ..DerivedEdit::default() })
     }
 
     /// What these moves, all of one pair, come to.
@@ -283,4 +283,23 @@ impl Content {
 /// Sources and destinations.
 fn ends(pairs: &[Pair]) -> [Vec<u32>; 2] {
     [pairs.iter().map(|pair| pair.0).collect(), pairs.iter().map(|pair| pair.1).collect()]
+}
+
+/// Deletes of these edges, then the puts, which are of others.
+fn with_deletes(gone: &[Pair], puts: EdgeOps) -> EdgeOps {
+    if gone.is_empty() {
+        return puts;
+    }
+    let [mut src, mut dst] = ends(gone);
+    src.extend(puts.src);
+    dst.extend(puts.dst);
+    let deletes = Some((0..src.len()).map(|row| row < gone.len()).collect());
+    let columns = puts.columns.into_iter().map(|column| {
+        let mut values = Column::new(column.values.property_type());
+        values.push_nulls(gone.len());
+        // Columns of one type fit.
+        let _ = values.append(&column.values);
+        OpColumn { values, ..column }
+    });
+    EdgeOps { deletes, columns: columns.collect(), src, dst }
 }

@@ -105,13 +105,16 @@ impl Cursor {
 
     /// The next row, unless it takes the watermark past `limit`.
     pub(crate) fn next(&mut self, limit: i64) -> Result<Next, WindowError> {
-        let Some(logged) = self.logged()? else { return Ok(Next::End) };
+        if !self.read_rows()? {
+            return Ok(Next::End);
+        }
+        let Some(logged) = &self.current else { return Ok(Next::End) };
         let (edges, row) = (&logged.edges, self.row);
         let (src, dst) = (edges.src[row], edges.dst[row]);
         let pair = if self.rules.symmetric && src > dst { (dst, src) } else { (src, dst) };
         let position = self.position;
         let is_delete = edges.is_delete(row);
-        let event = match self.place(&logged, row).filter(|_| !is_delete || self.rules.axis == Axis::Ingest) {
+        let event = match self.place(logged, row).filter(|_| !is_delete || self.rules.axis == Axis::Ingest) {
             None if is_delete => Event::Delete(pair),
             None => Event::Untimed,
             Some(at) if self.watermark().is_some_and(|watermark| at < watermark) => Event::Late,
@@ -139,13 +142,10 @@ impl Cursor {
         Ok(self.reader.next_through(self.reader.position()).map(|_| ())?)
     }
 
-    /// The commit that the next row is in.
-    fn logged(&mut self) -> Result<Option<Arc<Logged>>, WindowError> {
-        loop {
-            if let Some(logged) = self.current.as_ref().filter(|logged| self.row < logged.edges.len()) {
-                return Ok(Some(logged.clone()));
-            }
-            let Some(commit) = self.reader.next()? else { return Ok(None) };
+    /// Reads on to the commit that the next row is in; tells whether there is one.
+    fn read_rows(&mut self) -> Result<bool, WindowError> {
+        while self.current.as_ref().is_none_or(|logged| self.row >= logged.edges.len()) {
+            let Some(commit) = self.reader.next()? else { return Ok(false) };
             let time_micros = commit.time_micros;
             let wanted = |(edge_type, _): &(EdgeTypeId, EdgeOps)| *edge_type == self.rules.edge_type;
             let mut of_type = commit.writes.edges.into_iter().filter(wanted).map(|(_, edges)| edges);
@@ -153,6 +153,7 @@ impl Cursor {
             self.current = Some(Arc::new(Logged { time_micros, edges }));
             self.row = 0;
         }
+        Ok(true)
     }
 
     fn place(&self, logged: &Logged, row: usize) -> Option<i64> {

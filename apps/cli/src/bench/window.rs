@@ -32,6 +32,9 @@ pub(crate) struct WindowArgs {
     /// The edges are those of a Kronecker graph of 2^N vertices; by default the smallest with 16 a vertex that has enough
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=30))]
     scale: Option<u32>,
+    /// So many steps are measured
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..))]
+    steps: u16,
     /// The graph is built anew so often
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
     repeats: u16,
@@ -39,9 +42,6 @@ pub(crate) struct WindowArgs {
 
 /// Edges that enter and leave in a step: one of so many parts of the window.
 const STEPS_IN_WINDOW: usize = 100;
-
-/// Steps that are measured.
-const STEPS: usize = 20;
 
 /// The property that has the time.
 const TIME: &str = "at";
@@ -68,7 +68,7 @@ const CASES: [Case; 4] = [
 pub(super) fn measure(args: WindowArgs, add: &mut AddRow) -> Result<(), CommandError> {
     let activity = Activity::new("making the graph");
     let length = args.edges as usize;
-    let wanted = length + length / STEPS_IN_WINDOW * STEPS;
+    let wanted = length + length / STEPS_IN_WINDOW * usize::from(args.steps);
     let scale = args.scale.unwrap_or_else(|| (wanted as f64 / 16.0).log2().ceil().clamp(1.0, 30.0) as u32);
     let per_vertex = (wanted as u64).div_ceil(1 << scale).max(16);
     let edges = edges(scale, per_vertex)?;
