@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 import os
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -706,8 +705,11 @@ class Database(Schematic["_native.Database"]):
         ['carol', 'dave']
         """
         length = None if last is None else seconds_of("last", last)
-        if every is not None:
-            every = operator.index(every) if edges is not None else seconds_of("every", every)
+        if every is not None and edges is None:
+            every = seconds_of("every", every)
+        elif every is not None and not isinstance(every, int):
+            message = f"every: {every!r} is no number of edges, by which a window of so many edges moves"
+            raise TypeError(message)
         arguments = {
             "edge_type": edge_type,
             "last": length,

@@ -101,6 +101,11 @@ def test_bad_arguments(logins: eg.Database, arguments: dict[str, object]) -> Non
         logins.window(edge_type="login", **arguments)  # type: ignore[arg-type]
 
 
+def test_a_window_of_edges_moves_by_whole_ones(logins: eg.Database) -> None:
+    with pytest.raises(TypeError, match="number of edges"):
+        logins.window(edges=5, every=0.5, edge_type="login")
+
+
 def test_what_is_not_there(logins: eg.Database) -> None:
     with pytest.raises(eg.SchemaError, match="nothing"):
         logins.window(edges=5, edge_type="nothing")

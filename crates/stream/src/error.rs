@@ -52,9 +52,6 @@ pub enum WindowError {
     /// The log cannot be followed.
     #[error(transparent)]
     Changes(#[from] ChangesError),
-    /// The window's own store refused what entered or left.
-    #[error("the edges of the window could not be kept: {0}")]
-    Content(#[from] CommitError),
     /// The store was closed.
     #[error(transparent)]
     Closed(#[from] Closed),
