@@ -1,6 +1,6 @@
 //! What can go wrong with a window, and with a stream.
 
-use evergraph_store::{ChangesError, Closed, CommitError, HistoryError};
+use evergraph_store::{ChangesError, Closed, HistoryError};
 use evergraph_types::SchemaError;
 use thiserror::Error;
 
