@@ -59,6 +59,9 @@ pub(crate) enum CommandError {
     /// A handler could not be put to work.
     #[error(transparent)]
     Event(#[from] evergraph::EventError),
+    /// A store that is measured beside Evergraph failed, or answered otherwise.
+    #[error("{0}")]
+    Rival(String),
     /// A file could not be loaded.
     #[error(transparent)]
     Load(#[from] evergraph::DatabaseLoadError),

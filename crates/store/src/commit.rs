@@ -97,10 +97,14 @@ struct Accepted {
     sequence: Sequence,
 }
 
+/// How often a caller looks whether it was answered, where nobody waits for a disk: for some commits' time.
+const LOOKS_FOR_ANSWER: u32 = 1_000;
+
 impl Inner {
     /// Commits the request together with all others that wait.
     pub(crate) fn submit(&self, request: Request) -> Outcome {
-        self.queue.submit(request, |group| {
+        let looks = if self.options.durability == Durability::Sync { 0 } else { LOOKS_FOR_ANSWER };
+        self.queue.submit(looks, request, |group| {
             let forks = group.iter().any(Pending::is_batch);
             let commit = || self.commit_group(&mut self.committer.lock(), group);
             if forks { in_pool(commit) } else { commit() }

@@ -260,13 +260,19 @@ impl Draft {
         self.version.num_vertices += new as u64;
         let bound = puts.last().map_or(0, |put| put.vertex + 1);
         self.version.id_bound = self.version.id_bound.max(bound);
+        // Most puts change properties only: pages are copied for those that make or label a vertex.
+        let labels: Vec<(VertexId, Option<VertexTypeId>)> = puts
+            .iter()
+            .filter(|put| put.label.is_some() || vertices.get(put.vertex).is_none())
+            .map(|put| (put.vertex, put.label))
+            .collect();
         self.version.vertices = vertices.edit(
-            &puts,
-            &|put| put.vertex,
-            &|_, leaf, puts, _| {
-                for put in puts {
-                    let label = put.label.or(leaf.get(put.vertex)).unwrap_or(0);
-                    leaf.set(put.vertex, Some(label));
+            &labels,
+            &|put| put.0,
+            &|_, leaf, labels, _| {
+                for &(vertex, label) in labels {
+                    let label = label.or(leaf.get(vertex)).unwrap_or(0);
+                    leaf.set(vertex, Some(label));
                 }
             },
             &mut self.changes,

@@ -35,14 +35,31 @@ const ITEMS_PER_TASK: usize = 1 << 9;
 ///
 /// # Safety
 /// All zero bytes are a valid value.
-pub(crate) unsafe trait Cell: Copy + Send + Sync {}
+pub(crate) unsafe trait Cell: Copy + Send + Sync {
+    /// Whether it may be the value of all zeros.
+    fn is_zero(&self) -> bool;
+}
 
 // SAFETY: an integer may be zero.
-unsafe impl Cell for u16 {}
+unsafe impl Cell for u16 {
+    fn is_zero(&self) -> bool {
+        *self == 0
+    }
+}
+
 // SAFETY: an integer may be zero.
-unsafe impl Cell for u64 {}
+unsafe impl Cell for u64 {
+    fn is_zero(&self) -> bool {
+        *self == 0
+    }
+}
+
 // SAFETY: the empty entry is all zeros.
-unsafe impl Cell for crate::adjacency::Entry {}
+unsafe impl Cell for crate::adjacency::Entry {
+    fn is_zero(&self) -> bool {
+        self.degree == 0
+    }
+}
 
 /// The page that holds 64 neighboring cells; those without a value are zero.
 #[derive(Clone)]
@@ -61,9 +78,12 @@ pub(crate) struct Leaf<T> {
 
 impl<T: Cell> Leaf<T> {
     /// The value of the cell of `index`, if it has one.
+    #[inline]
     pub(crate) fn get(&self, index: u32) -> Option<T> {
         let slot = index % LEAF_CELLS;
-        (self.occupied >> slot & 1 == 1).then(|| self.cells[slot as usize])
+        // Only a value of zeros needs a look at the other line of memory that tells whether there is one.
+        let cell = self.cells[slot as usize];
+        (!cell.is_zero() || self.occupied >> slot & 1 == 1).then_some(cell)
     }
 
     /// Sets the cell of `index` and marks it dirty; `None` empties it.

@@ -7,6 +7,9 @@
 //!  D:               submit ─► waits ........................................... returns
 //! ```
 //!
+//! Where a commit takes microseconds, one who waits looks a while whether the answer has come before it sleeps: sleeping
+//! and waking take longer than the commit.
+//!
 //! Nobody who waits holds or wants the committer, so that callers whose commit is done can ask for the next one
 //! while the group after theirs is being synced.
 //!
@@ -14,6 +17,7 @@
 //! if whoever leads panics.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::commit::{BatchSummary, INTERRUPTED, Request};
 use crate::error::CommitError;
@@ -26,6 +30,9 @@ pub(crate) type Outcome = Result<BatchSummary, CommitError>;
 pub(crate) struct CommitQueue {
     state: Mutex<QueueState>,
 }
+
+/// Of more callers than this none looks: they would take the processor from the one that commits.
+const LOOKING_CALLERS: usize = 2;
 
 #[derive(Debug, Default)]
 struct QueueState {
@@ -43,6 +50,8 @@ pub(crate) struct Pending {
 /// Where a caller waits.
 #[derive(Debug, Default)]
 struct Ticket {
+    /// Whether there is more to see than that the caller waits.
+    is_set: AtomicBool,
     state: Mutex<TicketState>,
     changed: Condvar,
 }
@@ -59,13 +68,15 @@ enum TicketState {
 
 impl CommitQueue {
     /// Hands in a request and waits for its answer, which `commit` gives to every request of the group it is called
-    /// with; this caller's may be among them.
-    pub(crate) fn submit(&self, request: Request, commit: impl FnOnce(Vec<Pending>)) -> Outcome {
+    /// with; this caller's may be among them. Before it sleeps it looks for its answer at most `looks` times.
+    pub(crate) fn submit(&self, looks: u32, request: Request, commit: impl FnOnce(Vec<Pending>)) -> Outcome {
         let ticket = Arc::new(Ticket::default());
         let mut state = self.state.lock();
         state.waiting.push(Pending { request: Some(request), ticket: ticket.clone() });
         if state.is_led {
+            let looks = if state.waiting.len() <= LOOKING_CALLERS { looks } else { 0 };
             drop(state);
+            ticket.look(looks);
             if let Some(outcome) = ticket.wait() {
                 return outcome;
             }
@@ -103,7 +114,17 @@ fn interrupted() -> Outcome {
 impl Ticket {
     fn set(&self, state: TicketState) {
         *self.state.lock() = state;
+        self.is_set.store(true, Ordering::Release);
         self.changed.notify_one();
+    }
+
+    /// Returns once the state was set, or after so many looks.
+    fn look(&self, looks: u32) {
+        let mut left = looks;
+        while left > 0 && !self.is_set.load(Ordering::Acquire) {
+            std::hint::spin_loop();
+            left -= 1;
+        }
     }
 
     /// Waits for the answer; `None` if the caller is to lead.

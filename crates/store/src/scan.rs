@@ -9,8 +9,7 @@ use std::ops::Range;
 use evergraph_types::{Column, Direction, EdgeTypeId, PropertyId, Value, VertexId, VertexTypeId};
 
 use crate::adjacency::{ChunkRef, Entry};
-use crate::fragment::ColumnArea;
-use crate::merge::runs_of;
+use crate::fragment::{ColumnArea, ColumnSlice};
 use crate::paged_array::{LEAF_CELLS, Leaf};
 use crate::version::Version;
 
@@ -52,6 +51,12 @@ impl<'a> Run<'a> {
             .map_or(Value::Null, |column| column.value(self.first_row + row))
     }
 
+    /// A property of all edges of the run, unless it is null throughout: for reading many rows.
+    pub fn column(&self, property: PropertyId) -> Option<RunColumn<'a>> {
+        let column = self.columns?.column(property)?;
+        Some(RunColumn { column, first_row: self.first_row })
+    }
+
     /// Appends a property of the edges in these rows to a column of the property's type.
     ///
     /// # Panics
@@ -76,6 +81,44 @@ impl<'a> Run<'a> {
     }
 }
 
+/// One property of the edges of a run.
+#[derive(Clone, Copy)]
+pub struct RunColumn<'a> {
+    column: ColumnSlice<'a>,
+    first_row: usize,
+}
+
+impl<'a> RunColumn<'a> {
+    /// The value in row `row`.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn value(&self, row: usize) -> Value {
+        self.column.value(self.first_row + row)
+    }
+
+    /// The bits of the value in row `row` of a column of fixed width, as [`Value::of_bits`] takes them; `None` if it is
+    /// null.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    #[inline]
+    pub fn bits(&self, row: usize) -> Option<u64> {
+        let row = self.first_row + row;
+        (!self.column.is_null(row)).then(|| self.column.bits(row))
+    }
+
+    /// The bytes of the value in row `row` of a column of strings or bytes; `None` if it is null.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    #[inline]
+    pub fn bytes(&self, row: usize) -> Option<&'a [u8]> {
+        let row = self.first_row + row;
+        (!self.column.is_null(row)).then(|| self.column.bytes(row))
+    }
+}
+
 impl Version {
     /// Calls `visit` with each run of a vertex's neighbor list, in list order.
     pub fn for_each_run<'a>(
@@ -88,7 +131,39 @@ impl Version {
         if !self.keeps_lists(edge_type, direction) {
             return self.for_each_turned_run(edge_type, vertex, &mut visit);
         }
-        let entry = self.entry(edge_type, direction, vertex);
+        self.for_each_run_of(self.entry(edge_type, direction, vertex), visit);
+    }
+
+    /// Calls `visit` with each edge from `src` to `dst`, as a run and a row of it, in list order.
+    pub fn for_each_edge_between<'a>(
+        &'a self,
+        edge_type: EdgeTypeId,
+        src: VertexId,
+        dst: VertexId,
+        mut visit: impl FnMut(Run<'a>, usize),
+    ) {
+        let multi =
+            self.schema().edge_types.get(usize::from(edge_type)).is_some_and(|kind| kind.options.multi);
+        let out = self.entry(edge_type, Direction::Out, src);
+        if !multi {
+            let run = self.run_around(out, dst);
+            let found = run.and_then(|run| run.neighbors.binary_search(&dst).ok().map(|row| (run, row)));
+            return found.into_iter().for_each(|(run, row)| visit(run, row));
+        }
+        // Parallel edges have the same order in both lists; the shorter one is scanned.
+        let reverse = self
+            .keeps_lists(edge_type, Direction::In)
+            .then(|| self.entry(edge_type, Direction::In, dst))
+            .filter(|reverse| reverse.degree < out.degree);
+        let (list, wanted) = reverse.map_or((out, dst), |reverse| (reverse, src));
+        self.for_each_run_of(list, |run| {
+            let rows = run.neighbors.iter().enumerate();
+            rows.filter(|(_, neighbor)| **neighbor == wanted).for_each(|(row, _)| visit(run, row));
+        });
+    }
+
+    /// Calls `visit` with each run of a list of this version.
+    fn for_each_run_of<'a>(&'a self, entry: Entry, mut visit: impl FnMut(Run<'a>)) {
         if entry.is_chunked() {
             // SAFETY: an entry of this version, which is borrowed for `'a`.
             for &run in unsafe { entry.directory::<'a>() } {
@@ -101,31 +176,17 @@ impl Version {
         }
     }
 
-    /// Calls `visit` with each edge from `src` to `dst`, as a run and a row of it, in list order.
-    pub fn for_each_edge_between<'a>(
-        &'a self,
-        edge_type: EdgeTypeId,
-        src: VertexId,
-        dst: VertexId,
-        mut visit: impl FnMut(Run<'a>, usize),
-    ) {
-        let (out, reverse) =
-            (self.entry(edge_type, Direction::Out, src), self.entry(edge_type, Direction::In, dst));
-        // Parallel edges have the same order in both lists.
-        let turn = self.keeps_lists(edge_type, Direction::In) && reverse.degree < out.degree;
-        let (list, wanted) = if turn { (reverse, src) } else { (out, dst) };
-        let multi =
-            self.schema().edge_types.get(usize::from(edge_type)).is_some_and(|kind| kind.options.multi);
-        for run in candidates(list, wanted, multi) {
-            // SAFETY: a run of this version, which is borrowed.
-            let run = unsafe { Run::new(run) };
-            if multi {
-                let rows = run.neighbors.iter().enumerate();
-                rows.filter(|(_, neighbor)| **neighbor == wanted).for_each(|(row, _)| visit(run, row));
-            } else if let Ok(row) = run.neighbors.binary_search(&wanted) {
-                visit(run, row);
-            }
-        }
+    /// The one run of an ascending list of this version that may hold `wanted`.
+    fn run_around(&self, entry: Entry, wanted: VertexId) -> Option<Run<'_>> {
+        let run = if entry.is_chunked() {
+            // SAFETY: an entry of this version, which is borrowed.
+            let runs = unsafe { entry.directory() };
+            *runs[..runs.partition_point(|run| run.first <= wanted)].last()?
+        } else {
+            Some(entry.run()).filter(|run| run.len > 0)?
+        };
+        // SAFETY: as above.
+        Some(unsafe { Run::new(run) })
     }
 
     /// A property of the vertices of a range of ids, in order; ids that are no vertices have no row.
@@ -170,15 +231,4 @@ impl Version {
             start = next;
         }
     }
-}
-
-/// The runs of a list that may hold `wanted`: one if it ascends.
-fn candidates(list: Entry, wanted: VertexId, multi: bool) -> Vec<ChunkRef> {
-    let mut runs = Vec::new();
-    runs_of(list, &mut runs);
-    if !multi && runs.len() > 1 {
-        let after = runs.partition_point(|run| run.first <= wanted);
-        return runs[..after].last().copied().into_iter().collect();
-    }
-    runs
 }

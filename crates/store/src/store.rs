@@ -4,12 +4,13 @@
 //! `Home::archive`, `committer`.
 
 use std::hash::{BuildHasher, RandomState};
+use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, Guard};
 use evergraph_disk::{Disk, MemoryDisk, OsDisk};
 use evergraph_types::{
     Alteration, EdgeBatch, EdgeTypeOptions, KeyKind, KeyRef, PropertyType, Schema, Sequence, Value,
@@ -48,6 +49,20 @@ const OWN_RETRIES: u32 = 1_000;
 #[derive(Clone, Debug)]
 pub struct Store {
     handle: Arc<Handle>,
+}
+
+/// A version that is being read, kept alive until the guard is dropped. A thread should hold few of them, and not for
+/// long: [`Store::version`] is for that.
+#[derive(Debug)]
+pub struct ReadGuard(Guard<Arc<Version>>);
+
+impl Deref for ReadGuard {
+    type Target = Version;
+
+    #[inline]
+    fn deref(&self) -> &Version {
+        &self.0
+    }
 }
 
 /// What all handles share. The store's own thread shares `inner` only, so that whatever it does, the store is closed
@@ -155,6 +170,28 @@ impl Store {
             Err(Closed)
         } else {
             Ok(self.inner().current.load_full())
+        }
+    }
+
+    /// The newest version for a short read. Unlike [`Store::version`] it counts no reference, so that any number of
+    /// threads that read at once write to nothing they share.
+    ///
+    /// # Errors
+    /// [`Closed`] after [`Store::close`].
+    ///
+    /// ```
+    /// # use evergraph_store::{Options, Store};
+    /// let store = Store::in_memory(Options::default());
+    /// store.put_edge(1, 2, "knows", &[])?;
+    /// assert_eq!(store.read()?.num_vertices(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    pub fn read(&self) -> Result<ReadGuard, Closed> {
+        if self.inner().is_closed.load(Ordering::Acquire) {
+            Err(Closed)
+        } else {
+            Ok(ReadGuard(self.inner().current.load()))
         }
     }
 

@@ -21,7 +21,8 @@ use parking_lot::Mutex;
 use crate::error::{CommitError, WriteError};
 use crate::reads::Reads;
 use crate::schema_change::{
-    check_key, check_property, coerce, infer_edge_type, infer_key_kind, infer_vertex_property,
+    check_key, check_property, coerce, ensure_vertex_type, infer_edge_type, infer_key_kind,
+    infer_vertex_property,
 };
 use crate::store::Store;
 use crate::version::Version;
@@ -227,18 +228,29 @@ impl Transaction {
     ) -> Result<(), WriteError> {
         self.check_deadline()?;
         let key = key.into();
-        let mut schema = (*self.writes.schema).clone();
-        infer_key_kind(&mut schema, key, self.store.wanted_key_kind())?;
-        let label = vertex_type
-            .map(|name| crate::schema_change::ensure_vertex_type(&mut schema, name))
-            .transpose()?;
-        let mut given = Properties::new();
-        for (name, value) in properties {
-            let property = infer_vertex_property(&mut schema, name, value)?;
-            let kind = schema.vertex_properties[usize::from(property)].kind;
-            given.push((property, coerce("vertex", name, kind, value.clone())?));
+        let mut schema = self.writes.schema.clone();
+        let known = schema.key_kind.is_some()
+            && vertex_type.is_none_or(|name| schema.vertex_type(name).is_some())
+            && properties.iter().all(|(name, _)| schema.vertex_property(name).is_some());
+        if !known {
+            let schema = Arc::make_mut(&mut schema);
+            infer_key_kind(schema, key, self.store.wanted_key_kind())?;
+            if let Some(name) = vertex_type {
+                ensure_vertex_type(schema, name)?;
+            }
+            for (name, value) in properties {
+                infer_vertex_property(schema, name, value)?;
+            }
         }
-        self.adopt(Arc::new(schema));
+        // Everything is checked before anything is kept.
+        check_key(&schema, key)?;
+        let label = vertex_type.and_then(|name| schema.vertex_type(name));
+        let mut given = Properties::with_capacity(properties.len());
+        for (name, value) in properties {
+            let Some((property, kind)) = schema.vertex_property(name) else { continue };
+            given.push((property, coerce("vertex", name, kind.kind, value.clone())?));
+        }
+        self.adopt(schema);
         let handle = self.handle(key);
         let write = self.vertex_write(handle);
         let (label_before, before) = write.put.get_or_insert_default();

@@ -38,6 +38,7 @@ pub const BESIDE: &[(&str, &[&str], &[&str])] = &[
     ("proof", &[], &["store", "fuzz", "cli"]),
     // Reads bytes on every way there is.
     ("fuzz", &["types", "disk", "log", "store", "load", "proof"], &[]),
+    ("rivals", &[], &["cli"]),
     ("tidy", &[], &[]),
 ];
 

@@ -22,6 +22,7 @@ pub const UNSAFE_FILES: &[(&str, &str)] = &[
     ("crates/analytics/src/prefetch.rs", "asks the processor to bring memory near, which reads nothing"),
     ("crates/disk/src/os.rs", "maps files of a store, which never change where they are mapped"),
     ("crates/load/src/map.rs", "maps input files, read as bytes of any value"),
+    ("crates/rivals/src/lmdb.rs", "opens a map of a file that nobody else opens"),
     ("crates/store/src/adjacency.rs", "follows the tagged pointers of vertex table entries"),
     ("crates/store/src/draft.rs", "reads and writes blocks of the commit being applied"),
     ("crates/store/src/expiry.rs", "reads an old list, less what leaves it is the new one"),

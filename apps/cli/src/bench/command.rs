@@ -11,8 +11,8 @@ use super::analytics;
 use super::report::{Row, layout};
 use super::subjects::Subjects;
 use super::{
-    bfs, bytes, components, events, graph_file, ingest, load, lookups, pagerank, scan, snapshot, stream,
-    triangles, window,
+    bfs, bytes, components, events, graph_file, ingest, linkbench, load, lookups, pagerank, scan, snapshot,
+    stream, triangles, window,
 };
 use crate::console::Console;
 use crate::error::CommandError;
@@ -61,6 +61,8 @@ enum Subject {
     Events(events::EventsArgs),
     /// Edges added batch by batch to a growing graph, and what reading it costs then
     Ingest(ingest::IngestArgs),
+    /// Nodes and links with properties, read and written one at a time, beside the rivals of this trade
+    Linkbench(linkbench::LinkbenchArgs),
     /// Algorithms that follow a stream of edges, against their batch twins after each batch
     #[command(after_help = "Example:\n  evergraph bench stream --scale 16")]
     Stream(stream::StreamArgs),
@@ -76,6 +78,7 @@ Examples:
   evergraph bench --only bfs,pagerank --repeats 9 --threads 1
   evergraph bench --json > bench.json
   evergraph bench ingest                      how fast a graph grows
+  evergraph bench linkbench                   requests of a social network
   evergraph bench stream                      what follows a graph as it changes
   evergraph bench window                      what a sliding window costs
 
@@ -117,6 +120,7 @@ pub(crate) fn run(args: &BenchArgs, program: &[OsString], console: &mut Console)
         Some(Subject::Analytics(args)) => return analytics::run(args, console),
         Some(Subject::Events(args)) => return tabulate(console, |add| events::measure(*args, add)),
         Some(Subject::Ingest(args)) => return ingest::run(args, program, console),
+        Some(Subject::Linkbench(args)) => return linkbench::run(args, console),
         Some(Subject::Stream(args)) => return tabulate(console, |add| stream::measure(*args, add)),
         Some(Subject::Window(args)) => return tabulate(console, |add| window::measure(*args, add)),
         None => {}

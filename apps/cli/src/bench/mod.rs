@@ -4,6 +4,7 @@
 //! graph_file ─► text edge list, made once ─┬─► load: Database and yardstick Graph ─► Subjects
 //!                                          │        scan, lookups, bfs, pagerank, components, bytes, snapshot
 //!                                          └─► triangles, on the symmetrized graph
+//! linkbench: requests ─► Evergraph and the rivals, in turns ─► rates
 //! ingest: shuffled edges ─► batches ─► growing Database ─► Subjects ─► scan, bfs, pagerank
 //!
 //! each measurement ─► Rows: ours, the yardstick's, ratio, bar, whether both found the same ─► table or JSON
@@ -19,6 +20,7 @@ mod components;
 mod events;
 mod graph_file;
 mod ingest;
+mod linkbench;
 mod load;
 mod lookups;
 mod pagerank;

@@ -53,7 +53,7 @@ struct Committing {
 impl Committing {
     /// Hands in a number, which the answer has to be about.
     fn submit(&self, number: u64, forgets: bool) -> Outcome {
-        self.queue.submit(Request::of(number), |group| {
+        self.queue.submit(1, Request::of(number), |group| {
             assert!(!self.is_busy.swap(true, Ordering::SeqCst), "one leads at a time");
             thread::yield_now();
             let is_first = self.groups.fetch_add(1, Ordering::SeqCst) == 0;

@@ -1,0 +1,173 @@
+//! Clients at work: requests as fast as a store answers them, the time of each, and what was answered.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use evergraph_rivals::{Fault, LinkSession, LinkStore};
+
+use super::workload::{Client, LIST_LIMIT, Mix, Request, Workload};
+
+/// What one store did in all its turns.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Score {
+    requests: u64,
+    /// How long a client was waiting for answers, on average.
+    seconds: f64,
+    /// Nanoseconds of each request.
+    reads: Vec<u32>,
+    writes: Vec<u32>,
+}
+
+impl Score {
+    /// Requests a second of all clients together, the time left out that making them up takes.
+    pub(super) fn rate(&self) -> f64 {
+        self.requests as f64 / self.seconds
+    }
+
+    /// The time so many percent of the reads stay below, in seconds.
+    pub(super) fn reads_below(&mut self, percent: usize) -> Option<f64> {
+        percentile(&mut self.reads, percent)
+    }
+
+    /// The time so many percent of the writes stay below, in seconds.
+    pub(super) fn writes_below(&mut self, percent: usize) -> Option<f64> {
+        percentile(&mut self.writes, percent)
+    }
+
+    /// Takes in a request of this thread.
+    pub(super) fn note(&mut self, elapsed: Duration, is_write: bool) {
+        let nanoseconds = elapsed.as_nanos().min(u32::MAX.into()) as u32;
+        self.requests += 1;
+        self.seconds += elapsed.as_secs_f64();
+        if is_write { &mut self.writes } else { &mut self.reads }.push(nanoseconds);
+    }
+
+    /// Takes in the requests of another.
+    pub(super) fn add(&mut self, other: Score) {
+        self.requests += other.requests;
+        self.seconds += other.seconds;
+        self.reads.extend(other.reads);
+        self.writes.extend(other.writes);
+    }
+}
+
+fn percentile(nanoseconds: &mut [u32], percent: usize) -> Option<f64> {
+    let at = nanoseconds.len() * percent / 100;
+    let (_, found, _) = (at < nanoseconds.len()).then(|| nanoseconds.select_nth_unstable(at))?;
+    Some(f64::from(*found) / 1e9)
+}
+
+/// Who asks for what, and how long.
+#[derive(Clone, Debug)]
+pub(super) struct Turn {
+    pub(super) mix: Mix,
+    pub(super) clients: usize,
+    pub(super) duration: Duration,
+    pub(super) seed: u64,
+    /// Ids for nodes that are added.
+    pub(super) new_ids: Range<u64>,
+}
+
+impl Turn {
+    fn client(&self, workload: &Workload, number: usize) -> Client {
+        let share = (self.new_ids.end - self.new_ids.start) / self.clients as u64;
+        let start = self.new_ids.start + share * number as u64;
+        workload.client(self.mix, self.seed + number as u64, start..start + share)
+    }
+}
+
+/// Lets all clients of a turn work.
+pub(super) fn drive(
+    store: &dyn LinkStore,
+    workload: &Workload,
+    turn: &Turn,
+    score: &mut Score,
+) -> Result<(), Fault> {
+    let is_over = AtomicBool::new(false);
+    let scores: Result<Vec<Score>, Fault> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..turn.clients)
+            .map(|number| {
+                let (client, is_over) = (turn.client(workload, number), &is_over);
+                scope.spawn(move || work(&mut *store.session()?, client, is_over))
+            })
+            .collect();
+        std::thread::sleep(turn.duration);
+        is_over.store(true, Ordering::Relaxed);
+        let ended = threads.into_iter().map(|thread| thread.join().map_err(|_| "a client panicked")?);
+        ended.collect()
+    });
+    for mut client in scores? {
+        client.seconds /= turn.clients as f64;
+        score.add(client);
+    }
+    Ok(())
+}
+
+fn work(session: &mut dyn LinkSession, mut client: Client, is_over: &AtomicBool) -> Result<Score, Fault> {
+    let mut score = Score::default();
+    while !is_over.load(Ordering::Relaxed) {
+        let request = client.next();
+        let begin = Instant::now();
+        std::hint::black_box(answer(session, &request)?);
+        score.note(begin.elapsed(), request.writes());
+    }
+    Ok(score)
+}
+
+/// The sum of what a store answers to the first requests of one client: the same for all.
+pub(super) fn fingerprint(store: &dyn LinkStore, client: &mut Client, requests: usize) -> Result<u64, Fault> {
+    let mut session = store.session()?;
+    let mut sum = 0_u64;
+    for _ in 0..requests {
+        sum = sum.rotate_left(5).wrapping_add(answer(&mut *session, &client.next())?);
+    }
+    Ok(sum)
+}
+
+/// Carries out a request; the answer as a number.
+fn answer(session: &mut dyn LinkSession, request: &Request) -> Result<u64, Fault> {
+    let link_sum = |link: &evergraph_rivals::Link| link.dst ^ link.time as u64 ^ link.data.len() as u64;
+    Ok(match request {
+        Request::GetNode(id) => {
+            session.node(*id)?.map_or(0, |node| node.time as u64 ^ node.data.len() as u64)
+        }
+        Request::AddNode(id, node) | Request::UpdateNode(id, node) => {
+            session.put_node(*id, node)?;
+            0
+        }
+        Request::DeleteNode(id) => {
+            session.delete_node(*id)?;
+            0
+        }
+        Request::GetLinks(src, kind, wanted) => {
+            let mut sum = 0;
+            for dst in wanted {
+                sum += session.link(*src, *kind, *dst)?.as_ref().map_or(0, link_sum);
+            }
+            sum
+        }
+        Request::ListLinks(src, kind) => {
+            let links = session.newest_links(*src, *kind, LIST_LIMIT)?;
+            links.iter().fold(links.len() as u64, |sum, link| sum.rotate_left(1) ^ link_sum(link))
+        }
+        Request::Hops(src, kind, steps) => {
+            let mut nodes = vec![*src];
+            for _ in 0..*steps {
+                let mut next = Vec::new();
+                session.hop(&nodes, *kind, &mut next)?;
+                nodes = next;
+            }
+            nodes.iter().fold(nodes.len() as u64, |sum, node| sum.wrapping_add(node.wrapping_mul(*node)))
+        }
+        Request::CountLinks(src, kind) => session.count_links(*src, *kind)?,
+        Request::AddLink(src, kind, link) | Request::UpdateLink(src, kind, link) => {
+            session.put_link(*src, *kind, link)?;
+            0
+        }
+        Request::DeleteLink(src, kind, dst) => {
+            session.delete_link(*src, *kind, *dst)?;
+            0
+        }
+    })
+}
