@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         Isolation,
         Key,
         KeyKind,
+        ListFormat,
         PropertyType,
         Value,
     )
@@ -50,6 +51,7 @@ def open(
     durability: Durability = "sync",
     keys: KeyKind | None = None,
     memory_limit: int | None = None,
+    format: ListFormat | None = None,
 ) -> Database:
     """Open the database in a directory; create it if there is none. Without a path it lives in memory.
 
@@ -70,6 +72,10 @@ def open(
         used as they are, without a dictionary: for graphs whose vertices are numbered already.
     memory_limit : int, optional
         Bytes of memory for changes that are not archived yet; half of it starts archiving.
+    format : {"fast", "compact"}, optional
+        How neighbor lists are kept from now on: as they are, or in few bits, which takes half the memory or
+        less and about twice the time to scan. By default as the store has it; a new one is fast. Lists that are
+        there change when they are written next: all of them with ``compact()``.
 
     Returns
     -------
@@ -103,7 +109,7 @@ def open(
         message = f"memory_limit: {memory_limit} is not 1 or above"
         raise ValueError(message)
     where = None if path is None else os.fspath(path)
-    return Database(_native.open(where, read_only, durability, keys, memory_limit))
+    return Database(_native.open(where, read_only, durability, keys, memory_limit, format))
 
 
 def check(path: str | os.PathLike[str]) -> CheckReport:

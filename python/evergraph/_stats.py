@@ -16,6 +16,8 @@ class Stats:
     edge_types: dict[str, int]
     """Edges by type."""
     durability: str
+    format: str
+    """How neighbor lists are written: ``fast`` or ``compact``."""
     memory_bytes: int
     """Memory of the graph, without what is mapped from disk."""
     dictionary_bytes: int

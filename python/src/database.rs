@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use evergraph::{Database as Inner, Durability, Options, ViewRequest};
+use evergraph::{Database as Inner, Durability, ListFormat, Options, ViewRequest};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -35,6 +35,7 @@ pub(crate) fn open(
     durability: &str,
     keys: Option<&str>,
     memory_limit_bytes: Option<u64>,
+    format: Option<&str>,
 ) -> PyResult<Database> {
     let durability = Durability::from_name(durability).ok_or_else(|| {
         PyValueError::new_err(format!(
@@ -42,7 +43,13 @@ pub(crate) fn open(
         ))
     })?;
     let keys = keys.map(key_kind).transpose()?;
-    let options = Options { durability, read_only, keys, memory_limit_bytes, ..Options::default() };
+    let format = format
+        .map(|name| {
+            let message = || format!("format: {name:?} is none of \"fast\", \"compact\"");
+            ListFormat::from_name(name).ok_or_else(|| PyValueError::new_err(message()))
+        })
+        .transpose()?;
+    let options = Options { durability, read_only, keys, memory_limit_bytes, format, ..Options::default() };
     let inner = match path {
         Some(path) => enter_interruptibly(py, None, |_| Inner::open(path, options))?,
         None if read_only => {

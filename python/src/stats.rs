@@ -18,6 +18,7 @@ pub(crate) fn stats_to_python<'py>(py: Python<'py>, stats: &Stats) -> PyResult<B
     dict.set_item("num_edges", stats.num_edges)?;
     dict.set_item("edge_types", edge_types)?;
     dict.set_item("durability", stats.durability.name())?;
+    dict.set_item("format", stats.format.name())?;
     dict.set_item("memory_bytes", stats.memory_bytes)?;
     dict.set_item("dictionary_bytes", stats.dictionary_bytes)?;
     dict.set_item("log_bytes", stats.log_bytes)?;

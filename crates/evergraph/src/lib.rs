@@ -92,7 +92,7 @@ pub use evergraph_disk::{Corruption, Disk, DiskError};
 pub use evergraph_load::{ExportError, LoadError};
 pub use evergraph_store::{
     At, BackupError, BatchSummary, ChangeOptions, ChangeReader, ChangesError, CheckReport, Closed, Commit,
-    CommitError, Diff, Durability, EdgeDiff, EdgeOps, EdgeRows, EdgeTypeStats, HistoryError, Isolation,
+    CommitError, Diff, Durability, EdgeDiff, EdgeOps, EdgeRows, EdgeTypeStats, HistoryError, Isolation, ListFormat,
     OpColumn, OpenError, Options, Problem, Savepoint, Stats, Store, Transaction, TransactionOptions, Version,
     VertexPut, WriteError, WriteSet, check, conflict_backoff,
 };

@@ -21,6 +21,7 @@ use crate::dictionary::Dictionary;
 use crate::heap::{Block, Changes};
 use crate::leaf_edit::edit_leaf;
 use crate::merge::{Delta, PlainDelta, Policy, RowDelta};
+use crate::options::ListFormat;
 use crate::ops::{EdgeOps, VertexPut, WriteSet};
 use crate::paged_array::PagedArray;
 use crate::pool::{PARALLEL_ROWS, in_pool};
@@ -58,6 +59,7 @@ impl Draft {
             dictionary,
             catalog: base.catalog.clone(),
             segments: base.segments.clone(),
+            format: base.format,
             reclaimer: base.reclaimer.clone(),
             turned: TurnedLists::default(),
         };
@@ -172,7 +174,12 @@ impl Draft {
     fn merge_edges(&mut self, edge_type: EdgeTypeId, ops: &EdgeOps) {
         let schema = self.version.schema.clone();
         let options = &schema.edge_types[usize::from(edge_type)].options;
-        let policy = Policy { multi: options.multi, properties: &options.properties, ops };
+        let policy = Policy {
+            multi: options.multi,
+            compact: self.version.format == ListFormat::Compact,
+            properties: &options.properties,
+            ops,
+        };
         let pair = |vertex, neighbor| u64::from(vertex) << 32 | u64::from(neighbor);
         match (ops.is_plain(), options.multi) {
             (true, false) => {

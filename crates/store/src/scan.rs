@@ -9,6 +9,7 @@ use std::ops::Range;
 use evergraph_types::{Column, Direction, EdgeTypeId, PropertyId, Value, VertexId, VertexTypeId};
 
 use crate::adjacency::{ChunkRef, Entry};
+use crate::compression::RunBuffer;
 use crate::fragment::ColumnArea;
 use crate::merge::runs_of;
 use crate::paged_array::{LEAF_CELLS, Leaf};
@@ -24,11 +25,13 @@ pub struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
+    /// A run whose neighbors are decoded into the buffer if they are compressed.
+    ///
     /// # Safety
     /// The version the run belongs to stays alive for `'a`.
-    unsafe fn new(run: ChunkRef) -> Self {
+    unsafe fn new(run: ChunkRef, buffer: &'a mut RunBuffer) -> Self {
         // SAFETY: by contract.
-        let (neighbors, columns) = unsafe { (run.neighbors(), run.columns()) };
+        let (neighbors, columns) = unsafe { (run.read(buffer), run.columns()) };
         Run { neighbors, columns, first_row: 0 }
     }
 
@@ -78,36 +81,69 @@ impl<'a> Run<'a> {
 
 impl Version {
     /// Calls `visit` with each run of a vertex's neighbor list, in list order.
-    pub fn for_each_run<'a>(
-        &'a self,
+    pub fn for_each_run(
+        &self,
         edge_type: EdgeTypeId,
         direction: Direction,
         vertex: VertexId,
-        mut visit: impl FnMut(Run<'a>),
+        mut visit: impl FnMut(Run<'_>),
     ) {
         if !self.keeps_lists(edge_type, direction) {
             return self.for_each_turned_run(edge_type, vertex, &mut visit);
         }
         let entry = self.entry(edge_type, direction, vertex);
         if entry.is_chunked() {
-            // SAFETY: an entry of this version, which is borrowed for `'a`.
-            for &run in unsafe { entry.directory::<'a>() } {
+            // SAFETY: an entry of this version, which is borrowed.
+            for &run in unsafe { entry.directory() } {
+                let mut buffer = RunBuffer::new();
                 // SAFETY: as above.
-                visit(unsafe { Run::new(run) });
+                visit(unsafe { Run::new(run, &mut buffer) });
             }
         } else if entry.degree > 0 {
+            let mut buffer = RunBuffer::new();
             // SAFETY: as above.
-            visit(unsafe { Run::new(entry.run()) });
+            visit(unsafe { Run::new(entry.run(), &mut buffer) });
         }
     }
 
-    /// Calls `visit` with each edge from `src` to `dst`, as a run and a row of it, in list order.
-    pub fn for_each_edge_between<'a>(
+    /// The runs of a vertex's out list that another version does not share, and those of that version that this one does
+    /// not; compressed ones are decoded into the buffers.
+    pub(crate) fn runs_apart<'a>(
         &'a self,
+        other: &'a Version,
+        edge_type: EdgeTypeId,
+        vertex: VertexId,
+        buffers: &'a mut Vec<RunBuffer>,
+        other_buffers: &'a mut Vec<RunBuffer>,
+    ) -> (Vec<Run<'a>>, Vec<Run<'a>>) {
+        let place = |run: &ChunkRef| (run.address, run.len);
+        let runs = |version: &Version| {
+            let mut runs = Vec::new();
+            runs_of(version.entry(edge_type, Direction::Out, vertex), &mut runs);
+            runs
+        };
+        let (own, others) = (runs(self), runs(other));
+        let apart = |runs: &[ChunkRef], other: &[ChunkRef]| -> Vec<ChunkRef> {
+            let mut shared: Vec<_> = other.iter().map(place).collect();
+            shared.sort_unstable();
+            let is_apart = |run: &&ChunkRef| shared.binary_search(&place(run)).is_err();
+            runs.iter().filter(is_apart).copied().collect()
+        };
+        let read = |runs: Vec<ChunkRef>, buffers: &'a mut Vec<RunBuffer>| -> Vec<Run<'a>> {
+            buffers.resize_with(runs.len(), RunBuffer::new);
+            // SAFETY: runs of these versions, which are borrowed for `'a`.
+            runs.into_iter().zip(buffers).map(|(run, buffer)| unsafe { Run::new(run, buffer) }).collect()
+        };
+        (read(apart(&own, &others), buffers), read(apart(&others, &own), other_buffers))
+    }
+
+    /// Calls `visit` with each edge from `src` to `dst`, as a run and a row of it, in list order.
+    pub fn for_each_edge_between(
+        &self,
         edge_type: EdgeTypeId,
         src: VertexId,
         dst: VertexId,
-        mut visit: impl FnMut(Run<'a>, usize),
+        mut visit: impl FnMut(Run<'_>, usize),
     ) {
         let (out, reverse) =
             (self.entry(edge_type, Direction::Out, src), self.entry(edge_type, Direction::In, dst));
@@ -117,8 +153,9 @@ impl Version {
         let multi =
             self.schema().edge_types.get(usize::from(edge_type)).is_some_and(|kind| kind.options.multi);
         for run in candidates(list, wanted, multi) {
+            let mut buffer = RunBuffer::new();
             // SAFETY: a run of this version, which is borrowed.
-            let run = unsafe { Run::new(run) };
+            let run = unsafe { Run::new(run, &mut buffer) };
             if multi {
                 let rows = run.neighbors.iter().enumerate();
                 rows.filter(|(_, neighbor)| **neighbor == wanted).for_each(|(row, _)| visit(run, row));

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use evergraph_types::Sequence;
 
-use crate::options::Durability;
+use crate::options::{Durability, ListFormat};
 use crate::store::Inner;
 
 /// Numbers about an open store. Bytes are those in use now.
@@ -35,6 +35,8 @@ pub struct Stats {
     pub disk_bytes: u64,
     /// When a commit is acknowledged.
     pub durability: Durability,
+    /// How neighbor lists are written.
+    pub format: ListFormat,
     /// Why the store takes no more commits, if one could not be made durable.
     pub failure: Option<String>,
 }
@@ -86,6 +88,7 @@ impl Stats {
             segment_bytes,
             disk_bytes: log_bytes + segment_bytes,
             durability: inner.options.durability,
+            format: version.format(),
             failure: committer.failure().filter(|_| !inner.is_closed.load(Ordering::Acquire)),
         }
     }

@@ -304,6 +304,7 @@ const CRASHING: Case = Case {
     bulk_edges: 10,
     on_disk: true,
     durability: evergraph_store::Durability::Sync,
+    format: evergraph_store::ListFormat::Compact,
 };
 
 #[test]

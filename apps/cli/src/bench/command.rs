@@ -11,7 +11,8 @@ use super::analytics;
 use super::report::{Row, layout};
 use super::subjects::Subjects;
 use super::{
-    bfs, bytes, components, events, graph_file, ingest, load, lookups, pagerank, scan, snapshot, triangles,
+    bfs, bytes, churn, components, events, graph_file, ingest, load, lookups, memory, pagerank, scan, snapshot,
+    triangles,
 };
 use crate::console::Console;
 use crate::error::CommandError;
@@ -60,6 +61,10 @@ enum Subject {
     Events(events::EventsArgs),
     /// Edges added batch by batch to a growing graph, and what reading it costs then
     Ingest(ingest::IngestArgs),
+    /// How much memory a graph takes in each list format, and what reading it costs then
+    Memory(memory::MemoryArgs),
+    /// Edges deleted and put back again and again: what that does to space and scans
+    Churn(churn::ChurnArgs),
 }
 
 const EXAMPLES: &str = "\
@@ -69,6 +74,7 @@ Examples:
   evergraph bench --only bfs,pagerank --repeats 9 --threads 1
   evergraph bench --json > bench.json
   evergraph bench ingest                      how fast a graph grows
+  evergraph bench memory                      how much room it takes
 
 Both sides take turns on the same graph, and what they find is compared. Times depend on the
 machine and on what else it does; ratios, medians over the turns, much less. The bars are meant for
@@ -107,7 +113,9 @@ pub(crate) fn run(args: &BenchArgs, program: &[OsString], console: &mut Console)
     match &args.subject {
         Some(Subject::Analytics(args)) => return analytics::run(args, console),
         Some(Subject::Events(args)) => return watch_events(*args, console),
-        Some(Subject::Ingest(args)) => return ingest::run(args, program, console),
+        Some(Subject::Ingest(args)) => return ingest::run(args, console),
+        Some(Subject::Memory(args)) => return memory::run(args, program, console),
+        Some(Subject::Churn(args)) => return churn::run(args, console),
         None => {}
     }
     let directory = args.dir.clone().unwrap_or_else(|| std::env::temp_dir().join("evergraph-bench"));

@@ -4,7 +4,9 @@
 //! graph_file ─► text edge list, made once ─┬─► load: Database and yardstick Graph ─► Subjects
 //!                                          │        scan, lookups, bfs, pagerank, components, bytes, snapshot
 //!                                          └─► triangles, on the symmetrized graph
-//! ingest: shuffled edges ─► batches ─► growing Database ─► Subjects ─► scan, bfs, pagerank
+//! ingest: shuffled edges ─► batches ─► growing Database
+//! memory: as ingest, in both list formats ─► bytes per entry; Subjects ─► scan, pagerank, bfs
+//! churn: edges deleted and put back ─► bytes and scan, beside those from before
 //!
 //! each measurement ─► Rows: ours, the yardstick's, ratio, bar, whether both found the same ─► table or JSON
 //! ```
@@ -14,6 +16,7 @@
 mod analytics;
 mod bfs;
 mod bytes;
+mod churn;
 mod command;
 mod components;
 mod events;
@@ -21,6 +24,7 @@ mod graph_file;
 mod ingest;
 mod load;
 mod lookups;
+mod memory;
 mod pagerank;
 mod report;
 mod resident;
@@ -30,8 +34,9 @@ mod snapshot;
 mod subjects;
 mod timing;
 mod triangles;
+mod web;
 
 pub(crate) use command::{BenchArgs, processor, run};
-pub(crate) use ingest::{MemoryArgs as IngestMemoryArgs, measure_memory as measure_ingest_memory};
+pub(crate) use memory::{ChildArgs, measure_child};
 pub(crate) use resident::{MemoryArgs, measure_memory};
 pub(crate) use timing::time;
