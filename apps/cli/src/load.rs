@@ -9,7 +9,10 @@ use serde::Serialize;
 
 use crate::console::{Console, notice};
 use crate::error::CommandError;
-use crate::load_values::{DurabilityArg, FormatArg, KeysArg, ListFormatArg, OnErrorArg, PropertiesArg, column, delimiter, properties};
+use crate::load_values::{
+    DurabilityArg, FormatArg, KeysArg, ListFormatArg, OnErrorArg, PropertiesArg, column, delimiter,
+    properties,
+};
 use crate::progress::Activity;
 use crate::units;
 

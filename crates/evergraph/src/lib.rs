@@ -92,9 +92,10 @@ pub use evergraph_disk::{Corruption, Disk, DiskError};
 pub use evergraph_load::{ExportError, LoadError};
 pub use evergraph_store::{
     At, BackupError, BatchSummary, ChangeOptions, ChangeReader, ChangesError, CheckReport, Closed, Commit,
-    CommitError, Diff, Durability, EdgeDiff, EdgeOps, EdgeRows, EdgeTypeStats, HistoryError, Isolation, ListFormat,
-    OpColumn, OpenError, Options, Problem, Savepoint, Stats, Store, Transaction, TransactionOptions, Version,
-    VertexPut, WriteError, WriteSet, check, conflict_backoff,
+    CommitError, Diff, Durability, EdgeDiff, EdgeOps, EdgeRows, EdgeTypeStats, HistoryError, Isolation,
+    Layout as StoreLayout, Level, ListFormat, MemoryUse, OpColumn, OpenError, Options, Problem, Savepoint,
+    Stats, Store, TableLayout, Transaction, TransactionOptions, Version, VertexPut, WriteError, WriteSet,
+    check, conflict_backoff,
 };
 pub use evergraph_stream::{
     Advance, Duplicates, Followed, Follower, Order, Span, Window, WindowError, WindowOptions, WindowStats,

@@ -228,9 +228,8 @@ impl ChunkRef {
     /// The version the run belongs to stays alive for `'a`.
     pub(crate) unsafe fn columns<'a>(self) -> Option<ColumnArea<'a>> {
         // SAFETY: the tag says a column area follows the neighbors, 8-byte aligned.
-        self.has_columns().then(|| unsafe {
-            ColumnArea::after(self.pointer(), self.neighbor_bytes(), self.len as usize)
-        })
+        self.has_columns()
+            .then(|| unsafe { ColumnArea::after(self.pointer(), self.neighbor_bytes(), self.len as usize) })
     }
 }
 

@@ -6,12 +6,13 @@
 //!  ascending runs:  base = the first neighbor, then for each of the others how far it lies behind the one before, less 1
 //!  other runs:      base = the least neighbor, then for each how far it lies above that; bit 7 of the first width set
 //!
-//!  block:  BLOCK numbers of `width` bits (the last block fewer), the first in the lowest bits
+//!  block:  8 numbers of `width` bits (the last block fewer), the first in the lowest bits
 //! ```
 //!
-//! Eight numbers take `width` whole bytes, so that one shuffle and one shift, the same for all eights of a block, bring them
-//! into place (Lemire and Boytsov, "Decoding billions of integers per second through vectorization", 2015, has the idea of
-//! packing by blocks and of adding up differences in registers). Where the processor cannot, a loop does the same.
+//! Eight numbers take `width` whole bytes, so that one shuffle and one shift bring them into place (Lemire and Boytsov,
+//! "Decoding billions of integers per second through vectorization", 2015, has the idea of packing by blocks and of adding up
+//! differences in registers). Where the processor cannot, a loop does the same. Short blocks keep the few large differences
+//! of a list from making all its numbers wide, and take no longer to decode than long ones.
 //!
 //! Invariants: a compressed run has at least two neighbors and at most [`CHUNK_MAX`], takes less room than the neighbors as
 //! they are, no width is above [`WIDTH_MAX`], and [`SLACK_BYTES`] after it can be read.
@@ -23,10 +24,10 @@ use evergraph_types::VertexId;
 
 use crate::adjacency::CHUNK_MAX;
 
-/// Numbers that share a width.
-const BLOCK: usize = 32;
-/// Numbers that are brought into place at a time.
-const GROUP: usize = 8;
+/// Numbers that share a width and are brought into place at a time.
+const BLOCK: usize = 8;
+/// Blocks that are decoded at a time where reading may end early.
+const BLOCKS_AT_A_TIME: usize = 4;
 /// A number of so many bits lies in four bytes, wherever in a byte it begins.
 const WIDTH_MAX: u32 = 25;
 /// How far decoding may read beyond the end of a run.
@@ -50,13 +51,13 @@ pub(crate) enum Coding {
 }
 
 /// Room to decode a run in.
-pub(crate) struct RunBuffer([MaybeUninit<VertexId>; CHUNK_MAX + GROUP]);
+pub(crate) struct RunBuffer([MaybeUninit<VertexId>; CHUNK_MAX + BLOCK]);
 
 impl RunBuffer {
     /// Room for one run.
     #[inline]
     pub(crate) fn new() -> Self {
-        RunBuffer([MaybeUninit::uninit(); CHUNK_MAX + GROUP])
+        RunBuffer([MaybeUninit::uninit(); CHUNK_MAX + BLOCK])
     }
 
     fn start(&mut self) -> *mut VertexId {
@@ -94,10 +95,10 @@ impl Decoder {
         Decoder { widths, block, left: len, base, ascending, is_fresh: true }
     }
 
-    /// The next neighbors, about a block of them; none at the end.
+    /// The next neighbors, some blocks of them; none at the end.
     #[inline]
     pub(crate) fn next<'b>(&mut self, buffer: &'b mut RunBuffer) -> &'b [VertexId] {
-        self.take(buffer, 1)
+        self.take(buffer, BLOCKS_AT_A_TIME)
     }
 
     /// All neighbors that are left.
@@ -118,7 +119,7 @@ impl Decoder {
         }
         self.is_fresh = false;
         let numbers = self.left.min(blocks.saturating_mul(BLOCK));
-        // SAFETY: a run has at most `CHUNK_MAX` neighbors, and the buffer has room for a group more; the numbers and their
+        // SAFETY: a run has at most `CHUNK_MAX` neighbors, and the buffer has room for a block more; the numbers and their
         // widths are there by the contract of `new`.
         unsafe { self.unpack(numbers, start.add(count)) };
         self.left -= numbers;
@@ -128,7 +129,7 @@ impl Decoder {
     }
 
     /// # Safety
-    /// There are so many numbers, and room for them and a group more at `out`.
+    /// There are so many numbers, and room for them and a block more at `out`.
     #[inline]
     unsafe fn unpack(&mut self, numbers: usize, out: *mut VertexId) {
         #[cfg(target_arch = "x86_64")]
@@ -185,21 +186,21 @@ impl Decoder {
 mod wide {
     use std::arch::x86_64::*;
 
-    use super::{BLOCK, Decoder, GROUP, VertexId, WIDTH_MAX};
+    use super::{BLOCK, Decoder, VertexId, WIDTH_MAX};
 
-    /// Which four bytes each number begins in, and at which bit: numbers 0 to 3 from the first byte of a group on, numbers
+    /// Which four bytes each number begins in, and at which bit: numbers 0 to 3 from the first byte of a block on, numbers
     /// 4 to 7 from the byte that number 4 begins in.
     struct Places {
         bytes: [[u8; 32]; WIDTH_MAX as usize + 1],
-        bits: [[u32; GROUP]; WIDTH_MAX as usize + 1],
+        bits: [[u32; BLOCK]; WIDTH_MAX as usize + 1],
     }
 
     static PLACES: Places = {
-        let mut places = Places { bytes: [[0; 32]; 26], bits: [[0; GROUP]; 26] };
+        let mut places = Places { bytes: [[0; 32]; 26], bits: [[0; BLOCK]; 26] };
         let mut width = 0;
         while width <= WIDTH_MAX as usize {
             let mut number = 0;
-            while number < GROUP {
+            while number < BLOCK {
                 let from = if number < 4 { 0 } else { width / 2 * 8 };
                 let bit = number * width - from;
                 places.bits[width][number] = (bit % 8) as u32;
@@ -233,32 +234,28 @@ mod wide {
                 )
             };
             let mask = _mm256_set1_epi32((1i32 << width) - 1);
-            let mut group = decoder.block;
-            for _ in 0..count.div_ceil(GROUP) {
-                // SAFETY: the group begins here, and as many bytes as are loaded can be read beyond the run's end.
-                let loaded = unsafe {
-                    let low = _mm_loadu_si128(group.cast());
-                    let high = _mm_loadu_si128(group.add(width / 2).cast());
-                    group = group.add(width);
-                    _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(low), high)
-                };
-                let shifted = _mm256_srlv_epi32(_mm256_shuffle_epi8(loaded, bytes), bits);
-                let mut numbers = _mm256_add_epi32(_mm256_and_si256(shifted, mask), one);
-                if decoder.ascending {
-                    numbers = _mm256_add_epi32(numbers, _mm256_slli_si256::<4>(numbers));
-                    numbers = _mm256_add_epi32(numbers, _mm256_slli_si256::<8>(numbers));
-                    let low = _mm256_permute2x128_si256::<0x08>(numbers, numbers);
-                    numbers = _mm256_add_epi32(numbers, _mm256_shuffle_epi32::<0xff>(low));
-                }
-                let neighbors = _mm256_add_epi32(numbers, base);
-                if decoder.ascending {
-                    base = _mm256_permutevar8x32_epi32(neighbors, _mm256_set1_epi32(7));
-                }
-                // SAFETY: there is room for whole groups by contract.
-                unsafe {
-                    _mm256_storeu_si256(out.cast(), neighbors);
-                    out = out.add(GROUP);
-                }
+            // SAFETY: the block begins here, and as many bytes as are loaded can be read beyond the run's end.
+            let loaded = unsafe {
+                let low = _mm_loadu_si128(decoder.block.cast());
+                let high = _mm_loadu_si128(decoder.block.add(width / 2).cast());
+                _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(low), high)
+            };
+            let shifted = _mm256_srlv_epi32(_mm256_shuffle_epi8(loaded, bytes), bits);
+            let mut numbers = _mm256_add_epi32(_mm256_and_si256(shifted, mask), one);
+            if decoder.ascending {
+                numbers = _mm256_add_epi32(numbers, _mm256_slli_si256::<4>(numbers));
+                numbers = _mm256_add_epi32(numbers, _mm256_slli_si256::<8>(numbers));
+                let low = _mm256_permute2x128_si256::<0x08>(numbers, numbers);
+                numbers = _mm256_add_epi32(numbers, _mm256_shuffle_epi32::<0xff>(low));
+            }
+            let neighbors = _mm256_add_epi32(numbers, base);
+            if decoder.ascending {
+                base = _mm256_permutevar8x32_epi32(neighbors, _mm256_set1_epi32(7));
+            }
+            // SAFETY: there is room for whole blocks by contract.
+            unsafe {
+                _mm256_storeu_si256(out.cast(), neighbors);
+                out = out.add(BLOCK);
             }
             decoder.end_block(count, width);
             left -= count;
@@ -437,7 +434,9 @@ mod tests {
     fn every_width_is_read_back() {
         for width in 0..=WIDTH_MAX {
             for len in [2, 8, 9, 32, 33, 34, 255, 256] {
-                let gap = |index: u32| if index.is_multiple_of(3) { (1 << width) - 1 } else { index % (1 << width) };
+                let gap = |index: u32| {
+                    if index.is_multiple_of(3) { (1 << width) - 1 } else { index % (1 << width) }
+                };
                 let ascending: Vec<u32> = (0..len)
                     .scan(0u32, |last, index| {
                         *last = last.wrapping_add(gap(index).min(1 << 23)).wrapping_add(1);
@@ -454,6 +453,9 @@ mod tests {
     fn what_would_not_be_smaller_stays_as_it_is() {
         assert!(encoded(&[5], true).is_none());
         assert!(encoded(&[0, 1 << 30, 1 << 31], true).is_none());
-        assert_eq!(encoded(&(10..266).collect::<Vec<_>>(), true).map(|words| words.len()), Some(3 + SLACK_BYTES / 4));
+        assert_eq!(
+            encoded(&(10..266).collect::<Vec<_>>(), true).map(|words| words.len()),
+            Some(1 + 8 + SLACK_BYTES / 4)
+        );
     }
 }

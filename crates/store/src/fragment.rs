@@ -72,12 +72,7 @@ impl<'a> ColumnArea<'a> {
     }
 
     /// Writes the run again without the columns of properties that were dropped; tells whether any is left.
-    pub(crate) fn without_dropped(
-        &self,
-        run: &[u32],
-        properties: &[Property],
-        out: &mut Vec<u8>,
-    ) -> bool {
+    pub(crate) fn without_dropped(&self, run: &[u32], properties: &[Property], out: &mut Vec<u8>) -> bool {
         let live = (0..).zip(properties).filter(|(_, property)| !property.is_dropped());
         let drafts = live.filter_map(|(id, property)| {
             let column = self.column(id)?;

@@ -19,8 +19,8 @@ use crate::leaf_edit::{is_same_list, release_pack};
 use crate::merge::{entry_of, for_each_block};
 use crate::paged_array::{Cell, Leaf, PagedArray};
 use crate::rows::{
-    CHUNKED, COLUMNS, COMPRESSED, ChunkRow, ListSections, OFFSET_TAGS, Row, VERTICES_SECTION, VertexRow, WideRow,
-    column_section, decode_rows,
+    CHUNKED, COLUMNS, COMPRESSED, ChunkRow, ListSections, OFFSET_TAGS, Row, VERTICES_SECTION, VertexRow,
+    WideRow, column_section, decode_rows,
 };
 use crate::version::{TEXT_MAPPED, Version, block_of_text};
 

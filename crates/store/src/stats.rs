@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use evergraph_types::Sequence;
 
+use crate::memory_use::MemoryUse;
 use crate::options::{Durability, ListFormat};
 use crate::store::Inner;
 
@@ -25,6 +26,8 @@ pub struct Stats {
     pub memory_bytes: u64,
     /// Bytes of the dictionary.
     pub dictionary_bytes: u64,
+    /// Everything in memory by purpose.
+    pub memory: MemoryUse,
     /// Bytes of the log.
     pub log_bytes: u64,
     /// The number of segments.
@@ -75,6 +78,8 @@ impl Stats {
             (None, Some(home)) => home.log_bytes(),
             (None, None) => 0,
         };
+        let failure = committer.failure().filter(|_| !inner.is_closed.load(Ordering::Acquire));
+        drop(committer);
         Stats {
             sequence: version.sequence,
             time_micros: version.time_micros,
@@ -82,6 +87,7 @@ impl Stats {
             num_edges: edge_types.iter().map(|kind| kind.edges).sum(),
             edge_types,
             memory_bytes: inner.reclaimer.live_bytes() as u64,
+            memory: MemoryUse::of(inner, &version, log_bytes),
             dictionary_bytes: version.dictionary.bytes() as u64,
             log_bytes,
             segments: version.segments.len() as u64,
@@ -89,7 +95,7 @@ impl Stats {
             disk_bytes: log_bytes + segment_bytes,
             durability: inner.options.durability,
             format: version.format(),
-            failure: committer.failure().filter(|_| !inner.is_closed.load(Ordering::Acquire)),
+            failure,
         }
     }
 }

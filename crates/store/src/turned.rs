@@ -30,6 +30,14 @@ struct Turned {
 #[derive(Debug, Default)]
 pub(crate) struct TurnedLists(OnceLock<Box<[OnceLock<Turned>]>>);
 
+impl TurnedLists {
+    /// The bytes of those that were asked for.
+    pub(crate) fn bytes(&self) -> usize {
+        let made = self.0.get().into_iter().flat_map(|all| all.iter().filter_map(OnceLock::get));
+        made.map(|turned| size_of_val(&*turned.offsets) + size_of_val(&*turned.sources)).sum()
+    }
+}
+
 impl Turned {
     fn new(version: &Version, edge_type: EdgeTypeId) -> Self {
         let ids = version.id_bound() as usize;

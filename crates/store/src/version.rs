@@ -342,6 +342,12 @@ impl Version {
         unsafe { run.columns() }
     }
 
+    /// Bytes of a heap block that this version reaches.
+    pub(crate) fn footprint(&self, block: Block) -> usize {
+        // SAFETY: a block of this version, which is borrowed.
+        unsafe { block.footprint() }
+    }
+
     /// The neighbors of a list of this version.
     pub(crate) fn neighbors_of(&self, entry: Option<Entry>) -> Neighbors<'_> {
         // SAFETY: an entry of this version, read while `self` is borrowed.

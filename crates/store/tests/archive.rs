@@ -78,14 +78,13 @@ fn soak_what_commits_change_during_an_archive_stays() {
     tally("runs against the model", 2000);
 }
 
-const CASE: Case =
-    Case {
-        keys: KeyKind::Text,
-        bulk_edges: usize::MAX,
-        on_disk: true,
-        durability: Durability::Sync,
-        format: ListFormat::Compact,
-    };
+const CASE: Case = Case {
+    keys: KeyKind::Text,
+    bulk_edges: usize::MAX,
+    on_disk: true,
+    durability: Durability::Sync,
+    format: ListFormat::Compact,
+};
 
 fn edges(edge_type: usize, range: std::ops::Range<u16>) -> Action {
     Action::Hub { edge_type, hub: 0, spokes: range, columns: 3, reverse: false }

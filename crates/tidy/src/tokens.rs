@@ -23,7 +23,10 @@ pub const UNSAFE_FILES: &[(&str, &str)] = &[
     ("crates/disk/src/os.rs", "maps files of a store, which never change where they are mapped"),
     ("crates/load/src/map.rs", "maps input files, read as bytes of any value"),
     ("crates/store/src/adjacency.rs", "follows the tagged pointers of vertex table entries"),
-    ("crates/store/src/compression.rs", "decodes runs eight neighbors at a time, with instructions that were found to be there"),
+    (
+        "crates/store/src/compression.rs",
+        "decodes runs eight neighbors at a time, with instructions that were found to be there",
+    ),
     ("crates/store/src/draft.rs", "reads and writes blocks of the commit being applied"),
     ("crates/store/src/flat_table.rs", "follows entries that an owner keeps alive"),
     ("crates/store/src/fragment.rs", "reads and writes property columns behind a list"),

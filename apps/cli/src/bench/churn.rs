@@ -97,7 +97,8 @@ fn churn(
     rounds: u16,
     on_disk: bool,
 ) -> Result<Vec<Row>, CommandError> {
-    database.create_edge_type(EDGE_TYPE, EdgeTypeOptions { symmetric: true, ..EdgeTypeOptions::default() })?;
+    database
+        .create_edge_type(EDGE_TYPE, EdgeTypeOptions { symmetric: true, ..EdgeTypeOptions::default() })?;
     ingest(database, edges, 0..edges.len(), BATCH, KEYS)?;
     let before = State::of(database, on_disk)?;
     let tenth = edges.len().div_ceil(10);
@@ -119,12 +120,8 @@ fn churn(
         after.bytes as f64 / entries,
         Some(before.bytes as f64 / entries),
     );
-    let scan = Row::new(
-        &format!("{place}: scan"),
-        Unit::Seconds,
-        after.scan_seconds,
-        Some(before.scan_seconds),
-    );
+    let scan =
+        Row::new(&format!("{place}: scan"), Unit::Seconds, after.scan_seconds, Some(before.scan_seconds));
     let same = before.sum == after.sum;
     let what = format!("sums {} and {}", before.sum, after.sum);
     Ok(vec![space.bar(Bar::Ratio(1.5)), scan.bar(Bar::Ratio(1.2)).agreement(same, what)])

@@ -11,8 +11,8 @@ use super::analytics;
 use super::report::{Row, layout};
 use super::subjects::Subjects;
 use super::{
-    bfs, bytes, churn, components, events, graph_file, ingest, load, lookups, memory, pagerank, scan, snapshot,
-    triangles,
+    bfs, bytes, churn, components, events, graph_file, ingest, load, lookups, memory, pagerank, scan,
+    snapshot, triangles,
 };
 use crate::console::Console;
 use crate::error::CommandError;

@@ -138,12 +138,7 @@ pub(super) fn run(
 }
 
 fn options(format: ListFormat) -> Options {
-    Options {
-        keys: Some(KEYS),
-        format: Some(format),
-        durability: Durability::Interval,
-        ..Options::default()
-    }
+    Options { keys: Some(KEYS), format: Some(format), durability: Durability::Interval, ..Options::default() }
 }
 
 /// Declares the edge type that holds the graph.
@@ -184,7 +179,8 @@ fn reads(
             (bfs::measure(&subjects, REPEATS)?, bfs_most),
         ] {
             rows.extend(measured.into_iter().map(|row| {
-                let row = Row { name: format!("{format}, {what}: {}", row.name), bar: None, holds: None, ..row };
+                let row =
+                    Row { name: format!("{format}, {what}: {}", row.name), bar: None, holds: None, ..row };
                 if format == ListFormat::Fast { row.bar(Bar::Ratio(most)) } else { row }
             }));
         }
@@ -218,8 +214,14 @@ fn bytes(
     let mut numbers = output.split_whitespace().filter_map(|number| number.parse::<f64>().ok());
     let (Some(entries), Some(counted)) = (numbers.next(), numbers.next()) else { return Ok(Vec::new()) };
     let kind = if multi { ", multi" } else { "" };
-    let row =
-        |what: &str, bytes| Row::new(&format!("{format_name}, {graph_name}{kind}{what}"), Unit::BytesPerEdge, bytes / entries, None);
+    let row = |what: &str, bytes| {
+        Row::new(
+            &format!("{format_name}, {graph_name}{kind}{what}"),
+            Unit::BytesPerEdge,
+            bytes / entries,
+            None,
+        )
+    };
     let bar = match (format, graph, multi) {
         (ListFormatArg::Fast, GraphArg::Kronecker, false) => Some(5.0),
         (ListFormatArg::Compact, GraphArg::Kronecker, false) => Some(3.0),

@@ -46,7 +46,8 @@ mod tests {
     fn links_are_mostly_near() {
         let links = web_links(12, 8, 1);
         assert_eq!(links, web_links(12, 8, 1));
-        let near = |&&(page, target): &&(u32, u32)| page.abs_diff(target).min(4096 - page.abs_diff(target)) <= 1024;
+        let near =
+            |&&(page, target): &&(u32, u32)| page.abs_diff(target).min(4096 - page.abs_diff(target)) <= 1024;
         let share = links.iter().filter(near).count() as f64 / links.len() as f64;
         assert!((0.85..0.95).contains(&share), "{share}");
     }

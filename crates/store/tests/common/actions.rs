@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use evergraph_disk::SimDisk;
 use evergraph_store::{
-    CommitError, Durability, ListFormat, OpenError, Options, Savepoint, Store, Transaction, Version, WriteError, check_on,
+    CommitError, Durability, ListFormat, OpenError, Options, Savepoint, Store, Transaction, Version,
+    WriteError, check_on,
 };
 use evergraph_types::{
     Alteration, Column, Direction, EdgeBatch, EdgeTypeOptions, Key, KeyKind, PropertyOwner, PropertyType,
