@@ -194,8 +194,7 @@ fn of_rows(array: &Bound<'_, PyUntypedArray>) -> PyResult<Column> {
     Ok(column)
 }
 
-/// A list of Python values. Its type is that of its values, floats if there are ints and floats, and strings if
-/// there are only nulls.
+/// A list of Python values. Its type is that which holds all of them, and strings if there are only nulls.
 fn of_values(list: &Bound<'_, PyAny>) -> PyResult<Column> {
     let mut values = Vec::with_capacity(list.len()?);
     let mut kind: Option<PropertyType> = None;
@@ -209,15 +208,15 @@ fn of_values(list: &Bound<'_, PyAny>) -> PyResult<Column> {
             }
         };
         let value = value_of(&item?).map_err(at_row)?;
-        kind = match (kind, value.property_type()) {
-            (Some(PropertyType::Int64), Some(wider @ (PropertyType::Float64 | PropertyType::UInt64))) => {
-                Some(wider)
-            }
-            (None, found) => found,
-            (kind, _) => kind,
+        // Lists without items say nothing while another row may.
+        let found = value.property_type().filter(|_| !is_open(&value));
+        kind = match (kind, found) {
+            (Some(kind), Some(found)) => Some(kind.common(found).unwrap_or(kind)),
+            (kind, found) => kind.or(found),
         };
         values.push(value);
     }
+    let kind = kind.or_else(|| values.iter().find_map(Value::property_type));
     let kind = kind.unwrap_or(if values.is_empty() { PropertyType::Int64 } else { PropertyType::String });
     let mut column = Column::new(kind);
     for (row, value) in values.into_iter().enumerate() {
@@ -228,4 +227,9 @@ fn of_values(list: &Bound<'_, PyAny>) -> PyResult<Column> {
         })?;
     }
     Ok(column)
+}
+
+/// Whether it is a list of whatever type.
+fn is_open(value: &Value) -> bool {
+    matches!(value, Value::List(items) if items.iter().all(|item| *item == Value::Null))
 }

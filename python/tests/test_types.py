@@ -115,7 +115,7 @@ def test_numpy_dates_and_rows_of_arrays() -> None:
 def test_integers_out_of_range_are_refused(typed: eg.Database, name: str) -> None:
     least, greatest = LIMITS[name]
     for number in (least - 1, greatest + 1):
-        with pytest.raises((eg.SchemaError, ValueError), match=name if abs(number) < 2**62 else ""):
+        with pytest.raises((eg.SchemaError, ValueError), match=f"{name}|out of the range"):
             put(typed, {name: number})
     with pytest.raises(eg.SchemaError, match=rf"{name}.* is 1\.5|{name}.*1\.5 was given"):
         put(typed, {name: 1.5})

@@ -63,6 +63,9 @@ pub(crate) struct LoadArgs {
     /// Create the edge type with every line an edge of its own, repeated ones too
     #[arg(long)]
     multi: bool,
+    /// Create the edge type with edges that are events, this property their time
+    #[arg(long, value_name = "PROPERTY")]
+    time: Option<String>,
     /// When a load is done
     #[arg(long, value_enum, default_value = "sync")]
     durability: DurabilityArg,
@@ -75,11 +78,11 @@ const EXAMPLES: &str = "\
 Examples:
   evergraph load votes.eg wiki-Vote.txt.gz
   evergraph load bank.eg payments.csv --edge-type pays --src payer --dst payee
-  evergraph load chat.eg CollegeMsg.txt --multi --properties time=2:int64
+  evergraph load chat.eg CollegeMsg.txt --multi --properties at=2:int64 --time at
   evergraph load roads.eg part-*.tsv --symmetric --on-error skip
 
 Each file is one transaction: it is loaded as a whole or, if it fails or the command is killed, not
-at all. The edge type is made by the first file; --symmetric and --multi say how.";
+at all. The edge type is made by the first file; --symmetric, --multi and --time say how.";
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -174,9 +177,10 @@ impl LoadArgs {
             },
             ..LoadOptions::default()
         };
-        let (multi, symmetric) = (self.multi, self.symmetric);
+        let (multi, symmetric, time) = (self.multi, self.symmetric, self.time.clone());
+        let is_plain = !multi && !symmetric && time.is_none();
         let create =
-            (multi || symmetric).then(|| EdgeTypeOptions { multi, symmetric, ..EdgeTypeOptions::default() });
+            (!is_plain).then(|| EdgeTypeOptions { multi, symmetric, time, ..EdgeTypeOptions::default() });
         LoadRequest { edge_type: self.edge_type.clone(), options, create }
     }
 }

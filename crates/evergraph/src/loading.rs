@@ -16,7 +16,9 @@ use evergraph_load::{
     read_edges,
 };
 use evergraph_store::{CommitError, Store};
-use evergraph_types::{EdgeType, EdgeTypeOptions, KeyKind, PropertyType, Schema, SchemaError, Sequence};
+use evergraph_types::{
+    EdgeType, EdgeTypeOptions, KeyKind, Property, PropertyType, Schema, SchemaError, Sequence,
+};
 use thiserror::Error;
 
 /// What to load a file as.
@@ -115,7 +117,9 @@ pub(crate) fn load(
     let parsed = read_as(schema.key_kind, edge_type.as_ref(), path, request, progress)?;
     let rows = parsed.edges();
     let summary = match &request.create {
-        Some(options) => store.add_edges_as(&request.edge_type, options.clone(), parsed.parts)?,
+        Some(options) => {
+            store.add_edges_as(&request.edge_type, with_time_as_found(options, &parsed), parsed.parts)?
+        }
         None => store.add_edges(&request.edge_type, parsed.parts)?,
     };
     Ok(LoadReport {
@@ -173,6 +177,20 @@ fn read_as(
         }
         _ => Ok(parsed),
     }
+}
+
+/// An edge type whose time is of the type that the file has it in.
+fn with_time_as_found(options: &EdgeTypeOptions, parsed: &ParsedEdges) -> EdgeTypeOptions {
+    let mut options = options.clone();
+    let is_declared = |name: &String| options.properties.iter().any(|property| property.name == *name);
+    if let Some(time) = options.time.clone().filter(|time| !is_declared(time)) {
+        let columns = parsed.parts.first().map_or(&[][..], |part| &part.columns);
+        let found = columns.iter().find(|(name, _)| *name == time);
+        options.properties.extend(
+            found.map(|(name, column)| Property { name: name.clone(), kind: column.property_type() }),
+        );
+    }
+    options
 }
 
 /// Whether values were taken for something else because of their looks: strings that could all be numbers, doubles

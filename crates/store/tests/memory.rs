@@ -38,12 +38,11 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Held by every test, since the count is one for all.
+/// Held by every test from its first line to its last, since the count is one for all.
 static COUNTING: Mutex<()> = Mutex::new(());
 
 /// How many bytes stay allocated after `run` is done, beyond what the first runs of it leave in caches.
 fn bytes_left(mut run: impl FnMut()) -> isize {
-    let _counting = COUNTING.lock();
     run();
     run();
     let before = LIVE_BYTES.load(Ordering::Relaxed);
@@ -63,6 +62,7 @@ fn random_workload(number: usize) -> (Case, Vec<Action>) {
 
 #[test]
 fn everything_is_freed_with_the_store_and_its_snapshots() {
+    let _counting = COUNTING.lock();
     for number in 0..12 {
         let (case, actions) = random_workload(number);
         let left = bytes_left(|| {
@@ -88,6 +88,7 @@ fn loaded(disk: &SimDisk) -> Store {
 
 #[test]
 fn what_an_open_that_fails_had_built_is_freed() {
+    let _counting = COUNTING.lock();
     let disk = SimDisk::new(0);
     loaded(&disk).close().expect("a good disk");
     let log = directory().join("log");
@@ -100,6 +101,7 @@ fn what_an_open_that_fails_had_built_is_freed() {
 
 #[test]
 fn what_a_bulk_load_that_fails_had_built_is_freed() {
+    let _counting = COUNTING.lock();
     let left = bytes_left(|| {
         let disk = SimDisk::new(0);
         let store = loaded(&disk);

@@ -218,6 +218,21 @@ impl PropertyType {
         self.as_scalar().is_some_and(ScalarType::is_number)
     }
 
+    /// The type that holds the values of both: of two that are alike that, `float64` of integers and floats, `uint64` of
+    /// `int64` and `uint64`, whose negative numbers do not fit; of lists the list of what holds the items.
+    pub fn common(self, other: PropertyType) -> Option<PropertyType> {
+        let scalar = match (self.scalar, other.scalar) {
+            _ if self.list != other.list => return None,
+            (one, two) if one == two => one,
+            (ScalarType::Int64, ScalarType::UInt64) | (ScalarType::UInt64, ScalarType::Int64) => {
+                ScalarType::UInt64
+            }
+            (one, two) if one.is_number() && two.is_number() => ScalarType::Float64,
+            _ => return None,
+        };
+        Some(PropertyType { scalar, ..self })
+    }
+
     /// The code on disk: the position in [`ScalarType::ALL`], and bit 7 for lists.
     pub fn code(self) -> u8 {
         self.scalar as u8 | if self.list { LIST_CODE } else { 0 }

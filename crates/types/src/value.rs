@@ -69,7 +69,7 @@ impl Value {
             Value::Timestamp(_) => PropertyType::Timestamp,
             Value::List(items) => {
                 let kinds = items.iter().filter_map(Value::property_type);
-                let agreed = kinds.map(Some).reduce(|left, right| common_type(left?, right?)).flatten();
+                let agreed = kinds.map(Some).reduce(|left, right| left?.common(right?)).flatten();
                 PropertyType::list(agreed.and_then(PropertyType::as_scalar).unwrap_or(ScalarType::String))
             }
         })
@@ -200,15 +200,6 @@ impl Value {
             (None, PropertyType::Bytes) => Some(Value::Bytes(bytes.to_vec())),
             _ => None,
         }
-    }
-}
-
-/// The type that holds the values of both: of two that are alike that, float64 of integers and floats.
-fn common_type(left: PropertyType, right: PropertyType) -> Option<PropertyType> {
-    match (left, right) {
-        _ if left == right => Some(left),
-        _ if left.is_number() && right.is_number() => Some(PropertyType::Float64),
-        _ => None,
     }
 }
 

@@ -5,6 +5,9 @@ use crate::shell::{Shell, data};
 /// Two components: a triangle with a tail, and a pair.
 const EDGES: &str = "src,dst\na,b\nb,c\nc,a\nc,d\nx,y\n";
 
+/// The same with the time of each edge.
+const EVENTS: &str = "src,dst,at\na,b,1\nb,c,2\nc,a,2\nc,d,3\nx,y,1\n";
+
 #[test]
 fn the_largest_values_come_first() {
     let shell = Shell::new();
@@ -21,9 +24,16 @@ fn the_largest_values_come_first() {
 #[test]
 fn every_algorithm_runs_and_passes_its_verifier() {
     let shell = Shell::new().store("net.eg", EDGES).store("tree.eg", "src,dst\na,b\nb,c\n");
+    let shell = shell.file("events.csv", EVENTS);
+    shell.json(&["load", "events.eg", "events.csv", "--time", "at", "--json"]);
     for algorithm in evergraph::algorithms::algorithms() {
-        // Only what has no cycle has an order.
-        let store = if algorithm.name == "topological_sort" { "tree.eg" } else { "net.eg" };
+        let store = match algorithm.name {
+            // Only what has no cycle has an order.
+            "topological_sort" => "tree.eg",
+            // It asks for times.
+            "temporal_reachability" => "events.eg",
+            _ => "net.eg",
+        };
         let required = algorithm.arguments.iter().filter(|argument| argument.default.is_none());
         let options: Vec<String> = required.map(|argument| format!("--{}=a", argument.name)).collect();
         let mut run = vec!["run", algorithm.name, store, "--verify"];
