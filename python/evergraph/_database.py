@@ -74,8 +74,8 @@ def open(
         Bytes of memory for changes that are not archived yet; half of it starts archiving.
     format : {"fast", "compact"}, optional
         How neighbor lists are kept from now on: as they are, or in few bits, which takes half the memory or
-        less and about twice the time to scan. By default as the store has it; a new one is fast. Lists that are
-        there change when they are written next: all of them with ``compact()``.
+        less, and longer to scan. By default as the store has it; a new one is fast. Lists that are there
+        change when they are written next: all of them with ``compact()``.
 
     Returns
     -------

@@ -249,7 +249,7 @@ impl Entry {
         Entry { address: run.address, degree: run.len, kind }
     }
 
-    /// A flat list in a segment, after which the segment has at least [`AHEAD`] more words.
+    /// A flat list after which its segment or pack has at least [`AHEAD`] more words.
     pub(crate) fn flat_with_more(run: ChunkRef) -> Self {
         Entry { kind: READABLE_AHEAD, ..Entry::flat(run) }
     }

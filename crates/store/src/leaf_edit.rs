@@ -18,7 +18,7 @@
 
 use evergraph_types::VertexId;
 
-use crate::adjacency::{CHUNK_MAX, ChunkRef, Entry};
+use crate::adjacency::{AHEAD, CHUNK_MAX, ChunkRef, Entry};
 use crate::compression::{Coding, RunBuffer, SLACK_BYTES};
 use crate::growth::append;
 use crate::heap::{Block, Changes};
@@ -214,8 +214,9 @@ fn pack<D: Delta>(
             let Some((start, compressed)) = start else { continue };
             // SAFETY: as above.
             let list = unsafe { target.add(start) };
-            let run = ChunkRef::packed(list.cast(), entry.degree as usize);
-            *entry = Entry::flat(run.compressed(compressed));
+            let run = ChunkRef::packed(list.cast(), entry.degree as usize).compressed(compressed);
+            let has_more = !compressed && start + entry.degree as usize + AHEAD <= words.len();
+            *entry = if has_more { Entry::flat_with_more(run) } else { Entry::flat(run) };
         }
         leaf.pack = Some(block);
     }

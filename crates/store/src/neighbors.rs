@@ -138,7 +138,10 @@ impl<'a> Neighbors<'a> {
             return visit(neighbors);
         }
         let mut buffer = RunBuffer::new();
-        for run in self.runs() {
+        let runs = self.runs();
+        for (position, run) in runs.iter().enumerate() {
+            // Chunks lie anywhere in memory, so that a processor does not see the next one coming.
+            runs.get(position + 1).into_iter().for_each(|next| prefetch(next.pointer()));
             // SAFETY: the runs of a list are alive while it is.
             visit(unsafe { run.read(&mut buffer) });
         }
@@ -199,7 +202,7 @@ impl<'a> Neighbors<'a> {
     pub fn head_hints(&self) -> [u32; 2] {
         match self.list {
             // By its address, for the pointer of a slice may not be used beyond the slice.
-            // SAFETY: the list has more words than these after it, in the same mapping.
+            // SAFETY: the list has more words than these after it, in the same block or mapping.
             List::Flat(list) if self.ahead => unsafe { (list.as_ptr() as usize as *const [u32; 2]).read() },
             List::Flat(list) => Head::of(list).neighbors,
             List::Chunked(..) => self.head_of_runs().neighbors,
@@ -218,14 +221,26 @@ impl<'a> Neighbors<'a> {
                 // By its address, for the pointer of a slice may not be used beyond the slice.
                 let start = neighbors.as_ptr() as usize as *const u32;
                 for (place, &neighbor) in neighbors.iter().enumerate() {
-                    // SAFETY: the list has as many words after it, in the same mapping.
+                    // SAFETY: the list has as many words after it, in the same block or mapping.
                     visit(neighbor, unsafe { start.add(place + AHEAD).read() });
                 }
             }
-            _ => self.for_each_slice(|slice| {
-                let later = slice.iter().skip(AHEAD).chain(slice.last().into_iter().cycle());
-                slice.iter().zip(later).for_each(|(&neighbor, &hint)| visit(neighbor, hint));
-            }),
+            List::Flat(neighbors) => with_hints(neighbors, &[], &mut visit),
+            _ => self.for_each_ahead_in_runs(visit),
+        }
+    }
+
+    /// [`Neighbors::for_each_ahead`] of a list that is not flat.
+    #[inline(never)]
+    fn for_each_ahead_in_runs(&self, mut visit: impl FnMut(VertexId, u32)) {
+        let mut buffer = RunBuffer::new();
+        let runs = self.runs();
+        for (position, run) in runs.iter().enumerate() {
+            let next = runs.get(position + 1).filter(|next| !next.is_compressed());
+            // SAFETY: the runs of a list are alive while it is.
+            let next = next.map_or(&[][..], |next| unsafe { next.neighbors() });
+            // SAFETY: as above.
+            with_hints(unsafe { run.read(&mut buffer) }, next, &mut visit);
         }
     }
 
@@ -315,6 +330,33 @@ impl<'a> Neighbors<'a> {
         self.for_each_slice(|slice| neighbors.extend_from_slice(slice));
         neighbors
     }
+}
+
+/// Calls `visit` with each neighbor of a run and the one [`AHEAD`] places on, be that in the next run; where there is none,
+/// with itself.
+#[inline]
+fn with_hints(run: &[VertexId], next: &[VertexId], visit: &mut impl FnMut(VertexId, u32)) {
+    let inner = run.len().saturating_sub(AHEAD);
+    let (front, back) = run.split_at(inner);
+    front.iter().zip(&run[run.len() - inner..]).for_each(|(&neighbor, &hint)| visit(neighbor, hint));
+    let hinted = back.len().min(next.len());
+    back.iter().zip(&next[..hinted]).for_each(|(&neighbor, &hint)| visit(neighbor, hint));
+    back[hinted..].iter().for_each(|&neighbor| visit(neighbor, neighbor));
+}
+
+/// Asks the processor for the first lines of a run; those behind them it fetches by itself.
+#[inline]
+fn prefetch(run: *const u8) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    for line in 0..4 {
+        // SAFETY: a prefetch reads nothing: from an address that is not the program's, nothing comes, and nothing happens.
+        unsafe {
+            let address = run.wrapping_add(64 * line);
+            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(address.cast());
+        }
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = run;
 }
 
 impl std::fmt::Debug for Neighbors<'_> {

@@ -28,7 +28,7 @@ fn written(store: &Store, compact: bool) -> (u64, u64) {
         assert!(store.delete_edge(0, neighbor, "edge").expect("an edge"));
         most = most.max(store.stats().memory_bytes - before);
         let len = |version: &Version| version.neighbors(0, Direction::Out, 0).len();
-        assert_eq!((len(&now), len(&*store.version().expect("open"))), (len(&version) + 1, len(&version)));
+        assert_eq!((len(&now), len(&store.version().expect("open"))), (len(&version) + 1, len(&version)));
     }
     let layout = store.version().expect("open").layout();
     (layout.tables[0].list_bytes, most)
@@ -39,7 +39,7 @@ fn a_commit_of_an_edge_copies_a_chunk_and_its_directory_but_not_the_list() {
     for format in [ListFormat::Fast, ListFormat::Compact] {
         for compact in [false, true] {
             let options = || Options { keys: Some(KeyKind::Dense), format: Some(format), ..options() };
-            let disk = SimDisk::new();
+            let disk = SimDisk::new(1);
             let store = if compact { open(&disk, options()) } else { Store::in_memory(options()) };
             let (list, most) = written(&store, compact);
             // A chunk and a directory of 16 bytes for each 256 neighbors, beside some pages.
