@@ -38,6 +38,7 @@ from evergraph._errors import (
     NoPathError,
     NotAStoreError,
     NotFoundError,
+    NotRetainedError,
     PredicateError,
     ReadOnlyError,
     SavepointError,
@@ -112,6 +113,7 @@ from evergraph._results import (
 )
 from evergraph._snapshot import ArrowGraph, Csr, Snapshot
 from evergraph._stats import CheckReport, Problem, Stats
+from evergraph._stream import Batch, Diff, Stream, diff
 from evergraph._structure import (
     clustering,
     connected_components,
@@ -138,6 +140,7 @@ __all__ = [
     "ArrivalResult",
     "ArrowGraph",
     "BackupError",
+    "Batch",
     "BatchResult",
     "BetweennessResult",
     "BfsResult",
@@ -158,6 +161,7 @@ __all__ = [
     "DeadLetter",
     "DegreeResult",
     "DiameterResult",
+    "Diff",
     "DiskError",
     "DistanceResult",
     "Durability",
@@ -187,6 +191,7 @@ __all__ = [
     "NoPathError",
     "NotAStoreError",
     "NotFoundError",
+    "NotRetainedError",
     "PageRankResult",
     "PairsResult",
     "PathResult",
@@ -203,6 +208,7 @@ __all__ = [
     "Snapshot",
     "SpanningForestResult",
     "Stats",
+    "Stream",
     "Subscription",
     "Table",
     "TopologicalOrder",
@@ -232,6 +238,7 @@ __all__ = [
     "core_number",
     "degree_statistics",
     "diameter",
+    "diff",
     "edge_map",
     "eigenvector_centrality",
     "find_cycle",

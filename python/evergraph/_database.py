@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from time import sleep
 from typing import TYPE_CHECKING, TypeVar
@@ -16,6 +18,7 @@ from evergraph._progress import bar
 from evergraph._schema import Schematic
 from evergraph._snapshot import Snapshot
 from evergraph._stats import CheckReport, Problem, Stats
+from evergraph._stream import Stream
 from evergraph._transaction import Transaction
 from evergraph._views import View
 
@@ -51,6 +54,7 @@ def open(
     durability: Durability = "sync",
     keys: KeyKind | None = None,
     memory_limit: int | None = None,
+    retain: int | str | timedelta | None = None,
     format: ListFormat | None = None,
 ) -> Database:
     """Open the database in a directory; create it if there is none. Without a path it lives in memory.
@@ -72,6 +76,9 @@ def open(
         used as they are, without a dictionary: for graphs whose vertices are numbered already.
     memory_limit : int, optional
         Bytes of memory for changes that are not archived yet; half of it starts archiving.
+    retain : int, str or timedelta, optional
+        How much history to keep from now on: a number of versions, a time such as ``"7d"``, ``"all"``, or
+        ``"none"``. By default what was said when it was last opened; nothing for a new one.
     format : {"fast", "compact"}, optional
         How neighbor lists are kept from now on: as they are, or in few bits, which takes half the memory or
         less, and longer to scan. By default as the store has it; a new one is fast. Lists that are there
@@ -109,7 +116,28 @@ def open(
         message = f"memory_limit: {memory_limit} is not 1 or above"
         raise ValueError(message)
     where = None if path is None else os.fspath(path)
-    return Database(_native.open(where, read_only, durability, keys, memory_limit, format))
+    return Database(
+        _native.open(where, read_only, durability, keys, memory_limit, _retain_text(retain), format)
+    )
+
+
+def _retain_text(retain: int | str | timedelta | None) -> str | None:
+    if retain is None or isinstance(retain, str):
+        return retain
+    if isinstance(retain, timedelta):
+        return f"{max(0, math.ceil(retain.total_seconds()))}s"
+    if isinstance(retain, bool) or not isinstance(retain, int):
+        message = f"retain is a number of versions, a time or text, not {type(retain).__name__}"
+        raise TypeError(message)
+    if retain < 0:
+        message = f"retain: {retain} is not 0 or above"
+        raise ValueError(message)
+    return str(retain)
+
+
+def _micros(time: datetime) -> int:
+    aware = time if time.tzinfo is not None else time.replace(tzinfo=timezone.utc)
+    return (aware - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(microseconds=1)
 
 
 def check(path: str | os.PathLike[str]) -> CheckReport:
@@ -422,21 +450,140 @@ class Database(Schematic["_native.Database"]):
 
     # ---- reading
 
-    def snapshot(self, *, edge_types: Iterable[str] | None = None) -> Snapshot:
+    def snapshot(
+        self,
+        *,
+        edge_types: Iterable[str] | None = None,
+        at: int | datetime | None = None,
+        stale: bool = False,
+    ) -> Snapshot:
         """Take the graph as it is now: at once, whatever its size; it never changes.
 
         Parameters
         ----------
         edge_types : list of str, optional
             Show these edge types only.
+        at : int or datetime, optional
+            The graph after this version, or as it was at this time (without a time zone: UTC). It is made
+            from what
+            ``retain`` has kept; a version after the last one asked for is made from that one.
+        stale : bool
+            The graph as it was last archived, without the commits that only the log has.
 
         Raises
         ------
         SchemaError
             If there is no such type.
+        NotRetainedError
+            If the version is no longer kept, or not there yet.
+
+        Examples
+        --------
+        >>> import evergraph as eg
+        >>> db = eg.open(retain="all")
+        >>> first = db.put_edge("alice", "bob", "knows")
+        >>> deleted = db.delete_vertex("bob")
+        >>> db.snapshot(at=first).out_neighbors("alice")
+        ['bob']
         """
-        view = Snapshot(self._native.snapshot())
+        if stale and at is not None:
+            message = "snapshot takes at= or stale=, not both"
+            raise ValueError(message)
+        if stale:
+            view = Snapshot(self._native.archived_snapshot())
+        elif at is None:
+            view = Snapshot(self._native.snapshot())
+        elif isinstance(at, datetime):
+            view = Snapshot(self._native.snapshot_at(None, _micros(at)))
+        elif isinstance(at, bool) or not isinstance(at, int):
+            message = f"at is a version or a datetime, not {type(at).__name__}"
+            raise TypeError(message)
+        elif at < 0:
+            message = f"at: {at} is no version"
+            raise ValueError(message)
+        else:
+            view = Snapshot(self._native.snapshot_at(at, None))
         return view if edge_types is None else view.with_edge_types(edge_types)
+
+    @property
+    def retained(self) -> range:
+        """The versions that ``snapshot(at=)`` can give now."""
+        first, _, last = self._native.retained()
+        return range(first, last + 1)
+
+    def stream(
+        self,
+        edge_types: Iterable[str] | None = None,
+        *,
+        batch_size: int = 65536,
+        every: Duration | None = None,
+        stateful: bool = False,
+        from_version: int | None = None,
+        name: str | None = None,
+        timeout: Duration | None = None,
+    ) -> Stream:
+        """Follow the commits: an iterator over batches of edges, in the order of commits and at its own pace.
+
+        The log is kept for a stream until it has passed; commits never wait for it. Where ``retain`` sets a
+        limit, a
+        stream that falls behind it gets `NotRetainedError`.
+
+        Parameters
+        ----------
+        edge_types : list of str, optional
+            Give edges of these types only.
+        batch_size : int
+            A batch ends with the commit that brings it to so many edges.
+        every : duration, optional
+            Gather commits for so long after the first one of a batch; by default a batch is what is there.
+        stateful : bool
+            Bring the graph exactly after the batch as ``batch.snapshot``. Behind the newest version that
+            takes
+            history; where there is none, batches end at the newest version, however large.
+        from_version : int, optional
+            Begin with the commit after this version; by default with the next one.
+        name : str, optional
+            Go on after the last batch this name has acknowledged, also after a crash. Such a cursor keeps the
+            log
+            until `drop_cursor`.
+        timeout : duration, optional
+            End the iteration when no batch came for so long.
+
+        Raises
+        ------
+        NotRetainedError
+            If the log does not go back so far.
+        LockedError
+            If another stream has the name.
+
+        Examples
+        --------
+        >>> import evergraph as eg
+        >>> db = eg.open()
+        >>> stream = db.stream(stateful=True, timeout=0)
+        >>> added = db.add_edges(["alice", "bob"], ["bob", "carol"], "pays", amount=[10.0, 2.5])
+        >>> for batch in stream:
+        ...     print(batch.edges["amount"].to_list(), batch.snapshot.num_edges)
+        [10.0, 2.5] 2
+        """
+        if from_version is not None and from_version < 0:
+            message = f"from_version: {from_version} is no version"
+            raise ValueError(message)
+        if batch_size < 1:
+            message = f"batch_size: {batch_size} is not 1 or above"
+            raise ValueError(message)
+        names = None if edge_types is None else list(edge_types)
+        waits = None if every is None else seconds_of("every", every)
+        native = self._native.stream(names, batch_size, waits, stateful, from_version, name)
+        return Stream(native, None if timeout is None else seconds_of("timeout", timeout))
+
+    def cursors(self) -> dict[str, int]:
+        """Give the names of streams, each with the last version it acknowledged."""
+        return dict(self._native.cursors())
+
+    def drop_cursor(self, name: str) -> bool:
+        """Forget the name of a stream, so that its log is no longer kept; tell whether there was one."""
+        return self._native.drop_cursor(name)
 
     # ---- views
 

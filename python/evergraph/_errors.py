@@ -139,6 +139,21 @@ class LockedError(EvergraphError):
     holder: str | None = None
 
 
+class NotRetainedError(EvergraphError, LookupError):
+    """A version that is no longer kept, or not there yet; it is a ``LookupError`` too.
+
+    Attributes
+    ----------
+    first : int
+        The first version there is.
+    last : int
+        The newest, where a version was asked for.
+    """
+
+    first: int | None = None
+    last: int | None = None
+
+
 class NotAStoreError(EvergraphError):
     """The path names something that is no Evergraph store; it was left as it is.
 

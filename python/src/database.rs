@@ -1,8 +1,9 @@
 //! A database as Python holds it, and how it is opened and checked.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
-use evergraph::{Database as Inner, Durability, ListFormat, Options, ViewRequest};
+use evergraph::{At, Database as Inner, Durability, ListFormat, Options, Retain, StreamOptions, ViewRequest};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -10,6 +11,7 @@ use pyo3::types::{PyDict, PyTuple};
 use crate::column::batch_of;
 use crate::events::status_to_python;
 use crate::gate::{enter, enter_interruptibly};
+use crate::history::Stream;
 use crate::key::key_of;
 use crate::load::{LoadReport, load_request};
 use crate::progress::LoadProgress;
@@ -35,6 +37,7 @@ pub(crate) fn open(
     durability: &str,
     keys: Option<&str>,
     memory_limit_bytes: Option<u64>,
+    retain: Option<&str>,
     format: Option<&str>,
 ) -> PyResult<Database> {
     let durability = Durability::from_name(durability).ok_or_else(|| {
@@ -49,7 +52,16 @@ pub(crate) fn open(
             ListFormat::from_name(name).ok_or_else(|| PyValueError::new_err(message()))
         })
         .transpose()?;
-    let options = Options { durability, read_only, keys, memory_limit_bytes, format, ..Options::default() };
+    let retain = retain.map(|text| {
+        Retain::from_text(text).ok_or_else(|| {
+            PyValueError::new_err(format!(
+                "retain: {text:?} is no number of versions, no time such as \"7d\", and neither \"all\" nor \"none\""
+            ))
+        })
+    });
+    let retain = retain.transpose()?;
+    let options =
+        Options { retain, format, durability, read_only, keys, memory_limit_bytes, ..Options::default() };
     let inner = match path {
         Some(path) => enter_interruptibly(py, None, |_| Inner::open(path, options))?,
         None if read_only => {
@@ -94,6 +106,57 @@ impl Database {
     fn snapshot(&self, py: Python<'_>) -> PyResult<Snapshot> {
         // Takes less time than letting go of the interpreter would.
         self.inner.snapshot().map(Snapshot::new).map_err(|error| crate::error::Raise::raise(error, py))
+    }
+
+    /// The graph at a version, or at a time in microseconds.
+    fn snapshot_at(
+        &self,
+        py: Python<'_>,
+        version: Option<u64>,
+        time_micros: Option<i64>,
+    ) -> PyResult<Snapshot> {
+        let at = match (version, time_micros) {
+            (Some(version), _) => At::Commit(version),
+            (None, micros) => At::Time(micros.unwrap_or(i64::MAX)),
+        };
+        enter_interruptibly(py, None, |_| self.inner.snapshot_at(at)).map(Snapshot::new)
+    }
+
+    /// The graph as far as it is archived.
+    fn archived_snapshot(&self, py: Python<'_>) -> PyResult<Snapshot> {
+        let version = enter_interruptibly(py, None, |_| self.inner.archived_version())?;
+        Ok(Snapshot::new(evergraph::Snapshot::new(version)))
+    }
+
+    /// Which versions there are: (first, time of the first, last).
+    fn retained<'py>(&self, py: Python<'py>) -> PyResult<(u64, Bound<'py, PyAny>, u64)> {
+        let retained = py.detach(|| self.inner.retained());
+        Ok((retained.first, crate::value::time_to_python(py, retained.first_time_micros)?, retained.last))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one for each of Python")]
+    fn stream(
+        &self,
+        py: Python<'_>,
+        edge_types: Option<Vec<String>>,
+        batch_size: usize,
+        every_seconds: Option<f64>,
+        is_stateful: bool,
+        after: Option<u64>,
+        name: Option<String>,
+    ) -> PyResult<Stream> {
+        let every = every_seconds.map(Duration::from_secs_f64);
+        let options = StreamOptions { edge_types, batch_size, every, is_stateful, after, name };
+        enter(py, || self.inner.stream(options)).map(Stream::new)
+    }
+
+    /// The durable cursors: (name, last version acknowledged).
+    fn cursors(&self) -> Vec<(String, u64)> {
+        self.inner.cursors()
+    }
+
+    fn drop_cursor(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
+        enter(py, || self.inner.drop_cursor(name))
     }
 
     fn put_vertex(

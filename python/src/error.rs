@@ -10,7 +10,8 @@ use std::path::Path;
 use evergraph::algorithms::AlgorithmError;
 use evergraph::{
     BackupError, ChangesError, Closed, CommitError, Corruption, DatabaseLoadError, DiskError, EvaluateError,
-    EventError, LoadError, OpenError, SchemaError, Snapshot, ViewError, WriteError,
+    EventError, HistoryError, LoadError, OpenError, SchemaError, Snapshot, StreamError, ViewError,
+    WriteError,
 };
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -123,6 +124,52 @@ impl Raise for CommitError {
             _ => "EvergraphError",
         };
         Raised::new(py, class, self).error
+    }
+}
+
+impl Raise for HistoryError {
+    fn raise(self, py: Python<'_>) -> PyErr {
+        match self {
+            HistoryError::NotRetained { first, last, .. } => {
+                Raised::new(py, "NotRetainedError", &self).with("first", first).with("last", last).error
+            }
+            HistoryError::Open(error) => error.raise(py),
+            HistoryError::Closed => closed(py, self),
+            other => Raised::new(py, "EvergraphError", other).error,
+        }
+    }
+}
+
+impl Raise for ChangesError {
+    fn raise(self, py: Python<'_>) -> PyErr {
+        match self {
+            ChangesError::Trimmed { first, .. } => {
+                Raised::new(py, "NotRetainedError", &self).with("first", first).error
+            }
+            ChangesError::Ahead { .. } | ChangesError::BadName { .. } => {
+                PyValueError::new_err(self.to_string())
+            }
+            ChangesError::InUse { .. } => Raised::new(py, "LockedError", self).error,
+            ChangesError::ReadOnly => Raised::new(py, "ReadOnlyError", self).error,
+            ChangesError::Closed => closed(py, self),
+            ChangesError::Corrupt(corruption) => corruption.raise(py),
+            ChangesError::Disk(error) => error.raise(py),
+            other => Raised::new(py, "EvergraphError", other).error,
+        }
+    }
+}
+
+impl Raise for StreamError {
+    fn raise(self, py: Python<'_>) -> PyErr {
+        match self {
+            StreamError::BatchSize => PyValueError::new_err(self.to_string()),
+            StreamError::Schema(error) => error.raise(py),
+            StreamError::TypesDropped { .. } => Raised::new(py, "SchemaError", self).error,
+            StreamError::Changes(error) => error.raise(py),
+            StreamError::History(error) => error.raise(py),
+            StreamError::Closed(error) => error.raise(py),
+            other => Raised::new(py, "EvergraphError", other).error,
+        }
     }
 }
 

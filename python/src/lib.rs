@@ -18,6 +18,7 @@ mod error;
 mod events;
 mod frontier;
 mod gate;
+mod history;
 mod key;
 mod load;
 mod module;

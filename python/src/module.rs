@@ -14,6 +14,8 @@ mod _native {
     #[pymodule_export]
     use crate::frontier::Frontiers;
     #[pymodule_export]
+    use crate::history::{Stream, diff};
+    #[pymodule_export]
     use crate::load::LoadReport;
     #[pymodule_export]
     use crate::snapshot::Snapshot;

@@ -48,3 +48,12 @@ def test_rings_are_found_and_counted_once(load, tmp_path: Path) -> None:  # type
     assert all(any(ring <= other for other in found.rings) for ring in found.planted)
     assert found.totals == found.expected
     assert found.in_window < found.payments
+
+
+def test_the_commit_that_opened_the_document_is_found(load, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    found = load("access_audit").run(tmp_path, changes=40, seed=5)
+    assert found.path == ["person 0", "group 0", "group 9", "document 0"]
+    assert found.culprit == found.planted
+    assert found.opened == [("group 0", "group 9")]
+    assert not found.readable_now
+    assert found.copy == found.now

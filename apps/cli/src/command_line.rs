@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 use crate::console::{Console, notice};
 use crate::error::{CommandError, DONE};
 use crate::run_args::RunArgs;
-use crate::{bench, check, crash, demo, export, generate, info, load, run as run_command, views};
+use crate::{bench, check, crash, demo, export, generate, info, load, run as run_command, stream, views};
 
 /// One store for graphs that never stop changing.
 #[derive(Debug, Parser)]
@@ -49,6 +49,8 @@ enum Command {
     Views(views::ViewsArgs),
     /// Write the edges of a store to a text file
     Export(export::ExportArgs),
+    /// Write the commits of a store, edge by edge
+    Stream(stream::StreamArgs),
     /// Verify every checksum and invariant of a store
     Check(check::CheckArgs),
     /// Make a random graph
@@ -102,6 +104,7 @@ impl CommandLine {
             Command::Run(args) => run_command::run(args, console),
             Command::Views(args) => views::run(args, console),
             Command::Export(args) => export::run(args, console),
+            Command::Stream(args) => stream::run(args, console),
             Command::Check(args) => check::run(args, console),
             Command::Generate(args) => generate::run(args, console),
             Command::Bench(args) => bench::run(args, program, console),

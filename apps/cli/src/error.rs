@@ -43,6 +43,12 @@ pub(crate) enum CommandError {
     /// A name or value does not fit the store's schema.
     #[error(transparent)]
     Schema(#[from] evergraph::SchemaError),
+    /// A version is not kept.
+    #[error(transparent)]
+    History(#[from] evergraph::HistoryError),
+    /// The commits could not be followed.
+    #[error(transparent)]
+    Stream(#[from] evergraph::StreamError),
     /// A view could not be used.
     #[error(transparent)]
     View(#[from] evergraph::ViewError),

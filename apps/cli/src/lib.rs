@@ -8,6 +8,7 @@
 //! Results go to standard output, everything else to standard error. The exit code is 0 when done, 1 when the data says
 //! no, 2 for wrong usage.
 
+mod at;
 mod bench;
 mod cell;
 mod check;
@@ -28,6 +29,7 @@ mod run;
 mod run_args;
 mod run_report;
 mod store;
+mod stream;
 mod table;
 mod units;
 mod views;

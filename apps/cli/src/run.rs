@@ -1,4 +1,4 @@
-//! `evergraph run`: an algorithm of the registry on the latest snapshot of a store.
+//! `evergraph run`: an algorithm of the registry on the latest snapshot of a store, or on one of the past.
 
 use std::time::Instant;
 
@@ -17,9 +17,10 @@ pub(crate) fn run(args: &RunArgs, console: &mut Console) -> Result<(), CommandEr
     let snapshot = {
         let _activity = Activity::new("opening");
         let database = open_to_read(&args.common.database)?;
-        match &args.common.view {
-            None => database.snapshot()?,
-            Some(name) => database.views().get(name)?.latest()?.snapshot(),
+        match (&args.common.view, args.common.at) {
+            (None, None) => database.snapshot()?,
+            (None, Some(at)) => database.snapshot_at(at)?,
+            (Some(name), _) => database.views().get(name)?.latest()?.snapshot(),
         }
     };
     let snapshot = match args.common.edge_types.iter().map(String::as_str).collect::<Vec<_>>() {

@@ -28,6 +28,9 @@ pub(crate) struct CommonArgs {
     /// Only the part of the graph that is in this view
     #[arg(long, value_name = "NAME")]
     pub(crate) view: Option<String>,
+    /// The graph after this version, or at this time, as far as the store retains it
+    #[arg(long, value_name = "VERSION|TIME", value_parser = crate::at::at, conflicts_with = "view")]
+    pub(crate) at: Option<evergraph::At>,
     /// Show the N vertices with the largest values, or the N largest groups [default: 10, or all with --json or --csv]
     #[arg(long, value_name = "N")]
     pub(crate) top: Option<usize>,

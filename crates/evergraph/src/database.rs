@@ -4,8 +4,8 @@ use std::ops::Deref;
 use std::path::Path;
 
 use evergraph_load::Progress;
-use evergraph_store::{Closed, CommitError, OpenError, Options, Store};
-use evergraph_stream::{Follower, Window, WindowError, WindowOptions};
+use evergraph_store::{At, Closed, CommitError, HistoryError, OpenError, Options, Store};
+use evergraph_stream::{Follower, Stream, StreamError, StreamOptions, Window, WindowError, WindowOptions};
 use evergraph_view::Snapshot;
 use evergraph_views::Views;
 
@@ -81,6 +81,44 @@ impl Database {
     /// ```
     pub fn snapshot(&self) -> Result<Snapshot, Closed> {
         self.store.version().map(Snapshot::new)
+    }
+
+    /// The graph after a commit, or at a time; how far back that goes, [`Options::retain`] says.
+    ///
+    /// # Errors
+    /// Those of [`Store::version_at`].
+    ///
+    /// ```
+    /// use evergraph::{At, Database, GraphView, Options, Retain};
+    ///
+    /// let db = Database::in_memory(Options { retain: Some(Retain::Commits(100)), ..Options::default() });
+    /// let first = db.put_edge(1, 2, "edge", &[])?;
+    /// db.delete_edge(1, 2, "edge")?;
+    /// assert_eq!(db.snapshot_at(At::Commit(first))?.num_edges(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn snapshot_at(&self, at: At) -> Result<Snapshot, HistoryError> {
+        self.store.version_at(at).map(Snapshot::new)
+    }
+
+    /// Follows the commits in batches of edges; see [`StreamOptions`].
+    ///
+    /// # Errors
+    /// Those of [`Stream::new`].
+    ///
+    /// ```
+    /// use evergraph::{Database, Options, StreamOptions};
+    ///
+    /// let db = Database::in_memory(Options::default());
+    /// let mut stream = db.stream(StreamOptions::default())?;
+    /// db.put_edge("alice", "bob", "pays", &[("amount", 10.0.into())])?;
+    /// let batch = stream.next(None)?.ok_or("closed")?;
+    /// let table = batch.names.listed_edges(&batch.edges);
+    /// assert_eq!((table.num_rows(), table.num_columns()), (1, 5)); // src, dst, amount, version, time
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn stream(&self, options: StreamOptions) -> Result<Stream, StreamError> {
+        Stream::new(&self.store, options)
     }
 
     /// Adds the edges of a text file, compressed or not, as one transaction. Unknown vertices, an unknown edge type and

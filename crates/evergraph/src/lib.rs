@@ -93,19 +93,20 @@ pub use evergraph_load::{ExportError, LoadError};
 pub use evergraph_store::{
     At, BackupError, BatchSummary, ChangeOptions, ChangeReader, ChangesError, CheckReport, Closed, Commit,
     CommitError, Diff, Durability, EdgeDiff, EdgeOps, EdgeRows, EdgeTypeStats, HistoryError, Isolation,
-    Layout as StoreLayout, Level, ListFormat, MemoryUse, OpColumn, OpenError, Options, Problem, Savepoint,
-    Stats, Store, TableLayout, Transaction, TransactionOptions, Version, VertexPut, WriteError, WriteSet,
-    check, conflict_backoff,
+    Layout as StoreLayout, Level, ListFormat, MemoryUse, OpColumn, OpenError, Options, Problem, Retain,
+    Retained, Savepoint, Stats, Store, TableLayout, Transaction, TransactionOptions, Version, VertexPut,
+    WriteError, WriteSet, check, conflict_backoff,
 };
 pub use evergraph_stream::{
-    Advance, Duplicates, Followed, Follower, Order, Span, Window, WindowError, WindowOptions, WindowStats,
+    Advance, Batch, Duplicates, Followed, Follower, Order, Span, Stream, StreamError, StreamOptions, Window,
+    WindowError, WindowOptions, WindowStats,
 };
 pub use evergraph_types::{
     Alteration, Cells, Column, Direction, EdgeBatch, EdgeData, EdgeType, EdgeTypeId, EdgeTypeOptions, Key,
     KeyColumn, KeyKind, KeyRef, Property, PropertyId, PropertyOwner, PropertyType, ScalarType, Schema,
     SchemaError, Sequence, TextValues, Value, VertexData, VertexId, VertexTypeId,
 };
-pub use evergraph_view::{Csr, FlatView, GraphView, Neighbors, RecordBatch, Snapshot};
+pub use evergraph_view::{Csr, FlatView, GraphView, ListedEdges, Neighbors, RecordBatch, Snapshot};
 pub use evergraph_views::{
     DeadLetter, Definition, EdgeMode, EdgeSelection, EvaluateError, Event, EventError, EventKind, Handler,
     HandlerError, HandlerOptions, HandlerState, HandlerStatus, Part, Predicate, PredicateError, Scratch,

@@ -8,12 +8,19 @@
 //! A leaf remembers the commit that last changed what it says, which archiving does not: so lists that moved from
 //! memory to a segment in between are not looked at.
 //!
+//! Types and properties are compared by id, so that one under another name is the same. What was dropped in between is
+//! seen as the newer schema has it: edges of a dropped type are gone, values of a dropped property are not compared, and a
+//! dropped vertex type is none, so that dropping one is no change of each vertex.
+//!
 //! Invariant: the result is the symmetric difference of two sets of edges (of two multisets, where a type is `multi`),
 //! whatever was skipped.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use evergraph_types::{Column, Direction, EdgeTypeId, PropertyId, PropertyType, Sequence, Value, VertexId};
+use evergraph_types::{
+    Column, Direction, EdgeTypeId, PropertyId, PropertyType, Sequence, Value, VertexId, VertexTypeId,
+};
 
 use crate::paged_array::{Cell, LEAF_CELLS, Leaf, PagedArray};
 use crate::scan::Run;
@@ -62,7 +69,7 @@ pub struct EdgeRows {
     pub src: Vec<VertexId>,
     /// The destination by row.
     pub dst: Vec<VertexId>,
-    /// All properties of the type, by property id.
+    /// All properties of the type by property id; of those that were dropped, what is left.
     pub columns: Vec<Column>,
 }
 
@@ -125,14 +132,29 @@ impl Version {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn diff(&self, other: &Version) -> Diff {
-        if self.sequence <= other.sequence { diff(self, other) } else { diff(other, self).reversed() }
+        self.diff_of(other, &|_| true)
+    }
+
+    /// As [`Version::diff`], of the edge types that are wanted.
+    pub fn diff_of(&self, other: &Version, is_wanted: &dyn Fn(EdgeTypeId) -> bool) -> Diff {
+        if self.sequence <= other.sequence {
+            diff(self, other, is_wanted)
+        } else {
+            diff(other, self, is_wanted).reversed()
+        }
+    }
+
+    /// Whether two versions come from one open store, and ids mean the same in both. One without vertices goes with any.
+    pub fn is_of_same_store(&self, other: &Version) -> bool {
+        self.id_bound == 0 || other.id_bound == 0 || Arc::ptr_eq(&self.dictionary, &other.dictionary)
     }
 }
 
-fn diff(old: &Version, new: &Version) -> Diff {
+fn diff(old: &Version, new: &Version, is_wanted: &dyn Fn(EdgeTypeId) -> bool) -> Diff {
     let mut diff = Diff { before: old.sequence, after: new.sequence, ..Diff::default() };
     vertices(old, new, &mut diff);
-    for edge_type in 0..new.schema.edge_types.len().max(old.schema.edge_types.len()) as EdgeTypeId {
+    let edge_types = 0..new.schema.edge_types.len() as EdgeTypeId;
+    for edge_type in edge_types.filter(|&edge_type| is_wanted(edge_type)) {
         let edges = edges(old, new, edge_type);
         let parts = [&edges.added, &edges.removed, &edges.changed_to];
         if parts.iter().any(|rows| !rows.is_empty()) {
@@ -161,17 +183,20 @@ fn for_each_difference<T: Cell + PartialEq>(
 
 fn vertices(old: &Version, new: &Version, diff: &mut Diff) {
     let Diff { added_vertices, removed_vertices, changed_vertices, .. } = diff;
+    // A type that was dropped is none.
+    let name = |label: VertexTypeId| new.schema.vertex_type_name(label);
     for_each_difference(old.vertices, new.vertices, old.sequence, &mut |vertex| match (
         old.vertices.get(vertex),
         new.vertices.get(vertex),
     ) {
         (None, _) => added_vertices.push(vertex),
         (_, None) => removed_vertices.push(vertex),
+        (Some(from), Some(to)) if name(from) == name(to) => {}
         _ => changed_vertices.push(vertex),
     });
-    for property in 0..new.columns.len().max(old.columns.len()) {
-        let column = |version: &Version| version.columns.get(property).copied().unwrap_or_default();
-        let property = property as PropertyId;
+    for (property, _) in new.schema.live_vertex_properties() {
+        let column =
+            |version: &Version| version.columns.get(usize::from(property)).copied().unwrap_or_default();
         for_each_difference(column(old), column(new), old.sequence, &mut |vertex| {
             let values = || [old, new].map(|version| version.vertex_property(vertex, property));
             let in_both = old.vertices.get(vertex).is_some() && new.vertices.get(vertex).is_some();
@@ -185,10 +210,11 @@ fn vertices(old: &Version, new: &Version, diff: &mut Diff) {
 }
 
 fn edges(old: &Version, new: &Version, edge_type: EdgeTypeId) -> EdgeDiff {
-    // Ids of properties mean the same in both; the newer version may have more of them.
+    // Of a dropped type, only the older schema still knows how its edges were.
     let kind = new.schema.edge_types.get(usize::from(edge_type)).filter(|kind| !kind.is_dropped());
     let kind = kind.or(old.schema.edge_types.get(usize::from(edge_type)));
     let options = kind.map(|kind| kind.options.clone()).unwrap_or_default();
+    let properties = kind.iter().flat_map(|kind| kind.properties().map(|(id, _)| id)).collect();
     let kinds: Vec<PropertyType> = options.properties.iter().map(|property| property.kind).collect();
     let rows = || EdgeRows::new(&kinds);
     let mut edges =
@@ -196,7 +222,7 @@ fn edges(old: &Version, new: &Version, edge_type: EdgeTypeId) -> EdgeDiff {
     let table = |version: &Version| {
         version.adjacency(edge_type, Direction::Out).map_or_else(PagedArray::default, |lists| lists.table)
     };
-    let compared = Compared { properties: kinds.len(), multi: options.multi, symmetric: options.symmetric };
+    let compared = Compared { properties, multi: options.multi, symmetric: options.symmetric };
     for_each_difference(table(old), table(new), old.sequence, &mut |vertex| {
         let mut buffers = [Vec::new(), Vec::new()];
         let [old_buffers, new_buffers] = &mut buffers;
@@ -218,14 +244,15 @@ impl Row<'_> {
         self.run.neighbors()[self.row]
     }
 
-    fn value(&self, property: usize) -> Value {
-        self.run.value(property as PropertyId, self.row)
+    fn value(&self, property: PropertyId) -> Value {
+        self.run.value(property, self.row)
     }
 }
 
 /// How two lists of one edge type are compared.
 struct Compared {
-    properties: usize,
+    /// Those that were not dropped.
+    properties: Vec<PropertyId>,
     multi: bool,
     symmetric: bool,
 }
@@ -258,7 +285,8 @@ impl Compared {
     fn between(&self, src: VertexId, old: &[Row<'_>], new: &[Row<'_>], edges: &mut EdgeDiff) {
         match (old, new) {
             ([from], [to]) if !self.multi => {
-                if (0..self.properties).any(|property| !same(&from.value(property), &to.value(property))) {
+                let differs = |&property: &PropertyId| !same(&from.value(property), &to.value(property));
+                if self.properties.iter().any(differs) {
                     edges.changed_from.push(src, *from);
                     edges.changed_to.push(src, *to);
                 }
@@ -272,7 +300,7 @@ impl Compared {
     /// Parallel edges are the same if their properties are.
     fn multisets(&self, src: VertexId, old: &[Row<'_>], new: &[Row<'_>], edges: &mut EdgeDiff) {
         let spelled = |row: &Row<'_>| -> Vec<String> {
-            (0..self.properties).map(|property| format!("{:?}", row.value(property))).collect()
+            self.properties.iter().map(|&property| format!("{:?}", row.value(property))).collect()
         };
         let mut left: BTreeMap<Vec<String>, Vec<Row<'_>>> = BTreeMap::new();
         old.iter().rev().for_each(|row| left.entry(spelled(row)).or_default().push(*row));

@@ -4,36 +4,36 @@
 mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use common::{
-    Action, Case, Dump, History, Model, Props, Runner, States, Write, actions, case, directory, dump,
-    number_batch, on, open, options,
+    Action, Case, Dump, History, Model, Props, Runner, States, Write, altering_actions, case, directory,
+    dump, number_batch, on, open, options,
 };
 use evergraph_disk::{CrashPlan, Disk, SimDisk};
 use evergraph_store::{
     At, ChangeOptions, ChangesError, Diff, EdgeRows, HistoryError, Options, Retain, Store, Version, check_on,
 };
-use evergraph_types::{Column, Key, KeyKind, Property, Schema, Sequence, Value};
+use evergraph_types::{
+    Alteration, EdgeType, EdgeTypeId, Key, KeyKind, PropertyId, PropertyOwner, Schema, Sequence, Value,
+    VertexTypeId,
+};
 use proptest::test_runner::{Config, TestRunner};
 
 /// What was seen after each commit, and when it was made.
 type Seen = BTreeMap<Sequence, (i64, Dump)>;
 
-fn all(case: Case) -> Options {
-    Options { retain: Some(Retain::Everything), ..Runner::options(case) }
-}
-
-fn runner(case: Case) -> Runner {
+fn runner(case: Case, retain: Retain) -> Runner {
     let disk = SimDisk::new(0);
-    let store = if case.on_disk { open(&disk, all(case)) } else { Store::in_memory(all(case)) };
+    let options = Options { retain: Some(retain), ..Runner::options(case) };
+    let store = if case.on_disk { open(&disk, options) } else { Store::in_memory(options) };
     let mut runner = Runner::of(case, disk, store, Model::default());
     runner.run(&Action::Declare);
     runner
 }
 
 fn run(case: Case, actions: &[Action]) {
-    let mut runner = runner(case);
+    let mut runner = runner(case, Retain::Everything);
     let mut seen = Seen::new();
     for (step, action) in actions.iter().enumerate() {
         runner.run(action);
@@ -82,46 +82,78 @@ fn newest(store: &Store) -> (Sequence, std::sync::Arc<Version>) {
     (version.sequence(), version)
 }
 
-/// The edges of one type as a multiset; of a symmetric type each once.
-fn edges_of(dump: &Dump, version: &Version, name: &str) -> BTreeMap<(Key, Key), Vec<String>> {
-    let symmetric = version.schema().edge_type(name).is_some_and(|(_, kind)| kind.options.symmetric);
-    let mut edges: BTreeMap<(Key, Key), Vec<String>> = BTreeMap::new();
-    for (src, list) in dump.out.get(name).into_iter().flatten() {
-        for (dst, properties) in list {
-            if !symmetric || src <= dst {
-                edges.entry((src.clone(), dst.clone())).or_default().push(format!("{properties:?}"));
-            }
-        }
-    }
-    edges.values_mut().for_each(|parallel| parallel.sort());
-    edges
+/// Values by property; spelled out, since a NaN is itself here.
+type Values = BTreeMap<PropertyId, String>;
+/// Edges as a multiset.
+type Edges = BTreeMap<(Key, Key), Vec<Values>>;
+
+/// A dump by ids, as the newer of two schemas sees it: without properties dropped by then, and a vertex type dropped by then
+/// is none. An edge type dropped by then is as it was.
+#[derive(Default)]
+struct Shown {
+    vertices: BTreeMap<Key, (Option<VertexTypeId>, Values)>,
+    edges: BTreeMap<EdgeTypeId, Edges>,
 }
 
-fn told(
-    rows: &EdgeRows,
-    newer: &Version,
-    names: &[String],
-    symmetric: bool,
-) -> BTreeMap<(Key, Key), Vec<String>> {
-    let mut edges: BTreeMap<(Key, Key), Vec<String>> = BTreeMap::new();
+impl Shown {
+    fn new(dump: &Dump, own: &Schema, newer: &Schema) -> Self {
+        let mut shown = Shown::default();
+        for (key, vertex) in &dump.vertices {
+            let label = vertex.vertex_type.as_ref().and_then(|name| own.vertex_type(name));
+            let values = spelled(&vertex.properties, |name| {
+                let (id, _) = own.vertex_property(name)?;
+                (!newer.vertex_properties[usize::from(id)].is_dropped()).then_some(id)
+            });
+            let label = label.filter(|&label| newer.vertex_type_name(label).is_some());
+            shown.vertices.insert(key.clone(), (label, values));
+        }
+        for (id, kind) in own.live_edge_types() {
+            let (last, edges) = (last_kind(id, own, newer), shown.edges.entry(id).or_default());
+            for (src, list) in dump.out.get(&kind.name).into_iter().flatten() {
+                for (dst, properties) in list {
+                    let values = spelled(properties, |name| {
+                        let (id, _) = kind.property(name)?;
+                        last.properties().any(|(live, _)| live == id).then_some(id)
+                    });
+                    if !kind.options.symmetric || src <= dst {
+                        edges.entry((src.clone(), dst.clone())).or_default().push(values);
+                    }
+                }
+            }
+            edges.values_mut().for_each(|parallel| parallel.sort());
+        }
+        shown
+    }
+}
+
+/// An edge type as the newer schema has it, or the older one if it was dropped.
+fn last_kind<'a>(id: EdgeTypeId, older: &'a Schema, newer: &'a Schema) -> &'a EdgeType {
+    let kind = &newer.edge_types[usize::from(id)];
+    if kind.is_dropped() { older.edge_types.get(usize::from(id)).unwrap_or(kind) } else { kind }
+}
+
+fn spelled(properties: &Props, id: impl Fn(&str) -> Option<PropertyId>) -> Values {
+    let values = properties.iter().filter_map(|(name, value)| Some((id(name)?, format!("{value:?}"))));
+    values.collect()
+}
+
+fn told(rows: &EdgeRows, newer: &Version, kind: &EdgeType) -> Edges {
+    let mut edges = Edges::new();
     for row in 0..rows.len() {
-        let value = |column: &Column| column.get(row);
-        let values = names.iter().cloned().zip(rows.columns.iter().map(value));
-        let properties: Props = values.filter(|(_, value)| *value != Value::Null).collect();
+        let values = kind.properties().map(|(id, _)| (id, rows.columns[usize::from(id)].get(row)));
+        let values = values.filter(|(_, value)| *value != Value::Null);
+        let values = values.map(|(id, value)| (id, format!("{value:?}"))).collect();
         let (src, dst) = (newer.key(rows.src[row]), newer.key(rows.dst[row]));
-        let ends = if symmetric && dst < src { (dst, src) } else { (src, dst) };
-        edges.entry(ends).or_default().push(format!("{properties:?}"));
+        let ends = if kind.options.symmetric && dst < src { (dst, src) } else { (src, dst) };
+        edges.entry(ends).or_default().push(values);
     }
     edges.values_mut().for_each(|parallel| parallel.sort());
     edges
 }
 
 /// What is left of a multiset without another one.
-fn without(
-    from: &BTreeMap<(Key, Key), Vec<String>>,
-    taken: &BTreeMap<(Key, Key), Vec<String>>,
-) -> BTreeMap<(Key, Key), Vec<String>> {
-    let mut left = BTreeMap::new();
+fn without(from: &Edges, taken: &Edges) -> Edges {
+    let mut left = Edges::new();
     for (ends, parallel) in from {
         let mut rest = parallel.clone();
         for gone in taken.get(ends).into_iter().flatten() {
@@ -136,66 +168,46 @@ fn without(
     left
 }
 
-/// Whether nothing was dropped or renamed between two versions. Where something was, a difference tells what commits
-/// changed in edges and vertices, and the two schemas tell the rest.
-fn is_extended(older: &Schema, newer: &Schema) -> bool {
-    let named =
-        |left: &[Property], right: &[Property]| left.iter().zip(right).all(|(left, right)| left == right);
-    named(&older.vertex_properties, &newer.vertex_properties)
-        && older.vertex_types.iter().zip(&newer.vertex_types).all(|(left, right)| left == right)
-        && older.edge_types.iter().zip(&newer.edge_types).all(|(left, right)| {
-            left.name == right.name && named(&left.options.properties, &right.options.properties)
-        })
-}
-
 fn compare(old: &Version, new: &Version, old_dump: &Dump, new_dump: &Dump) {
     let (older, newer) = if old.sequence() < new.sequence() { (old, new) } else { (new, old) };
-    if !is_extended(older.schema(), newer.schema()) {
-        return;
-    }
+    let (first, last) = (older.schema(), newer.schema());
+    let (before, after) =
+        (Shown::new(old_dump, old.schema(), last), Shown::new(new_dump, new.schema(), last));
     let diff: Diff = old.diff(new);
     assert_eq!((diff.before, diff.after), (old.sequence(), new.sequence()));
     let keys = |ids: &[u32]| ids.iter().map(|&id| newer.key(id)).collect::<BTreeSet<_>>();
-    let only = |here: &Dump, there: &Dump| -> BTreeSet<Key> {
+    let only = |here: &Shown, there: &Shown| -> BTreeSet<Key> {
         here.vertices.keys().filter(|key| !there.vertices.contains_key(key)).cloned().collect()
     };
-    assert_eq!(keys(&diff.added_vertices), only(new_dump, old_dump));
-    assert_eq!(keys(&diff.removed_vertices), only(old_dump, new_dump));
-    let differs = |(key, vertex): &(&Key, &common::VertexModel)| {
-        old_dump.vertices.get(key).is_some_and(|before| before != *vertex)
-    };
+    assert_eq!(keys(&diff.added_vertices), only(&after, &before));
+    assert_eq!(keys(&diff.removed_vertices), only(&before, &after));
+    let both = after.vertices.iter().filter_map(|(key, now)| Some((key, before.vertices.get(key)?, now)));
     let changed: BTreeSet<Key> =
-        new_dump.vertices.iter().filter(differs).map(|(key, _)| key.clone()).collect();
+        both.filter(|(_, then, now)| then != now).map(|(key, ..)| key.clone()).collect();
     assert_eq!(keys(&diff.changed_vertices), changed);
-    for (id, kind) in newer.schema().edge_types.iter().enumerate() {
-        let (before, after) = (edges_of(old_dump, newer, &kind.name), edges_of(new_dump, newer, &kind.name));
-        let (come, gone) = (without(&after, &before), without(&before, &after));
-        let names: Vec<String> =
-            kind.options.properties.iter().map(|property| property.name.clone()).collect();
-        let Some(edges) = diff.edges.iter().find(|edges| usize::from(edges.edge_type) == id) else {
-            assert_eq!((come, gone), Default::default(), "edges of {}", kind.name);
+    for id in 0..last.edge_types.len() as EdgeTypeId {
+        let kind = last_kind(id, first, last);
+        let of = |shown: &Shown| shown.edges.get(&id).cloned().unwrap_or_default();
+        let (come, gone) = (without(&of(&after), &of(&before)), without(&of(&before), &of(&after)));
+        let Some(edges) = diff.edges.iter().find(|edges| edges.edge_type == id) else {
+            assert_eq!((come, gone), Default::default(), "edges of {kind:?}");
             continue;
         };
-        let told = |rows| told(rows, newer, &names, kind.options.symmetric);
-        let both = |left: BTreeMap<(Key, Key), Vec<String>>, right: BTreeMap<(Key, Key), Vec<String>>| {
+        let told = |rows| told(rows, newer, kind);
+        let both = |left: Edges, right: Edges| {
             assert!(right.keys().all(|ends| !left.contains_key(ends)));
-            left.into_iter().chain(right).collect::<BTreeMap<_, _>>()
+            left.into_iter().chain(right).collect::<Edges>()
         };
-        assert_eq!(both(told(&edges.added), told(&edges.changed_to)), come, "edges of {}", kind.name);
-        assert_eq!(both(told(&edges.removed), told(&edges.changed_from)), gone, "edges of {}", kind.name);
-        assert_eq!(
-            (
-                edges.changed_from.src == edges.changed_to.src,
-                edges.changed_from.is_empty() || !kind.options.multi
-            ),
-            (true, true)
-        );
+        assert_eq!(both(told(&edges.added), told(&edges.changed_to)), come, "edges of {kind:?}");
+        assert_eq!(both(told(&edges.removed), told(&edges.changed_from)), gone, "edges of {kind:?}");
+        assert!(edges.changed_from.src == edges.changed_to.src);
+        assert!(edges.changed_from.is_empty() || !kind.options.multi);
     }
 }
 
 fn holds(cases: u32, longest: usize) {
     let config = Config { cases, failure_persistence: None, ..Config::default() };
-    let outcome = TestRunner::new(config).run(&(case(), actions(longest)), |(case, actions)| {
+    let outcome = TestRunner::new(config).run(&(case(), altering_actions(longest)), |(case, actions)| {
         run(case, &actions);
         Ok(())
     });
@@ -289,7 +301,9 @@ fn a_time_limit_keeps_what_was_current_then() {
     while begun.elapsed() < Duration::from_millis(900) {
         put(&store, round * 20, 20);
         store.checkpoint().expect("archived");
-        let then = store.version().expect("open").time_micros() - 250_000;
+        // The archive looked at the clock before this.
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("the clock is right").as_micros();
+        let then = now as i64 - 300_000;
         if begun.elapsed() > Duration::from_millis(400) {
             let version = store.version_at(At::Time(then)).expect("promised");
             assert!(version.time_micros() <= then);
@@ -307,17 +321,16 @@ const CRASHING: Case = Case {
     format: evergraph_store::ListFormat::Compact,
 };
 
-#[test]
-fn after_a_crash_the_past_is_as_it_was() {
-    let case = CRASHING;
+/// Work with archives in between; `rows` edges are added at a time.
+fn work(rows: u16) -> [Action; 17] {
     let put = |src, dst| Action::One(Write::PutEdge { src, dst, edge_type: 0, given: vec![(0, Some(1))] });
     let many = |from: u16| Action::Add {
         edge_type: 1,
-        edges: (0..25).map(|row| (from + row % 7, from + row % 5)).collect(),
+        edges: (0..rows).map(|row| (from + row % 7, from + row % 5)).collect(),
         columns: 1,
         parts: 1,
     };
-    let work = [
+    [
         put(1, 2),
         many(0),
         Action::Checkpoint,
@@ -335,8 +348,14 @@ fn after_a_crash_the_past_is_as_it_was() {
         Action::Reopen,
         many(2),
         Action::Checkpoint,
-    ];
-    let mut runner = runner(case);
+    ]
+}
+
+/// At every crash, what was promised is retained, and all that is said to be retained is as it was; what is not, is
+/// refused. Tells whether some history was dropped.
+fn crash_with(retain: Retain, rows: u16) -> bool {
+    let work = work(rows);
+    let mut runner = runner(CRASHING, retain);
     let mut seen = Seen::new();
     let mut note = |runner: &Runner| {
         let version = runner.store.version().expect("open");
@@ -348,32 +367,85 @@ fn after_a_crash_the_past_is_as_it_was() {
         runner.run(action);
         note(&runner);
     }
-    let mut again = self::runner(case);
+    let mut again = self::runner(CRASHING, retain);
     let history = History::record(&mut again, &work);
     let disk = again.disk.clone();
     again.finish();
     let mut states = States::default();
-    history.crash_everywhere(
-        &disk,
-        case,
-        1,
-        |at| {
-            (0..5)
-                .map(|seed| CrashPlan::Random(at << 3 | seed))
-                .chain([CrashPlan::LoseUnsynced, CrashPlan::KeepUnsynced])
-                .collect()
-        },
-        &mut states,
-        |found, what| {
-            let newest = found.store.version().expect("open").sequence();
-            for (sequence, (_, expected)) in seen.range(..=newest).step_by(3) {
-                let version = found.store.version_at(At::Commit(*sequence));
-                let version = version.unwrap_or_else(|error| panic!("{what}: {error}"));
-                assert_eq!(dump(&version), *expected, "{what}: version {sequence}");
-            }
-        },
-    );
+    let plans = |at: u64| {
+        let random = (0..5).map(|seed| CrashPlan::Random(at << 3 | seed));
+        random.chain([CrashPlan::LoseUnsynced, CrashPlan::KeepUnsynced]).collect()
+    };
+    let mut has_dropped = false;
+    history.crash_everywhere(&disk, CRASHING, 1, plans, &mut states, |found, what| {
+        check_retained(&found.store, retain, &seen, what);
+        has_dropped |= found.store.retained().first > 0;
+    });
     assert!(states.count() > 45, "{}", states.count());
+    has_dropped
+}
+
+fn check_retained(store: &Store, retain: Retain, seen: &Seen, what: &str) {
+    let retained = store.retained();
+    let promised = match retain {
+        Retain::Everything => 0,
+        Retain::Commits(commits) => retained.last.saturating_sub(commits),
+        Retain::Time(time) if !time.is_zero() => 0,
+        _ => retained.last,
+    };
+    assert!(retained.first <= promised, "{what}: {retained:?}");
+    for (sequence, (time, expected)) in seen.range(retained.first..=retained.last).step_by(3) {
+        let version = store.version_at(At::Commit(*sequence));
+        let version = version.unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert_eq!(dump(&version), *expected, "{what}: version {sequence}");
+        // Times are those of the other run, in which the same commits came earlier.
+        assert!(version.time_micros() >= *time);
+        let then = store.version_at(At::Time(version.time_micros())).expect("retained");
+        assert!(then.sequence() >= *sequence && then.time_micros() == version.time_micros());
+    }
+    if let Some(before) = retained.first.checked_sub(1) {
+        let refused = store.version_at(At::Commit(before));
+        assert!(matches!(refused, Err(HistoryError::NotRetained { .. })), "{what}");
+    }
+}
+
+#[test]
+fn after_a_crash_the_past_is_as_it_was() {
+    assert!(!crash_with(Retain::Everything, 25));
+    assert!(!crash_with(Retain::Time(Duration::from_secs(7 * 86_400)), 25));
+    assert!(crash_with(Retain::Commits(4), 700));
+    assert!(crash_with(Retain::Time(Duration::ZERO), 700));
+}
+
+/// A type, its properties and a vertex type that are dropped or renamed between two versions, one by one.
+#[test]
+fn a_difference_reaches_across_names_that_change() {
+    let store = Store::in_memory(options());
+    store.put_vertex(1, Some("Person"), &[("age", 30.into())]).expect("put");
+    store.put_edge(1, 2, "pays", &[("amount", 1.into()), ("note", "rent".into())]).expect("put");
+    store.put_edge(1, 2, "knows", &[("since", 3.into())]).expect("put");
+    let before = store.version().expect("open");
+    let rename = |name: &str, new_name: &str| (name.to_owned(), new_name.to_owned());
+    let (name, new_name) = rename("pays", "owes");
+    store.alter(&Alteration::RenameEdgeType { name, new_name }).expect("renamed");
+    let (name, new_name) = rename("amount", "sum");
+    let owner = PropertyOwner::EdgeType("owes".to_owned());
+    store.alter(&Alteration::RenameProperty { owner: owner.clone(), name, new_name }).expect("renamed");
+    store.alter(&Alteration::DropProperty { owner, name: "note".to_owned() }).expect("dropped");
+    let owner = PropertyOwner::Vertices;
+    store.alter(&Alteration::DropProperty { owner, name: "age".to_owned() }).expect("dropped");
+    store.alter(&Alteration::DropVertexType { name: "Person".to_owned() }).expect("dropped");
+    let renamed = store.version().expect("open");
+    assert!(before.diff(&renamed).is_empty() && renamed.diff(&before).is_empty());
+    store.put_vertex(1, Some("Firm"), &[]).expect("put");
+    store.alter(&Alteration::DropEdgeType { name: "knows".to_owned() }).expect("dropped");
+    store.put_edge(1, 2, "owes", &[("sum", 5.into())]).expect("put");
+    let diff = before.diff(&store.version().expect("open"));
+    assert_eq!(diff.changed_vertices, [0]);
+    let [pays, knows] = &diff.edges[..] else { panic!("{diff:?}") };
+    let sum = |rows: &EdgeRows| rows.columns[0].get(0);
+    assert_eq!((sum(&pays.changed_from), sum(&pays.changed_to)), (Value::Int(1), Value::Int(5)));
+    assert_eq!((knows.added.len(), knows.removed.len(), sum(&knows.removed)), (0, 1, Value::Int(3)));
 }
 
 #[test]

@@ -1,6 +1,6 @@
-//! What can go wrong with a window.
+//! What can go wrong with a window, and with a stream.
 
-use evergraph_store::{ChangesError, Closed, CommitError};
+use evergraph_store::{ChangesError, Closed, CommitError, HistoryError};
 use evergraph_types::SchemaError;
 use thiserror::Error;
 
@@ -55,6 +55,33 @@ pub enum WindowError {
     /// The window's own store refused what entered or left.
     #[error("the edges of the window could not be kept: {0}")]
     Content(#[from] CommitError),
+    /// The store was closed.
+    #[error(transparent)]
+    Closed(#[from] Closed),
+}
+
+/// Why there is no stream, or no further batch.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum StreamError {
+    /// A batch of no edges.
+    #[error("batch_size is 0, and a batch needs room for one edge at least")]
+    BatchSize,
+    /// There is no such edge type.
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
+    /// All edge types it was to give were dropped since it began.
+    #[error("edge types {names:?} were dropped; nothing more can come of them")]
+    TypesDropped {
+        /// The names they had.
+        names: Vec<String>,
+    },
+    /// The log cannot be followed.
+    #[error(transparent)]
+    Changes(#[from] ChangesError),
+    /// The state at the end of a batch cannot be made.
+    #[error(transparent)]
+    History(#[from] HistoryError),
     /// The store was closed.
     #[error(transparent)]
     Closed(#[from] Closed),

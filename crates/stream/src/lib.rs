@@ -1,9 +1,10 @@
-//! What follows the log of a store: sliding windows, and the changes that incremental algorithms take.
+//! What follows the log of a store: streams of batches, sliding windows, and the changes that incremental algorithms take.
 //!
 //! ```text
 //!  log of a store ──► head ─► edges enter ─┐
 //!        │                                 ├─► a store in memory ─► Snapshot     Window
 //!        └──────────► tail ─► edges leave ─┘
+//!        ├──────────► reader ─► batches of edges, with the state at their end          Stream
 //!        └──────────► reader ─► Changes between two snapshots of the store       Follower
 //! ```
 //!
@@ -14,9 +15,11 @@ mod cursor;
 mod error;
 mod follower;
 mod options;
+mod stream;
 mod window;
 
-pub use error::WindowError;
+pub use error::{StreamError, WindowError};
 pub use follower::{Followed, Follower};
 pub use options::{Duplicates, Order, Span, WindowOptions};
+pub use stream::{Batch, Stream, StreamOptions};
 pub use window::{Advance, Window, WindowStats};

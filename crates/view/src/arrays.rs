@@ -98,7 +98,8 @@ fn buffer_of(parts: &[&Cells]) -> Buffer {
         }};
     }
     match parts.first() {
-        None | Some(Cells::Variable(_)) => Buffer::from_vec(Vec::<u8>::new()),
+        // Nothing, aligned for values of any width.
+        None | Some(Cells::Variable(_)) => Buffer::from_vec(Vec::<u64>::new()),
         Some(Cells::One(_)) => of_width!(One),
         Some(Cells::Two(_)) => of_width!(Two),
         Some(Cells::Four(_)) => of_width!(Four),

@@ -8,7 +8,7 @@
 
 use std::collections::HashSet;
 
-use evergraph_types::{EdgeTypeId, PropertyId, PropertyType};
+use evergraph_types::{EdgeType, EdgeTypeId, PropertyId, PropertyType};
 
 use crate::selection::Selection;
 
@@ -44,18 +44,21 @@ impl PropertyColumn {
 
 impl EdgeLayout {
     pub(crate) fn new(selection: &Selection) -> Self {
-        let has_type = selection.edge_types.len() > 1;
+        Self::of_types(&selection.edge_types().collect::<Vec<_>>())
+    }
+
+    pub(crate) fn of_types(types: &[(EdgeTypeId, &EdgeType)]) -> Self {
+        let has_type = types.len() > 1;
         let reserved = |name: &str| name == SRC || name == DST || has_type && name == TYPE;
         let agreed = |name: &str, kind: PropertyType| {
-            let mut others = selection.edge_types().filter_map(|(_, other)| other.property(name));
+            let mut others = types.iter().filter_map(|(_, other)| other.property(name));
             !reserved(name) && others.all(|(_, other)| other.kind == kind)
         };
-        let all =
-            || selection.edge_types().flat_map(|(_, kind)| kind.properties().map(|(_, property)| property));
+        let all = || types.iter().flat_map(|(_, kind)| kind.properties().map(|(_, property)| property));
         let plain = all().filter(|property| agreed(&property.name, property.kind));
         let mut taken: HashSet<String> = plain.map(|property| property.name.clone()).collect();
         let mut properties: Vec<PropertyColumn> = Vec::new();
-        for (edge_type, owner) in selection.edge_types() {
+        for &(edge_type, owner) in types {
             for (id, property) in owner.properties() {
                 let mut name = property.name.clone();
                 if agreed(&name, property.kind) {

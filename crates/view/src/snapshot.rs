@@ -19,6 +19,7 @@ use evergraph_types::{
     VertexData, VertexId,
 };
 
+use crate::arrays::key_array;
 use crate::edge_layout::EdgeLayout;
 use crate::edge_rows::{edge_ranges, edge_rows};
 use crate::key_table::KeyTable;
@@ -61,6 +62,20 @@ struct Inner {
 }
 
 impl Snapshot {
+    pub(crate) fn selection(&self) -> &Selection {
+        &self.inner.selection
+    }
+
+    /// The version it is of, with all its edge types and all of each.
+    pub fn whole(&self) -> &Arc<Version> {
+        &self.inner.selection.version
+    }
+
+    /// The keys of some vertices, in their order.
+    pub fn keys_of(&self, ids: &[VertexId]) -> ArrayRef {
+        key_array(tables::keys_of(self.whole(), ids.iter().copied()))
+    }
+
     /// A snapshot of a version, with all edge types.
     pub fn new(version: Arc<Version>) -> Self {
         let edge_types = version.schema().live_edge_types().map(|(id, _)| id).collect();
@@ -89,14 +104,23 @@ impl Snapshot {
     /// ```
     pub fn with_edge_types(&self, names: &[&str]) -> Result<Self, SchemaError> {
         let ids = names.iter().map(|name| self.schema().require_edge_type(name).map(|(id, _)| id));
-        let mut edge_types = ids.collect::<Result<Vec<_>, _>>()?;
+        Ok(self.of_edge_types(ids.collect::<Result<Vec<_>, _>>()?))
+    }
+
+    /// The same version with these edge types only, as far as it has them: by id, which stays when a type is renamed.
+    pub fn with_edge_type_ids(&self, ids: &[EdgeTypeId]) -> Self {
+        let live = self.schema().live_edge_types().map(|(id, _)| id);
+        self.of_edge_types(live.filter(|id| ids.contains(id)).collect())
+    }
+
+    fn of_edge_types(&self, mut edge_types: Vec<EdgeTypeId>) -> Self {
         edge_types.sort_unstable();
         edge_types.dedup();
         if edge_types == self.inner.selection.edge_types {
-            return Ok(self.clone());
+            return self.clone();
         }
         let confinement = self.inner.selection.confinement.as_ref().map(Confinement::uncounted);
-        Ok(Self::select(self.store_version().clone(), edge_types, confinement))
+        Self::select(self.store_version().clone(), edge_types, confinement)
     }
 
     /// The same version and edge types, confined to a part: everything that is asked of the snapshot, by key, by table or

@@ -167,7 +167,7 @@ pub(crate) fn edge_batch(
 }
 
 /// The keys of a few ids, looked up one by one.
-fn keys_of(version: &Version, ids: impl Iterator<Item = VertexId>) -> KeyColumn {
+pub(crate) fn keys_of(version: &Version, ids: impl Iterator<Item = VertexId>) -> KeyColumn {
     let keys = ids.map(|id| version.key(id));
     if version.schema().key_kind != Some(KeyKind::Text) {
         let numbers = keys.filter_map(|key| if let Key::Int(number) = key { Some(number) } else { None });

@@ -9,7 +9,7 @@ fn both_sides_are_measured_and_agree() {
     for keys in ["dense", "int64"] {
         let report = shell.json(&[&["bench", "--json", "--keys", keys][..], &size].concat());
         let rows = report["rows"].as_array().unwrap();
-        assert_eq!(rows.len(), 15, "{report}");
+        assert_eq!(rows.len(), 17, "{report}");
         for row in rows {
             assert!(row["ours"].as_f64().unwrap() > 0.0, "{row}");
             assert_ne!(row["agreement"]["holds"], false, "{row}");

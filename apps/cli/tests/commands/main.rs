@@ -10,5 +10,6 @@ mod info;
 mod load;
 mod run;
 mod shell;
+mod stream;
 mod usage;
 mod views;

@@ -126,6 +126,15 @@ pub(crate) enum Action {
         edge_type: Option<usize>,
         property: usize,
     },
+    /// Gives an edge type a name that nothing had before.
+    RenameType {
+        edge_type: usize,
+    },
+    /// Gives a property of an edge type, or of vertices, such a name.
+    RenameProperty {
+        edge_type: Option<usize>,
+        property: usize,
+    },
     Checkpoint,
     Compact,
     Reopen,
@@ -149,6 +158,16 @@ pub(crate) fn case() -> impl Strategy<Value = Case> {
 /// Sequences of actions.
 pub(crate) fn actions(longest: usize) -> impl Strategy<Value = Vec<Action>> {
     prop::collection::vec(action(), 1..longest)
+}
+
+/// As [`actions`], with names that change.
+pub(crate) fn altering_actions(longest: usize) -> impl Strategy<Value = Vec<Action>> {
+    let rename = prop_oneof![
+        (0..TYPES.len()).prop_map(|edge_type| Action::RenameType { edge_type }),
+        (prop::option::of(0..BARE), 0..PROPERTIES.len())
+            .prop_map(|(edge_type, property)| Action::RenameProperty { edge_type, property }),
+    ];
+    prop::collection::vec(prop_oneof![9 => action(), 1 => rename], 1..longest)
 }
 
 fn given() -> impl Strategy<Value = Given> {
@@ -365,6 +384,14 @@ impl Runner {
                 self.alter(&Alteration::DropEdgeType { name }, was_there)?;
             }
             Action::DropProperty { edge_type, property } => self.drop_property(*edge_type, *property)?,
+            Action::RenameType { edge_type } => {
+                let (name, new_name) = (TYPES[*edge_type].to_owned(), self.unused_name());
+                let kind = self.attempted.types.remove(&name);
+                let was_there = kind.is_some();
+                self.attempted.types.extend(kind.map(|kind| (new_name.clone(), kind)));
+                self.alter(&Alteration::RenameEdgeType { name, new_name }, was_there)?;
+            }
+            Action::RenameProperty { edge_type, property } => self.rename_property(*edge_type, *property)?,
             Action::Checkpoint => self.store.checkpoint()?,
             Action::Compact => self.store.compact()?,
             Action::Reopen => self.reopen()?,
@@ -401,6 +428,22 @@ impl Runner {
             None => PropertyOwner::Vertices,
         };
         self.alter(&Alteration::DropProperty { owner, name }, was_there)
+    }
+
+    /// No two commits give the same.
+    fn unused_name(&self) -> String {
+        format!("renamed by {}", self.store.version().expect("open").sequence() + 1)
+    }
+
+    fn rename_property(&mut self, edge_type: Option<usize>, property: usize) -> Result<(), CommitError> {
+        let (name, new_name) = (PROPERTIES[property].0.to_owned(), self.unused_name());
+        let edge_type = edge_type.map(|edge_type| TYPES[edge_type]);
+        let was_there = self.attempted.rename_property(edge_type, &name, &new_name);
+        let owner = match edge_type {
+            Some(edge_type) => PropertyOwner::EdgeType(edge_type.to_owned()),
+            None => PropertyOwner::Vertices,
+        };
+        self.alter(&Alteration::RenameProperty { owner, name, new_name }, was_there)
     }
 
     fn alter(&self, alteration: &Alteration, is_there: bool) -> Result<(), CommitError> {

@@ -12,7 +12,7 @@ mod model;
 mod replica;
 mod setup;
 
-pub(crate) use actions::{Action, Case, Failure, Runner, Write, actions, case};
+pub(crate) use actions::{Action, Case, Failure, Runner, Write, actions, altering_actions, case};
 pub(crate) use commits::{ModelWrite, declare_for_commits, random_commit};
 pub(crate) use dump::{Dump, dump};
 pub(crate) use history::{History, States};

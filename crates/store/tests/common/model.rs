@@ -141,6 +141,28 @@ impl Model {
         kind.properties.remove(name)
     }
 
+    /// Renames a property of an edge type or of vertices; tells whether there was one.
+    pub(crate) fn rename_property(&mut self, edge_type: Option<&str>, name: &str, new_name: &str) -> bool {
+        let rename = |properties: &mut Props| {
+            let value = properties.remove(name);
+            properties.extend(value.map(|value| (new_name.to_owned(), value)));
+        };
+        let names = match edge_type {
+            None => {
+                self.vertices.values_mut().for_each(|vertex| rename(&mut vertex.properties));
+                &mut self.vertex_properties
+            }
+            Some(edge_type) => {
+                let Some(kind) = self.types.get_mut(edge_type) else { return false };
+                kind.edges.values_mut().flatten().for_each(|(_, properties)| rename(properties));
+                &mut kind.properties
+            }
+        };
+        let was_there = names.remove(name);
+        names.extend(was_there.then(|| new_name.to_owned()));
+        was_there
+    }
+
     /// What a version of this state shows.
     pub(crate) fn dump(&self) -> Dump {
         let mut dump = Dump { vertices: self.vertices.clone(), ..Dump::default() };

@@ -1,0 +1,330 @@
+//! Streams: the commits of a store in batches of edges, pulled by whoever reads them, with the state they lead to.
+//!
+//! ```text
+//!  pull ─► acknowledge the batch before ─► commits, until there are enough edges, or no more for now ─► Batch
+//!                                                                           stateful: and the version there
+//! ```
+//!
+//! Invariant: a batch holds whole commits, all of them in order, and the next batch goes on where it ends; no commit is
+//! acknowledged that was not given out.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use evergraph_store::{
+    At, ChangeOptions, ChangeReader, ChangesError, Commit, EdgeOps, HistoryError, Store, Version,
+};
+use evergraph_types::{Column, EdgeType, EdgeTypeId, Schema, Sequence, VertexId};
+use evergraph_view::{ListedEdges, Snapshot};
+
+use crate::StreamError;
+
+/// How long to wait at a time for a commit to become safe to read.
+const UNTIL_SAFE: Duration = Duration::from_millis(20);
+
+/// What a stream gives and from where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamOptions {
+    /// The edge types whose edges it gives; `None` for all.
+    pub edge_types: Option<Vec<String>>,
+    /// A batch ends with the commit that brings it to so many edges.
+    pub batch_size: usize,
+    /// A batch waits so long for further commits after its first one; by default it takes those that are there.
+    pub every: Option<Duration>,
+    /// Whether each batch brings the state at its end.
+    pub is_stateful: bool,
+    /// It begins after this commit; by default with the next to come.
+    pub after: Option<Sequence>,
+    /// The name of a durable cursor, see [`ChangeOptions::name`].
+    pub name: Option<String>,
+}
+
+impl Default for StreamOptions {
+    fn default() -> Self {
+        StreamOptions {
+            edge_types: None,
+            batch_size: 1 << 16,
+            every: None,
+            is_stateful: false,
+            after: None,
+            name: None,
+        }
+    }
+}
+
+/// The edges of some commits.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Batch {
+    /// The last commit of the batch before.
+    pub after: Sequence,
+    /// Its own last commit.
+    pub version: Sequence,
+    /// When that was made, in microseconds since 1970-01-01 UTC.
+    pub time_micros: i64,
+    /// Edges put, by commit and type.
+    pub edges: Vec<ListedEdges>,
+    /// Edges deleted, those of deleted vertices included, by commit and type.
+    pub deleted: Vec<ListedEdges>,
+    /// The ends of all these edges, ascending; of a stream of all edge types, also the vertices put or deleted.
+    pub changed_vertices: Vec<VertexId>,
+    /// The state after the batch, of a stateful stream.
+    pub snapshot: Option<Snapshot>,
+    /// A later state, which tells all keys and names.
+    pub names: Snapshot,
+}
+
+/// Gives batches of the commits of a store; see [`StreamOptions`].
+///
+/// ```
+/// use evergraph_store::{Options, Store};
+/// use evergraph_stream::{Stream, StreamOptions};
+///
+/// let store = Store::in_memory(Options::default());
+/// let mut stream = Stream::new(&store, StreamOptions { is_stateful: true, ..StreamOptions::default() })?;
+/// store.put_edge(1, 2, "edge", &[])?;
+/// store.put_edge(2, 3, "edge", &[])?;
+/// let batch = stream.next(None)?.ok_or("closed")?;
+/// assert_eq!((batch.version, batch.names.listed_edges(&batch.edges).num_rows()), (2, 2));
+/// assert_eq!(batch.snapshot.map(|state| state.version()), Some(2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Stream {
+    store: Store,
+    reader: ChangeReader,
+    options: StreamOptions,
+    /// The edge types asked for, under whatever name; `None` for all.
+    edge_types: Option<Vec<EdgeTypeId>>,
+    /// The last commit of the last batch, or passed over since.
+    given: Sequence,
+    /// What the next batch has so far. After an error it is still there, so that no commit is lost.
+    gathered: Gathered,
+}
+
+/// A batch while it is gathered.
+#[derive(Debug, Default)]
+struct Gathered {
+    edges: Vec<ListedEdges>,
+    deleted: Vec<ListedEdges>,
+    vertices: Vec<VertexId>,
+    rows: usize,
+    time_micros: i64,
+}
+
+impl Stream {
+    /// Begins a stream.
+    ///
+    /// # Errors
+    /// [`StreamError::Schema`] if there is no such edge type, [`StreamError::BatchSize`], [`StreamError::Changes`].
+    pub fn new(store: &Store, options: StreamOptions) -> Result<Self, StreamError> {
+        if options.batch_size == 0 {
+            return Err(StreamError::BatchSize);
+        }
+        let version = store.version()?;
+        let ids_of = |names: &Vec<String>| -> Result<Vec<EdgeTypeId>, StreamError> {
+            names.iter().map(|name| Ok(version.schema().require_edge_type(name)?.0)).collect()
+        };
+        let edge_types = options.edge_types.as_ref().map(ids_of).transpose()?;
+        let (after, name) = (options.after, options.name.clone());
+        let reader = store.changes(ChangeOptions { after, name })?;
+        let given = reader.position();
+        let gathered = Gathered::default();
+        Ok(Stream { store: store.clone(), reader, options, edge_types, given, gathered })
+    }
+
+    /// The next batch, as soon as there is one within the time; `None` if none came. What was given out before counts as dealt
+    /// with and is acknowledged.
+    ///
+    /// # Errors
+    /// [`StreamError::Changes`], [`StreamError::History`], [`StreamError::TypesDropped`]. Nothing is lost with one: the
+    /// next call goes on where this one was.
+    pub fn next(&mut self, timeout: Option<Duration>) -> Result<Option<Batch>, StreamError> {
+        self.acknowledge()?;
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        loop {
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if self.reader.position() == self.given && !self.reader.wait(left) {
+                self.store.version().map_err(|_| ChangesError::Closed)?;
+                return Ok(None);
+            }
+            if let Some(batch) = self.gather()? {
+                return Ok(Some(batch));
+            }
+        }
+    }
+
+    /// Says that what was given out has been dealt with: a stream of this name goes on after it, whatever happens.
+    ///
+    /// # Errors
+    /// Those of [`ChangeReader::acknowledge`].
+    pub fn acknowledge(&mut self) -> Result<(), StreamError> {
+        Ok(self.reader.acknowledge(self.given)?)
+    }
+
+    /// The last commit given out.
+    pub fn position(&self) -> Sequence {
+        self.given
+    }
+
+    /// A batch of what there is; `None` if none of it is of interest.
+    fn gather(&mut self) -> Result<Option<Batch>, StreamError> {
+        let until = self.options.every.map(|every| Instant::now() + every);
+        let (state, head) = loop {
+            let head = self.store.version().map_err(|_| ChangesError::Closed)?;
+            self.check_types(&head)?;
+            let (state, is_full) = self.read_on(&head)?;
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            let left = left.filter(|left| !left.is_zero() && !is_full);
+            if left.is_none_or(|left| !self.reader.wait(Some(left))) {
+                break (state, head);
+            }
+        };
+        if self.gathered.rows == 0 && (self.edge_types.is_some() || self.gathered.vertices.is_empty()) {
+            self.given = self.reader.position();
+            self.gathered = Gathered::default();
+            return Ok(None);
+        }
+        let state = match state {
+            None if self.options.is_stateful => Some(self.state_at_end(&head)?),
+            state => state,
+        };
+        let snapshot = state.map(|state| self.select(Snapshot::new(state)));
+        let names = self.select(Snapshot::new(self.reader.version()));
+        let after = std::mem::replace(&mut self.given, self.reader.position());
+        let mut gathered = std::mem::take(&mut self.gathered);
+        gathered.vertices.sort_unstable();
+        gathered.vertices.dedup();
+        Ok(Some(Batch {
+            after,
+            version: self.given,
+            time_micros: gathered.time_micros,
+            edges: gathered.edges,
+            deleted: gathered.deleted,
+            changed_vertices: gathered.vertices,
+            snapshot,
+            names,
+        }))
+    }
+
+    /// Reads commits until the batch is full, or no more are there: with the state, where the batch ends at one that can
+    /// be had, and whether it is full. A stateful batch goes no further than a version that is there.
+    fn read_on(&mut self, head: &Arc<Version>) -> Result<(Option<Arc<Version>>, bool), StreamError> {
+        let is_stateful = self.options.is_stateful;
+        let through = if is_stateful { head.sequence() } else { Sequence::MAX };
+        loop {
+            let is_full = self.gathered.rows >= self.options.batch_size;
+            if is_full {
+                let state = if is_stateful { self.state_here()? } else { None };
+                if state.is_some() || !is_stateful {
+                    return Ok((state, true));
+                }
+            }
+            let Some(commit) = self.reader.next_through(through)? else { return Ok((None, is_full)) };
+            self.gathered.take(commit, self.edge_types.as_deref(), head.schema());
+        }
+    }
+
+    /// The version after the last commit read, if it can be had; behind the newest one that takes history.
+    fn state_here(&self) -> Result<Option<Arc<Version>>, StreamError> {
+        match self.store.version_at(At::Commit(self.reader.position())) {
+            Ok(version) => Ok(Some(version)),
+            Err(HistoryError::NotRetained { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The state at the end of a batch: reads on to the version that was the newest when it began, unless the state
+    /// here can be had.
+    fn state_at_end(&mut self, head: &Arc<Version>) -> Result<Arc<Version>, StreamError> {
+        while self.reader.position() < head.sequence() {
+            if let Some(state) = self.state_here()? {
+                return Ok(state);
+            }
+            match self.reader.next_through(head.sequence())? {
+                Some(commit) => self.gathered.take(commit, self.edge_types.as_deref(), head.schema()),
+                // With durability="interval" the rest is not synced yet.
+                None => drop(self.reader.wait(Some(UNTIL_SAFE))),
+            }
+        }
+        Ok(head.clone())
+    }
+
+    /// Of some types, one at least must be left.
+    fn check_types(&self, head: &Version) -> Result<(), StreamError> {
+        let is_there = |id: &EdgeTypeId| head.schema().live_edge_types().any(|(live, _)| live == *id);
+        match &self.edge_types {
+            Some(ids) if !ids.is_empty() && !ids.iter().any(is_there) => {
+                let names = self.options.edge_types.iter().flatten().cloned().collect();
+                Err(StreamError::TypesDropped { names })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A snapshot with the edge types asked for, as far as it has them.
+    fn select(&self, snapshot: Snapshot) -> Snapshot {
+        match &self.edge_types {
+            None => snapshot,
+            Some(ids) => snapshot.with_edge_type_ids(ids),
+        }
+    }
+}
+
+impl Gathered {
+    /// Adds what a commit did to edges of these types, as far as `schema` still has them.
+    fn take(&mut self, commit: Commit, wanted: Option<&[EdgeTypeId]>, schema: &Schema) {
+        let Commit { sequence, time_micros, writes } = commit;
+        self.time_micros = time_micros;
+        if wanted.is_none() {
+            self.vertices.extend(writes.vertex_deletes);
+            self.vertices.extend(writes.vertex_puts.iter().map(|put| put.vertex));
+        }
+        for (edge_type, ops) in writes.edges {
+            let kind = schema.edge_types.get(usize::from(edge_type));
+            if kind.is_some_and(EdgeType::is_dropped)
+                || wanted.is_some_and(|wanted| !wanted.contains(&edge_type))
+            {
+                continue;
+            }
+            self.rows += ops.len();
+            self.vertices.extend(ops.src.iter().chain(&ops.dst));
+            let listed = |ops: EdgeOps| ListedEdges {
+                edge_type,
+                sequences: vec![sequence; ops.len()],
+                times_micros: vec![time_micros; ops.len()],
+                columns: ops.columns.into_iter().map(|column| (column.property, column.values)).collect(),
+                src: ops.src,
+                dst: ops.dst,
+            };
+            let (puts, deletes) = if ops.deletes.is_none() { (ops, None) } else { parted(&ops) };
+            if !puts.is_empty() {
+                self.edges.push(listed(puts));
+            }
+            self.deleted.extend(deletes.map(listed));
+        }
+    }
+}
+
+/// The puts and the deletes of some operations.
+fn parted(ops: &EdgeOps) -> (EdgeOps, Option<EdgeOps>) {
+    let (mut puts, mut deletes) = (EdgeOps::default(), EdgeOps::default());
+    let mut rows = Vec::new();
+    for row in 0..ops.len() {
+        let side = if ops.is_delete(row) { &mut deletes } else { &mut puts };
+        side.src.push(ops.src[row]);
+        side.dst.push(ops.dst[row]);
+        if !ops.is_delete(row) {
+            rows.push(row);
+        }
+    }
+    for column in &ops.columns {
+        let mut values = Column::new(column.values.property_type());
+        for &row in &rows {
+            // The values have the column's own type.
+            let _ = values.push(column.values.get(row));
+        }
+        puts.columns.push(evergraph_store::OpColumn { property: column.property, values, given: None });
+    }
+    (puts, Some(deletes))
+}
