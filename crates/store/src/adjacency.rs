@@ -165,9 +165,9 @@ impl ChunkRef {
     /// The neighbors of the run, decoded into the buffer if they are compressed.
     ///
     /// # Safety
-    /// The version the run belongs to stays alive for `'b`.
+    /// The version the run belongs to stays alive as long as the result.
     #[inline]
-    pub(crate) unsafe fn read<'b>(self, buffer: &'b mut RunBuffer) -> &'b [VertexId] {
+    pub(crate) unsafe fn read(self, buffer: &mut RunBuffer) -> &[VertexId] {
         if self.is_compressed() {
             // SAFETY: alive by contract.
             return unsafe { self.decoder() }.rest(buffer);
