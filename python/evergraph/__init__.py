@@ -141,7 +141,7 @@ from evergraph._structure import (
 )
 from evergraph._table import Column, Table
 from evergraph._transaction import Savepoint, Transaction
-from evergraph._types import Durability, Duration, Isolation, Key, KeyKind, PropertyType, Value
+from evergraph._types import Durability, Duration, Isolation, Key, KeyKind, ListFormat, PropertyType, Value
 from evergraph._views import Scratch, View, ViewStatistics
 from evergraph._window import Window, WindowStats
 
@@ -191,6 +191,7 @@ __all__ = [
     "KHopResult",
     "Key",
     "KeyKind",
+    "ListFormat",
     "LoadError",
     "LoadResult",
     "LocalClusterResult",

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         Isolation,
         Key,
         KeyKind,
+        ListFormat,
         PropertyType,
         Value,
     )
@@ -55,6 +56,7 @@ def open(
     keys: KeyKind | None = None,
     memory_limit: int | None = None,
     retain: int | str | timedelta | None = None,
+    format: ListFormat | None = None,
 ) -> Database:
     """Open the database in a directory; create it if there is none. Without a path it lives in memory.
 
@@ -78,6 +80,10 @@ def open(
     retain : int, str or timedelta, optional
         How much history to keep from now on: a number of versions, a time such as ``"7d"``, ``"all"``, or
         ``"none"``. By default what was said when it was last opened; nothing for a new one.
+    format : {"fast", "compact"}, optional
+        How neighbor lists are kept from now on: as they are, or in few bits, which takes half the memory or
+        less, and longer to scan. By default as the store has it; a new one is fast. Lists that are there
+        change when they are written next: all of them with ``compact()``.
 
     Returns
     -------
@@ -111,7 +117,9 @@ def open(
         message = f"memory_limit: {memory_limit} is not 1 or above"
         raise ValueError(message)
     where = None if path is None else os.fspath(path)
-    return Database(_native.open(where, read_only, durability, keys, memory_limit, _retain_text(retain)))
+    return Database(
+        _native.open(where, read_only, durability, keys, memory_limit, _retain_text(retain), format)
+    )
 
 
 def _retain_text(retain: int | str | timedelta | None) -> str | None:

@@ -16,10 +16,19 @@ class Stats:
     edge_types: dict[str, int]
     """Edges by type."""
     durability: str
+    format: str
+    """How neighbor lists are written: ``fast`` or ``compact``."""
     memory_bytes: int
     """Memory of the graph, without what is mapped from disk."""
     dictionary_bytes: int
     """Memory of the keys."""
+    memory: dict[str, int]
+    """Bytes in memory by purpose.
+
+    These are ``vertex_table``, ``fragments``, ``columns``, ``retired`` (only older versions reach it),
+    ``dictionary``, ``catalog``, ``turned_lists``, ``segments`` (mapped from disk) and ``log`` (of a graph
+    without files).
+    """
     log_bytes: int
     segments: int
     segment_bytes: int

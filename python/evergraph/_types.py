@@ -19,6 +19,7 @@ Duration: TypeAlias = float | timedelta | str
 
 Isolation: TypeAlias = Literal["snapshot", "serializable"]
 Durability: TypeAlias = Literal["sync", "interval", "none"]
+ListFormat: TypeAlias = Literal["fast", "compact"]
 KeyKind: TypeAlias = Literal["int64", "string", "dense"]
 PropertyType: TypeAlias = Literal[
     "bool",

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use evergraph::{At, Database as Inner, Durability, Options, Retain, StreamOptions, ViewRequest};
+use evergraph::{At, Database as Inner, Durability, ListFormat, Options, Retain, StreamOptions, ViewRequest};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -39,6 +39,7 @@ pub(crate) fn open(
     keys: Option<&str>,
     memory_limit_bytes: Option<u64>,
     retain: Option<&str>,
+    format: Option<&str>,
 ) -> PyResult<Database> {
     let durability = Durability::from_name(durability).ok_or_else(|| {
         PyValueError::new_err(format!(
@@ -46,6 +47,12 @@ pub(crate) fn open(
         ))
     })?;
     let keys = keys.map(key_kind).transpose()?;
+    let format = format
+        .map(|name| {
+            let message = || format!("format: {name:?} is none of \"fast\", \"compact\"");
+            ListFormat::from_name(name).ok_or_else(|| PyValueError::new_err(message()))
+        })
+        .transpose()?;
     let retain = retain.map(|text| {
         Retain::from_text(text).ok_or_else(|| {
             PyValueError::new_err(format!(
@@ -54,7 +61,8 @@ pub(crate) fn open(
         })
     });
     let retain = retain.transpose()?;
-    let options = Options { retain, durability, read_only, keys, memory_limit_bytes, ..Options::default() };
+    let options =
+        Options { retain, format, durability, read_only, keys, memory_limit_bytes, ..Options::default() };
     let inner = match path {
         Some(path) => enter_interruptibly(py, None, |_| Inner::open(path, options))?,
         None if read_only => {

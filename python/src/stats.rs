@@ -12,14 +12,20 @@ pub(crate) fn stats_to_python<'py>(py: Python<'py>, stats: &Stats) -> PyResult<B
     for kind in &stats.edge_types {
         edge_types.set_item(&kind.name, kind.edges)?;
     }
+    let memory = PyDict::new(py);
+    for (name, bytes) in stats.memory.parts() {
+        memory.set_item(name.replace(' ', "_"), bytes)?;
+    }
     let dict = PyDict::new(py);
     dict.set_item("version", stats.sequence)?;
     dict.set_item("num_vertices", stats.num_vertices)?;
     dict.set_item("num_edges", stats.num_edges)?;
     dict.set_item("edge_types", edge_types)?;
     dict.set_item("durability", stats.durability.name())?;
+    dict.set_item("format", stats.format.name())?;
     dict.set_item("memory_bytes", stats.memory_bytes)?;
     dict.set_item("dictionary_bytes", stats.dictionary_bytes)?;
+    dict.set_item("memory", memory)?;
     dict.set_item("log_bytes", stats.log_bytes)?;
     dict.set_item("segments", stats.segments)?;
     dict.set_item("segment_bytes", stats.segment_bytes)?;

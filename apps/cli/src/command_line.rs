@@ -66,9 +66,9 @@ enum Command {
     /// Tell by how much a process grows that loads a file (bench runs this)
     #[command(hide = true)]
     BenchMemory(bench::MemoryArgs),
-    /// Tell by how much a process grows that ingests a graph (bench ingest runs this)
+    /// Tell by how much a process grows that ingests a graph (bench memory runs this)
     #[command(hide = true)]
-    BenchIngestMemory(bench::IngestMemoryArgs),
+    BenchIngestMemory(bench::ChildArgs),
     /// Write to a store until killed (the demo and the tests do the killing)
     #[command(hide = true)]
     DemoWriter(crash::WriterArgs),
@@ -115,7 +115,7 @@ impl CommandLine {
             Command::Bench(args) => bench::run(args, program, console),
             Command::Demo(args) => demo::run(args, program, console),
             Command::BenchMemory(args) => bench::measure_memory(args, console),
-            Command::BenchIngestMemory(args) => bench::measure_ingest_memory(args, console),
+            Command::BenchIngestMemory(args) => bench::measure_child(args, console),
             Command::DemoWriter(args) => crash::write(args),
         }?;
         console.flush()

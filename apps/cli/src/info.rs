@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::console::Console;
 use crate::error::CommandError;
+use crate::layout::LayoutReport;
 use crate::progress::Activity;
 use crate::store::open_to_read;
 use crate::table::{Layout, Side};
@@ -20,11 +21,18 @@ pub(crate) struct InfoArgs {
     /// The store
     #[arg(value_name = "DB")]
     database: PathBuf,
+    /// Also where the lists lie, in how many pieces, and what memory is used for
+    #[arg(long)]
+    layout: bool,
+    /// Write a picture of the levels to this file
+    #[arg(long, value_name = "FILE", requires = "layout")]
+    svg: Option<PathBuf>,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   evergraph info votes.eg
+  evergraph info votes.eg --layout --svg levels.svg
   evergraph info votes.eg --json | jq .edges";
 
 #[derive(Serialize)]
@@ -43,6 +51,9 @@ struct Report<'a> {
     disk_bytes: u64,
     memory_bytes: u64,
     dictionary_bytes: u64,
+    list_format: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    layout: Option<LayoutReport>,
 }
 
 #[derive(Serialize)]
@@ -98,7 +109,12 @@ pub(crate) fn run(args: &InfoArgs, console: &mut Console) -> Result<(), CommandE
         disk_bytes: stats.disk_bytes,
         memory_bytes: stats.memory_bytes,
         dictionary_bytes: stats.dictionary_bytes,
+        list_format: stats.format.name(),
+        layout: args.layout.then(|| LayoutReport::new(&snapshot.store_version().layout(), &stats.memory)),
     };
+    if let (Some(path), Some(layout)) = (&args.svg, &report.layout) {
+        std::fs::write(path, layout.svg()).map_err(CommandError::file(path))?;
+    }
     console.result(&report, text)
 }
 
@@ -122,6 +138,7 @@ fn text(report: &Report) -> String {
         ("vertex properties", list(&report.vertex_properties)),
         ("on disk", disk(report)),
         ("in memory", memory(report)),
+        ("lists", report.list_format.to_owned()),
     ];
     let lines = fields.iter().map(|(name, value)| format!("{name:<17}  {value}"));
     let mut text = lines.collect::<Vec<_>>().join("\n");
@@ -135,6 +152,10 @@ fn text(report: &Report) -> String {
         let rows: Vec<Vec<String>> = report.edge_types.iter().map(EdgeTypeReport::row).collect();
         text.push_str("\n\n");
         text.push_str(&layout.table(&rows));
+    }
+    if let Some(layout) = &report.layout {
+        text.push_str("\n\n");
+        text.push_str(&layout.text());
     }
     text
 }

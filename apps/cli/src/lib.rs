@@ -20,6 +20,7 @@ mod error;
 mod export;
 mod generate;
 mod info;
+mod layout;
 mod load;
 mod load_values;
 mod output_file;

@@ -10,7 +10,8 @@ use serde::Serialize;
 use crate::console::{Console, notice};
 use crate::error::CommandError;
 use crate::load_values::{
-    DurabilityArg, FormatArg, KeysArg, OnErrorArg, PropertiesArg, column, delimiter, properties,
+    DurabilityArg, FormatArg, KeysArg, ListFormatArg, OnErrorArg, PropertiesArg, column, delimiter,
+    properties,
 };
 use crate::progress::Activity;
 use crate::units;
@@ -68,6 +69,9 @@ pub(crate) struct LoadArgs {
     /// When a load is done
     #[arg(long, value_enum, default_value = "sync")]
     durability: DurabilityArg,
+    /// How neighbor lists are kept, from now on; a new store is fast
+    #[arg(long, value_enum)]
+    list_format: Option<ListFormatArg>,
 }
 
 const EXAMPLES: &str = "\
@@ -117,8 +121,12 @@ pub(crate) fn run(args: &LoadArgs, console: &mut Console) -> Result<(), CommandE
     for file in &args.files {
         std::fs::metadata(file).map_err(CommandError::file(file))?;
     }
-    let options =
-        Options { durability: args.durability.into(), keys: args.keys.map(Into::into), ..Options::default() };
+    let options = Options {
+        durability: args.durability.into(),
+        keys: args.keys.map(Into::into),
+        format: args.list_format.map(Into::into),
+        ..Options::default()
+    };
     let database = Database::open(&args.database, options)?;
     let request = args.request();
     let mut files = Vec::new();

@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use evergraph::load::{ColumnRef, Format, PropertySpec};
-use evergraph::{Durability, KeyKind, PropertyType};
+use evergraph::{Durability, KeyKind, ListFormat, PropertyType};
 
 /// `--keys`.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -44,6 +44,15 @@ pub(crate) enum DurabilityArg {
     Interval,
     /// Once it is written; the log is synced when the system likes
     None,
+}
+
+/// `--list-format`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ListFormatArg {
+    /// As they are: read at the speed of memory
+    Fast,
+    /// In few bits: half the memory or less
+    Compact,
 }
 
 /// `--properties`.
@@ -113,6 +122,15 @@ impl From<FormatArg> for Format {
             FormatArg::Edgelist => Format::EdgeList,
             FormatArg::Csv => Format::Csv,
             FormatArg::Tsv => Format::Tsv,
+        }
+    }
+}
+
+impl From<ListFormatArg> for ListFormat {
+    fn from(format: ListFormatArg) -> Self {
+        match format {
+            ListFormatArg::Fast => ListFormat::Fast,
+            ListFormatArg::Compact => ListFormat::Compact,
         }
     }
 }

@@ -27,9 +27,6 @@ use crate::ranges::{HUB_DEGREE, split_list};
 use crate::registry::{Algorithm, Arguments, Check, Field, Outcome, Scalar, VertexColumn};
 use crate::{AlgorithmError, Control, NO_VERTEX, Ranges, VerifyError};
 
-/// Neighbors that every vertex is linked with before the largest component is looked for.
-const SAMPLED_NEIGHBORS: usize = 2;
-
 /// How many vertices ahead of its own the sampling asks for a list.
 const LISTS_AHEAD: VertexId = 32;
 
@@ -100,7 +97,7 @@ fn link_sampled(flat: &FlatView, labels: &[AtomicU32], range: Range<VertexId>) {
         if (later as usize) < table.len() {
             table.neighbors(later).head_hints().into_iter().for_each(|hint| prefetch_place(labels, hint));
         }
-        let sampled = table.neighbors(vertex).head(SAMPLED_NEIGHBORS);
+        let sampled = table.neighbors(vertex).head();
         sampled.iter().for_each(|&neighbor| link(labels, vertex, neighbor));
     }
 }
@@ -150,7 +147,7 @@ fn link_rest(flat: &FlatView, labels: &[AtomicU32], largest: VertexId, range: Ra
             prefetch_list(flat.table(Direction::In), later);
         }
         let out = flat.out_neighbors(vertex);
-        if out.len() > out.head(SAMPLED_NEIGHBORS).len() {
+        if out.len() > out.head().len() {
             link_list(labels, largest, vertex, out);
         }
         if !flat.is_symmetric() && is_outside(&vertex) {
@@ -170,7 +167,7 @@ fn link_list(labels: &[AtomicU32], largest: VertexId, vertex: VertexId, list: Ne
         let _ = list.try_for_each(visit);
     } else {
         split_list(list).into_par_iter().for_each(|piece| {
-            let _ = piece.iter().copied().try_for_each(visit);
+            let _ = piece.try_for_each(visit);
         });
     }
 }

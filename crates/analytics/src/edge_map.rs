@@ -118,8 +118,8 @@ fn push<F: EdgeFunction>(
             next.extend(
                 split_list(list)
                     .par_iter()
-                    .fold(Vec::new, |mut next, slice| {
-                        visit(&mut next, src, slice);
+                    .fold(Vec::new, |mut next, part| {
+                        part.for_each_slice(|slice| visit(&mut next, src, slice));
                         next
                     })
                     .flatten()
@@ -225,12 +225,16 @@ fn pull_into_hub<F: EdgeFunction>(
 ) -> bool {
     let pieces = split_list(list);
     let (Some((first, rest)), mut changed) = (pieces.split_first(), false) else { return false };
-    if first.iter().try_for_each(|&src| pull_edge(frontier, function, src, dst, &mut changed)).is_break() {
+    if first.try_for_each(|src| pull_edge(frontier, function, src, dst, &mut changed)).is_break() {
         return changed;
     }
-    let pushed = rest.par_iter().map(|slice| {
-        let members = slice.iter().copied().filter(|&src| frontier.contains(src));
-        members.fold(false, |changed, src| changed | function.push(src, dst))
+    let pushed = rest.par_iter().map(|part| {
+        let mut changed = false;
+        part.for_each_slice(|slice| {
+            let members = slice.iter().copied().filter(|&src| frontier.contains(src));
+            changed = members.fold(changed, |changed, src| changed | function.push(src, dst));
+        });
+        changed
     });
     changed | pushed.reduce(|| false, |left, right| left | right)
 }

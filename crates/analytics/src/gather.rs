@@ -6,7 +6,6 @@
 //!
 //! Invariant: numbers are added in the order of the list, whatever pieces it lies in, unless it is a hub's.
 
-use evergraph_types::VertexId;
 use evergraph_view::Neighbors;
 use rayon::prelude::*;
 
@@ -34,8 +33,12 @@ pub(crate) fn sum_over<T: Sync>(list: Neighbors<'_>, values: &[T], number: impl 
 #[cold]
 #[inline(never)]
 fn sum_over_hub<T: Sync>(list: Neighbors<'_>, values: &[T], number: impl Fn(&T) -> f64 + Sync) -> f64 {
-    let sum_piece = |piece: &&[VertexId]| {
-        piece.iter().fold(0.0, |sum, &neighbor| sum + number(&values[neighbor as usize]))
+    let sum_piece = |piece: &Neighbors<'_>| {
+        let mut sum = 0.0;
+        piece.for_each_slice(|slice| {
+            sum = slice.iter().fold(sum, |sum, &neighbor| sum + number(&values[neighbor as usize]));
+        });
+        sum
     };
     split_list(list).par_iter().map(sum_piece).collect::<Vec<f64>>().iter().sum()
 }

@@ -15,7 +15,7 @@
 use std::sync::Arc;
 
 use evergraph_types::{Direction, VertexId};
-use evergraph_view::{FlatView, GraphView};
+use evergraph_view::{FlatView, GraphView, Neighbors};
 use rayon::prelude::*;
 
 use crate::ranges::{HUB_DEGREE, split_list};
@@ -92,13 +92,18 @@ impl Matrix {
             }
             None => {
                 let list = self.flat.neighbors(self.direction, vertex);
-                let sum = |sum: f64, slice: &[VertexId]| {
-                    slice.iter().fold(sum, |sum, &neighbor| sum + vector[neighbor as usize])
+                let sum = |list: Neighbors<'_>| {
+                    let mut sum = 0.0;
+                    list.for_each_slice(|slice| {
+                        sum = slice.iter().fold(sum, |sum, &neighbor| sum + vector[neighbor as usize]);
+                    });
+                    sum
                 };
                 if list.len() < HUB_DEGREE {
-                    return list.slices().fold(0.0, sum);
+                    return sum(list);
                 }
-                split_list(list).par_iter().map(|piece| sum(0.0, piece)).collect::<Vec<f64>>().iter().sum()
+                let parts = split_list(list);
+                parts.into_par_iter().map(sum).collect::<Vec<f64>>().iter().sum()
             }
         }
     }

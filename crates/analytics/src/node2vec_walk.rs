@@ -23,7 +23,7 @@ use evergraph_view::{FlatView, GraphView, Neighbors};
 
 use crate::control::ensure;
 use crate::random::Random;
-use crate::random_walk::{neighbor, outcome, verify_walks, walk_all};
+use crate::random_walk::{outcome, verify_walks, walk_all};
 use crate::registry::{Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, SEED, WEIGHT, invalid};
 use crate::weights::{Sign, Weight, WeightedTable, weighted_lists};
 use crate::{AlgorithmError, Control, VerifyError};
@@ -132,10 +132,7 @@ impl List<'_> {
     /// The weight of the edge to a vertex, if there is one.
     fn weight_to(&self, vertex: VertexId) -> Option<f64> {
         match self {
-            List::Plain(list) => {
-                let slice = list.slices().find(|slice| slice.last().is_some_and(|&last| last >= vertex))?;
-                slice.binary_search(&vertex).ok().map(|_| 1.0)
-            }
+            List::Plain(list) => list.contains_sorted(vertex).then_some(1.0),
             List::Weighted(neighbors, weights, _) => {
                 neighbors.binary_search(&vertex).ok().map(|at| weights[at])
             }
@@ -145,7 +142,7 @@ impl List<'_> {
     /// The neighbor where the running sum of weights exceeds this share of the total.
     fn at(&self, sum: f64) -> Option<VertexId> {
         match self {
-            List::Plain(list) => neighbor(*list, (sum as usize).min(list.len().checked_sub(1)?)),
+            List::Plain(list) => list.get((sum as usize).min(list.len().checked_sub(1)?)),
             List::Weighted(neighbors, weights, sums) => {
                 let found = sums.partition_point(|&upto| upto <= sum);
                 let last = weights.iter().rposition(|&weight| weight > 0.0)?;

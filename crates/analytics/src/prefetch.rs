@@ -11,32 +11,29 @@ use evergraph_view::FlatTable;
 #[inline]
 pub(crate) fn prefetch<T>(items: &[T]) {
     if !items.is_empty() {
-        #[cfg(all(target_arch = "x86_64", not(miri)))]
-        // SAFETY: the address is that of a live slice, and a prefetch would read nothing from any other either.
-        unsafe {
-            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(items.as_ptr().cast());
-        }
+        prefetch_address(items.as_ptr().cast());
     }
 }
 
 /// Asks for the item at a place that is only a guess.
 #[inline]
 pub(crate) fn prefetch_place<T>(items: &[T], place: u32) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: a prefetch reads nothing: from an address that is not the program's, nothing comes, and nothing happens.
-    unsafe {
-        let address = items.as_ptr().wrapping_add(place as usize);
-        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(address.cast());
+    prefetch_address(items.as_ptr().wrapping_add(place as usize).cast());
+}
+
+/// Asks for the start of a neighbor list; nothing for a vertex out of range.
+#[inline]
+pub(crate) fn prefetch_list(table: &FlatTable, vertex: VertexId) {
+    if (vertex as usize) < table.len() {
+        prefetch_address(table.neighbors(vertex).start());
     }
 }
 
-/// Asks for the start of a neighbor list; nothing for a vertex out of range, or a chunked list: those are long, and so
-/// few.
 #[inline]
-pub(crate) fn prefetch_list(table: &FlatTable, vertex: VertexId) {
-    if (vertex as usize) < table.len()
-        && let Some(list) = table.neighbors(vertex).as_slice()
-    {
-        prefetch(list);
+fn prefetch_address(address: *const u8) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: a prefetch reads nothing: from an address that is not the program's, nothing comes, and nothing happens.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(address.cast());
     }
 }

@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use evergraph_types::{Direction, VertexId};
-use evergraph_view::{FlatView, GraphView, Neighbors};
+use evergraph_view::{FlatView, GraphView};
 use rayon::prelude::*;
 
 use crate::control::{ensure, in_pool, require_sources};
@@ -109,22 +109,11 @@ fn walk(flat: &FlatView, source: VertexId, length: u32, random: &mut Random) -> 
         if list.is_empty() {
             break;
         }
-        let Some(next) = neighbor(list, random.below(list.len() as u64) as usize) else { break };
+        let Some(next) = list.get(random.below(list.len() as u64) as usize) else { break };
         walk.push(next);
         vertex = next;
     }
     walk
-}
-
-/// The neighbor in this place of a list.
-pub(crate) fn neighbor(list: Neighbors<'_>, mut place: usize) -> Option<VertexId> {
-    for slice in list.slices() {
-        if let Some(&neighbor) = slice.get(place) {
-            return Some(neighbor);
-        }
-        place -= slice.len();
-    }
-    None
 }
 
 /// Checks every step of every walk against the lists: O(sum of the degrees met).

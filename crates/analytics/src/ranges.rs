@@ -130,7 +130,7 @@ impl Ranges {
     }
 }
 
-/// The list of a hub in pieces that can be worked on in parallel, in order.
-pub(crate) fn split_list<'a>(list: Neighbors<'a>) -> Vec<&'a [VertexId]> {
-    list.slices().flat_map(|slice| slice.chunks(HUB_PIECE)).collect()
+/// The list of a hub in parts that can be worked on in parallel, in order.
+pub(crate) fn split_list(list: Neighbors<'_>) -> Vec<Neighbors<'_>> {
+    list.split(HUB_PIECE)
 }

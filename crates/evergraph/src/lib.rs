@@ -93,9 +93,9 @@ pub use evergraph_load::{ExportError, LoadError};
 pub use evergraph_store::{
     At, BackupError, BatchSummary, ChangeOptions, ChangeReader, ChangesError, CheckReport, Closed, Commit,
     CommitError, Diff, Durability, EdgeDiff, EdgeOps, EdgeRows, EdgeTypeStats, HistoryError, Isolation,
-    OpColumn, OpenError, Options, Problem, ReadGuard, Retain, Retained, Run, RunColumn, Savepoint, Stats,
-    Store, Transaction, TransactionOptions, Version, VertexPut, WriteError, WriteSet, check,
-    conflict_backoff,
+    Layout as StoreLayout, Level, ListFormat, MemoryUse, OpColumn, OpenError, Options, Problem, ReadGuard,
+    Retain, Retained, Run, RunColumn, Savepoint, Stats, Store, TableLayout, Transaction, TransactionOptions,
+    Version, VertexPut, WriteError, WriteSet, check, conflict_backoff,
 };
 pub use evergraph_stream::{
     Advance, Batch, Duplicates, Followed, Follower, Order, Span, Stream, StreamError, StreamOptions, Window,

@@ -1,15 +1,16 @@
-//! Neighbor lists as readers see them: the entry of a vertex table, flat lists and chunked lists.
+//! Neighbor lists as they lie in memory: the entry of a vertex table, flat lists and chunked lists.
 //!
 //! ```text
 //!  Entry, 16 bytes:  address: u64 | degree: u32 | kind: u8, chunk count: u24
 //!
-//!  flat    ──► [neighbor: u32 × degree][columns, if the edges carry any]
+//!  flat    ──► [neighbor: u32 × degree, or a compressed run][columns, if the edges carry any]
 //!  chunked ──► [ChunkRef × chunk count] ──► each a flat run of at most CHUNK_MAX neighbors
 //!
 //!  address:  bit 0 = in a mapped segment;       bit 1 = columns follow the neighbors
 //!            bit 63 = in the pack of its leaf;  bit 62 = a heap block with room behind the neighbors
-//!            neither 0 nor 63 = a heap block of its own
+//!            bit 61 = a compressed run;         neither 0 nor 63 = a heap block of its own
 //!  kind:     bit 0 set = chunked;  bit 1 set = flat, and [`AHEAD`] more words after the list can be read
+//!            bit 2 set = flat and compressed
 //! ```
 //!
 //! Invariants: lists of `simple` edge types ascend strictly, lists of `multi` types are in order of arrival; a
@@ -17,12 +18,11 @@
 //! that holds the entry is alive.
 #![allow(unsafe_code)]
 
-use std::marker::PhantomData;
-use std::ops::ControlFlow;
-
 use evergraph_types::VertexId;
 
+use crate::compression::{Decoder, RunBuffer, bytes_of_run};
 use crate::fragment::ColumnArea;
+use crate::neighbors::Neighbors;
 
 /// The longest run a chunk, or a flat list in memory, of a `simple` edge type may have.
 pub const CHUNK_MAX: usize = 256;
@@ -58,9 +58,11 @@ const MAPPED: u64 = 1;
 const COLUMNS: u64 = 2;
 const PACKED: u64 = 1 << 63;
 const GROWS: u64 = 1 << 62;
-const TAGS: u64 = MAPPED | COLUMNS | PACKED | GROWS;
+const COMPRESSED: u64 = 1 << 61;
+const TAGS: u64 = MAPPED | COLUMNS | PACKED | GROWS | COMPRESSED;
 const CHUNKED: u32 = 1;
 const READABLE_AHEAD: u32 = 2;
+const FLAT_COMPRESSED: u32 = 4;
 
 /// How many places beyond a neighbor [`Neighbors::for_each_ahead`] looks. It takes about as long to get there as memory
 /// takes to answer.
@@ -80,13 +82,37 @@ impl ChunkRef {
         ChunkRef { address: tag(pointer as *const u8, true, columns), len, first }
     }
 
+    /// The same run, noted as compressed or not.
+    pub(crate) fn compressed(self, compressed: bool) -> Self {
+        ChunkRef { address: self.address | if compressed { COMPRESSED } else { 0 }, ..self }
+    }
+
+    /// Whether the neighbors are compressed.
+    pub(crate) fn is_compressed(self) -> bool {
+        self.address & COMPRESSED != 0
+    }
+
+    /// The bytes of the neighbors.
+    ///
+    /// # Safety
+    /// The version the run belongs to is alive.
+    unsafe fn neighbor_bytes(self) -> usize {
+        match self.is_compressed() {
+            // SAFETY: the tag says so; what is written as a compressed run has slack behind it.
+            true => unsafe { bytes_of_run(self.pointer(), self.len as usize) },
+            false => 4 * self.len as usize,
+        }
+    }
+
     /// The run as words, columns included.
     ///
     /// # Safety
     /// The version the run belongs to stays alive for `'a`.
     pub(crate) unsafe fn words<'a>(self) -> &'a [u32] {
         // SAFETY: the area of the run is alive by contract.
-        let words = unsafe { self.columns() }.map_or(self.len as usize, |area| area.block_bytes() / 4);
+        let area = unsafe { self.columns() };
+        // SAFETY: alive by contract.
+        let words = area.map_or_else(|| unsafe { self.neighbor_bytes() }, |area| area.block_bytes()) / 4;
         // SAFETY: the run takes so many words from its pointer on, 4-byte aligned, immutable while alive; with
         // columns it takes a multiple of 8 bytes.
         unsafe { std::slice::from_raw_parts(self.pointer().cast(), words) }
@@ -136,11 +162,62 @@ impl ChunkRef {
         ChunkRef { address: self.address + 4 * start as u64, len: len as u32, first }
     }
 
-    /// The neighbors of the run.
+    /// The neighbors of the run, decoded into the buffer if they are compressed.
+    ///
+    /// # Safety
+    /// The version the run belongs to stays alive as long as the result.
+    #[inline]
+    pub(crate) unsafe fn read(self, buffer: &mut RunBuffer) -> &[VertexId] {
+        if self.is_compressed() {
+            // SAFETY: alive by contract.
+            return unsafe { self.decoder() }.rest(buffer);
+        }
+        // SAFETY: alive by contract, and not compressed.
+        unsafe { self.neighbors() }
+    }
+
+    /// What reads a compressed run.
+    ///
+    /// # Safety
+    /// The run is compressed, and the version it belongs to is alive while the decoder is in use.
+    #[inline]
+    pub(crate) unsafe fn decoder(self) -> Decoder {
+        debug_assert!(self.is_compressed());
+        // SAFETY: by contract; a run has slack behind it.
+        unsafe { Decoder::new(self.pointer(), self.len as usize) }
+    }
+
+    /// The neighbors one by one.
     ///
     /// # Safety
     /// The version the run belongs to stays alive for `'a`.
+    pub(crate) unsafe fn items<'a>(self) -> impl Iterator<Item = VertexId> + use<'a> {
+        let mut buffer = RunBuffer::new();
+        let (plain, decoded): (&'a [VertexId], Vec<VertexId>) = match self.is_compressed() {
+            // SAFETY: alive by contract.
+            true => (&[], unsafe { self.read(&mut buffer) }.to_vec()),
+            // SAFETY: alive by contract, and not compressed.
+            false => (unsafe { self.neighbors() }, Vec::new()),
+        };
+        plain.iter().copied().chain(decoded)
+    }
+
+    /// The first neighbor, or, of a compressed run of a `multi` type, the least.
+    ///
+    /// # Safety
+    /// The version the run belongs to is alive.
+    pub(crate) unsafe fn front(self) -> VertexId {
+        // SAFETY: either kind of run begins with it.
+        unsafe { self.pointer().cast::<VertexId>().read() }
+    }
+
+    /// The neighbors of a run that is not compressed.
+    ///
+    /// # Safety
+    /// The version the run belongs to stays alive for `'a`.
+    #[inline]
     pub(crate) unsafe fn neighbors<'a>(self) -> &'a [VertexId] {
+        debug_assert!(!self.is_compressed());
         // SAFETY: the run has `len` neighbors from its pointer on, 4-byte aligned, immutable while alive.
         unsafe { std::slice::from_raw_parts(self.pointer().cast(), self.len as usize) }
     }
@@ -151,7 +228,8 @@ impl ChunkRef {
     /// The version the run belongs to stays alive for `'a`.
     pub(crate) unsafe fn columns<'a>(self) -> Option<ColumnArea<'a>> {
         // SAFETY: the tag says a column area follows the neighbors, 8-byte aligned.
-        self.has_columns().then(|| unsafe { ColumnArea::after(self.pointer(), self.len as usize) })
+        self.has_columns()
+            .then(|| unsafe { ColumnArea::after(self.pointer(), self.neighbor_bytes(), self.len as usize) })
     }
 }
 
@@ -167,10 +245,11 @@ impl Entry {
 
     /// A flat list.
     pub(crate) fn flat(run: ChunkRef) -> Self {
-        Entry { address: run.address, degree: run.len, kind: 0 }
+        let kind = if run.is_compressed() { FLAT_COMPRESSED } else { 0 };
+        Entry { address: run.address, degree: run.len, kind }
     }
 
-    /// A flat list in a segment, after which the segment has at least [`AHEAD`] more words.
+    /// A flat list after which its segment or pack has at least [`AHEAD`] more words.
     pub(crate) fn flat_with_more(run: ChunkRef) -> Self {
         Entry { kind: READABLE_AHEAD, ..Entry::flat(run) }
     }
@@ -212,191 +291,18 @@ impl Entry {
     /// The version the entry belongs to stays alive for `'a`.
     #[inline]
     pub(crate) unsafe fn neighbors<'a>(self) -> Neighbors<'a> {
-        if self.is_chunked() {
-            // SAFETY: by contract.
-            let list = List::Chunked(unsafe { self.directory() }, self.degree, PhantomData);
-            return Neighbors { list, ahead: false };
+        if self.kind & (CHUNKED | FLAT_COMPRESSED) != 0 {
+            return match self.is_chunked() {
+                // SAFETY: by contract.
+                true => unsafe { Neighbors::chunked(self.directory(), self.degree) },
+                // SAFETY: by contract.
+                false => unsafe { Neighbors::compressed(self.run()) },
+            };
         }
         // Whether a list is empty is as good as random, so nothing branches on it.
         let pointer = if self.degree == 0 { NOTHING.as_ptr() } else { self.pointer().cast() };
         let ahead = (self.kind & READABLE_AHEAD != 0) | (self.degree == 0);
         // SAFETY: the list has `degree` neighbors from its pointer on, 4-byte aligned, alive by contract.
-        let list = List::Flat(unsafe { std::slice::from_raw_parts(pointer, self.degree as usize) });
-        Neighbors { list, ahead }
-    }
-}
-
-#[derive(Clone, Copy)]
-enum List<'a> {
-    Flat(&'a [VertexId]),
-    Chunked(&'a [ChunkRef], u32, PhantomData<&'a [VertexId]>),
-}
-
-/// The neighbors of one vertex in one direction, borrowed from a version.
-#[derive(Clone, Copy)]
-pub struct Neighbors<'a> {
-    list: List<'a>,
-    /// Whether [`AHEAD`] more words can be read after a flat list.
-    ahead: bool,
-}
-
-impl<'a> Neighbors<'a> {
-    /// A list that lies in one slice.
-    pub fn from_slice(neighbors: &'a [VertexId]) -> Self {
-        Neighbors { list: List::Flat(neighbors), ahead: false }
-    }
-
-    /// The number of neighbors (of edges: parallel edges count each).
-    #[inline]
-    pub fn len(&self) -> usize {
-        match self.list {
-            List::Flat(neighbors) => neighbors.len(),
-            List::Chunked(_, degree, _) => degree as usize,
-        }
-    }
-
-    /// Whether there is none.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The whole list, where it lies in one piece.
-    #[inline]
-    pub fn as_slice(&self) -> Option<&'a [VertexId]> {
-        match self.list {
-            List::Flat(neighbors) => Some(neighbors),
-            List::Chunked(..) => None,
-        }
-    }
-
-    /// Calls `visit` with each contiguous piece in order: the way to scan a list at memory speed.
-    #[inline]
-    pub fn for_each_slice(&self, mut visit: impl FnMut(&[VertexId])) {
-        match self.list {
-            List::Flat(neighbors) => visit(neighbors),
-            List::Chunked(chunks, ..) => {
-                for chunk in chunks {
-                    // SAFETY: the directory is borrowed from a live version, and so are its chunks.
-                    visit(unsafe { chunk.neighbors() });
-                }
-            }
-        }
-    }
-
-    /// The first neighbors, up to `count` of them; fewer, but at least one, where the list lies in pieces.
-    #[inline]
-    pub fn head(&self, count: usize) -> &'a [VertexId] {
-        let first = match self.list {
-            List::Flat(neighbors) => neighbors,
-            // SAFETY: the directory is borrowed from a live version, and so are its chunks; it has at least two.
-            List::Chunked(chunks, ..) => unsafe { chunks[0].neighbors::<'a>() },
-        };
-        &first[..count.min(first.len())]
-    }
-
-    /// The first two neighbors as hints of what to fetch: any numbers where there are fewer, for looking would take longer
-    /// than guessing.
-    #[inline]
-    pub fn head_hints(&self) -> [u32; 2] {
-        match self.list {
-            // By its address, for the pointer of a slice may not be used beyond the slice.
-            // SAFETY: the list has more words than these after it, in the same mapping.
-            List::Flat(list) if self.ahead => unsafe { (list.as_ptr() as usize as *const [u32; 2]).read() },
-            _ => match *self.head(2) {
-                [first, second] => [first, second],
-                [first] => [first; 2],
-                _ => [0; 2],
-            },
-        }
-    }
-
-    /// Calls `visit` with each neighbor in order and a hint: a number found some places farther on in memory. Lists of a
-    /// segment lie end to end, so it mostly is a neighbor that a later list is going to name, in time for what is known
-    /// of it to be fetched. But it can be any number at all, and must not change a result.
-    #[inline]
-    pub fn for_each_ahead(&self, mut visit: impl FnMut(VertexId, u32)) {
-        match self.list {
-            List::Flat(neighbors) if self.ahead => {
-                // By its address, for the pointer of a slice may not be used beyond the slice.
-                let start = neighbors.as_ptr() as usize as *const u32;
-                for (place, &neighbor) in neighbors.iter().enumerate() {
-                    // SAFETY: the list has as many words after it, in the same mapping.
-                    visit(neighbor, unsafe { start.add(place + AHEAD).read() });
-                }
-            }
-            _ => self.for_each_slice(|slice| {
-                let later = slice.iter().skip(AHEAD).chain(slice.last().into_iter().cycle());
-                slice.iter().zip(later).for_each(|(&neighbor, &hint)| visit(neighbor, hint));
-            }),
-        }
-    }
-
-    /// The contiguous pieces in order.
-    pub fn slices(&self) -> impl Iterator<Item = &'a [VertexId]> + use<'a> {
-        let (flat, chunks): (Option<&'a [VertexId]>, &'a [ChunkRef]) = match self.list {
-            List::Flat(neighbors) => (Some(neighbors), &[]),
-            List::Chunked(chunks, ..) => (None, chunks),
-        };
-        // SAFETY: the directory is borrowed from a live version, and so are its chunks.
-        flat.into_iter().chain(chunks.iter().map(|chunk| unsafe { chunk.neighbors::<'a>() }))
-    }
-
-    /// Calls `visit` with each neighbor in order until it breaks.
-    #[inline]
-    pub fn try_for_each<B>(&self, mut visit: impl FnMut(VertexId) -> ControlFlow<B>) -> ControlFlow<B> {
-        match self.list {
-            List::Flat(neighbors) => {
-                for &neighbor in neighbors {
-                    visit(neighbor)?;
-                }
-            }
-            List::Chunked(chunks, ..) => {
-                for chunk in chunks {
-                    // SAFETY: the directory is borrowed from a live version, and so are its chunks.
-                    for &neighbor in unsafe { chunk.neighbors::<'a>() } {
-                        visit(neighbor)?;
-                    }
-                }
-            }
-        }
-        ControlFlow::Continue(())
-    }
-
-    /// The neighbors one by one.
-    pub fn iter(&self) -> impl Iterator<Item = VertexId> + use<'a> {
-        let (flat, chunks): (&'a [VertexId], &'a [ChunkRef]) = match self.list {
-            List::Flat(neighbors) => (neighbors, &[]),
-            List::Chunked(chunks, ..) => (&[], chunks),
-        };
-        // SAFETY: the directory is borrowed from a live version, and so are its chunks.
-        flat.iter().chain(chunks.iter().flat_map(|chunk| unsafe { chunk.neighbors::<'a>() })).copied()
-    }
-
-    /// Whether `neighbor` is in a list that ascends (`simple` edge types).
-    pub fn contains_sorted(&self, neighbor: VertexId) -> bool {
-        match self.list {
-            List::Flat(neighbors) => neighbors.binary_search(&neighbor).is_ok(),
-            List::Chunked(chunks, ..) => {
-                let position = chunks.partition_point(|chunk| chunk.first <= neighbor);
-                position.checked_sub(1).is_some_and(|position| {
-                    // SAFETY: the directory is borrowed from a live version, and so are its chunks.
-                    unsafe { chunks[position].neighbors() }.binary_search(&neighbor).is_ok()
-                })
-            }
-        }
-    }
-
-    /// All neighbors, copied.
-    pub fn to_vec(&self) -> Vec<VertexId> {
-        let mut neighbors = Vec::with_capacity(self.len());
-        self.for_each_slice(|slice| neighbors.extend_from_slice(slice));
-        neighbors
-    }
-}
-
-impl std::fmt::Debug for Neighbors<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.iter()).finish()
+        Neighbors::flat(unsafe { std::slice::from_raw_parts(pointer, self.degree as usize) }, ahead)
     }
 }

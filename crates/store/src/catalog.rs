@@ -74,6 +74,12 @@ impl Catalog {
         items
     }
 
+    /// About how many bytes the items take.
+    pub(crate) fn bytes(&self) -> usize {
+        let items = self.shards.iter().flat_map(|shard| shard.iter());
+        items.map(|(name, bytes)| name.len() + bytes.len()).sum()
+    }
+
     /// All items as bytes, for the manifest; nothing if there is none.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let items = self.with_prefix("");

@@ -224,16 +224,12 @@ fn edges(old: &Version, new: &Version, edge_type: EdgeTypeId) -> EdgeDiff {
     };
     let compared = Compared { properties, multi: options.multi, symmetric: options.symmetric };
     for_each_difference(table(old), table(new), old.sequence, &mut |vertex| {
-        let runs = |version| runs_of(version, edge_type, vertex);
-        compared.lists(vertex, &runs(old), &runs(new), &mut edges);
+        let mut buffers = [Vec::new(), Vec::new()];
+        let [old_buffers, new_buffers] = &mut buffers;
+        let (old, new) = old.runs_apart(new, edge_type, vertex, old_buffers, new_buffers);
+        compared.lists(vertex, &old, &new, &mut edges);
     });
     edges
-}
-
-fn runs_of(version: &Version, edge_type: EdgeTypeId, vertex: VertexId) -> Vec<Run<'_>> {
-    let mut runs = Vec::new();
-    version.for_each_run(edge_type, Direction::Out, vertex, |run| runs.push(run));
-    runs
 }
 
 /// One edge of a list.
@@ -263,7 +259,7 @@ struct Compared {
 
 impl Compared {
     fn lists(&self, src: VertexId, old: &[Run<'_>], new: &[Run<'_>], edges: &mut EdgeDiff) {
-        let (mut old, mut new) = (self.rows_apart(src, old, new), self.rows_apart(src, new, old));
+        let (mut old, mut new) = (self.rows(src, old), self.rows(src, new));
         // Lists of `multi` types are in order of arrival.
         old.sort_by_key(Row::neighbor);
         new.sort_by_key(Row::neighbor);
@@ -279,13 +275,9 @@ impl Compared {
         }
     }
 
-    /// The rows of those runs that the other list does not share.
-    fn rows_apart<'a>(&self, src: VertexId, runs: &[Run<'a>], other: &[Run<'_>]) -> Vec<Row<'a>> {
-        let place = |run: &Run<'_>| (run.neighbors().as_ptr() as usize, run.neighbors().len());
-        let mut shared: Vec<_> = other.iter().map(place).collect();
-        shared.sort_unstable();
-        let apart = runs.iter().filter(|run| shared.binary_search(&place(run)).is_err());
-        let rows = apart.flat_map(|&run| (0..run.neighbors().len()).map(move |row| Row { run, row }));
+    /// The rows of these runs.
+    fn rows<'a>(&self, src: VertexId, runs: &[Run<'a>]) -> Vec<Row<'a>> {
+        let rows = runs.iter().flat_map(|&run| (0..run.neighbors().len()).map(move |row| Row { run, row }));
         rows.filter(|row| !self.symmetric || src <= row.neighbor()).collect()
     }
 

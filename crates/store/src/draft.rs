@@ -23,6 +23,7 @@ use crate::heap::{Block, Changes};
 use crate::leaf_edit::edit_leaf;
 use crate::merge::{Delta, PlainDelta, Policy, RowDelta};
 use crate::ops::{EdgeOps, VertexPut, WriteSet};
+use crate::options::ListFormat;
 use crate::paged_array::{Leaf, PagedArray};
 use crate::pool::{PARALLEL_ROWS, in_pool};
 use crate::sort::{Ends, sorted_deltas};
@@ -59,6 +60,7 @@ impl Draft {
             dictionary,
             catalog: base.catalog.clone(),
             segments: base.segments.clone(),
+            format: base.format,
             reclaimer: base.reclaimer.clone(),
             turned: TurnedLists::default(),
         };
@@ -173,7 +175,12 @@ impl Draft {
     fn merge_edges(&mut self, edge_type: EdgeTypeId, ops: &EdgeOps) {
         let schema = self.version.schema.clone();
         let options = &schema.edge_types[usize::from(edge_type)].options;
-        let policy = Policy { multi: options.multi, properties: &options.properties, ops };
+        let policy = Policy {
+            multi: options.multi,
+            compact: self.version.format == ListFormat::Compact,
+            properties: &options.properties,
+            ops,
+        };
         let pair = |vertex, neighbor| u64::from(vertex) << 32 | u64::from(neighbor);
         match (ops.is_plain(), options.multi) {
             (true, false) => {

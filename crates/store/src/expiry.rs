@@ -14,12 +14,14 @@ use std::borrow::Cow;
 use evergraph_types::{Direction, EdgeTypeId, PropertyId, VertexId, VertexTypeId};
 
 use crate::adjacency::{ChunkRef, Entry};
+use crate::compression::RunBuffer;
 use crate::draft::{Draft, edit_lists};
 use crate::growth::new_run;
 use crate::heap::{Block, Changes};
 use crate::leaf_edit::note_emptied;
 use crate::merge::{Delta, PlainDelta, Policy, Scratch, entry_of, runs_of, without_rows};
 use crate::ops::EdgeOps;
+use crate::options::ListFormat;
 use crate::paged_array::Leaf;
 use crate::pool::in_pool;
 use crate::scan::Run;
@@ -50,7 +52,12 @@ impl Draft {
         }
         let schema = self.version.schema.clone();
         let options = &schema.edge_types[usize::from(edge_type)].options;
-        let policy = Policy { multi: true, properties: &options.properties, ops: &EdgeOps::default() };
+        let policy = Policy {
+            multi: true,
+            compact: self.version.format == ListFormat::Compact,
+            properties: &options.properties,
+            ops: &EdgeOps::default(),
+        };
         in_pool(|| {
             for direction in [Direction::Out, Direction::In] {
                 let tables = &mut self.version.edges[usize::from(edge_type)];
@@ -122,14 +129,19 @@ fn oldest_rows(runs: &[ChunkRef], count: usize, oldest: Oldest) -> Vec<u32> {
     };
     let is_due = |run: &Run<'_>, row| run.value(property, row).time().is_some_and(|time| time <= last);
     let mut start = 0;
-    let rows = runs.iter().flat_map(|&chunk| {
+    let mut rows = Vec::with_capacity(count);
+    let mut buffer = RunBuffer::new();
+    for &chunk in runs {
+        if rows.len() == count {
+            break;
+        }
         // SAFETY: the version being edited is alive.
-        let run = unsafe { Run::new(chunk) };
-        let first = start;
+        let run = unsafe { Run::new(chunk, &mut buffer) };
+        let due = (0..chunk.len).filter(|&row| is_due(&run, row as usize)).map(|row| start + row);
+        rows.extend(due.take(count - rows.len()));
         start += chunk.len;
-        (0..chunk.len).filter(move |&row| is_due(&run, row as usize)).map(move |row| first + row)
-    });
-    rows.take(count).collect()
+    }
+    rows
 }
 
 /// How many of these places hold the neighbor.

@@ -1,7 +1,7 @@
 //! Edge properties beside the neighbors of a run: parallel columns in one block.
 //!
 //! ```text
-//!  [neighbor: u32 × rows] pad to 8
+//!  [neighbor: u32 × rows, or a compressed run of them] pad to 8
 //!  area: block bytes: u32 | columns: u32
 //!        per column: property: u16 | type: u8 | has nulls: u8 | offset from the area: u32
 //!        per column, each part padded to 8:
@@ -41,12 +41,12 @@ fn read_u32(bytes: &[u8], at: usize) -> u32 {
 }
 
 impl<'a> ColumnArea<'a> {
-    /// The area after the `rows` neighbors at `pointer`.
+    /// The area after the neighbors of `rows` edges at `pointer`, which take so many bytes.
     ///
     /// # Safety
     /// The run was written with columns and stays alive for `'a`.
-    pub(crate) unsafe fn after(pointer: *const u8, rows: usize) -> Self {
-        let start = pad8(4 * rows);
+    pub(crate) unsafe fn after(pointer: *const u8, neighbor_bytes: usize, rows: usize) -> Self {
+        let start = pad8(neighbor_bytes);
         // SAFETY: the area begins with the length of the whole block, which is all readable.
         let bytes = unsafe {
             let area = pointer.add(start);
@@ -61,13 +61,18 @@ impl<'a> ColumnArea<'a> {
         read_u32(self.bytes, 0) as usize
     }
 
+    /// Writes these columns behind neighbors that are given as they lie in memory; tells that there are columns.
+    pub(crate) fn behind(&self, run: &[u32], out: &mut Vec<u8>) -> bool {
+        out.extend(run.iter().flat_map(|word| word.to_le_bytes()));
+        out.resize(pad8(out.len()), 0);
+        let total = (out.len() + self.bytes.len()) as u32;
+        out.extend_from_slice(&total.to_le_bytes());
+        out.extend_from_slice(&self.bytes[4..]);
+        true
+    }
+
     /// Writes the run again without the columns of properties that were dropped; tells whether any is left.
-    pub(crate) fn without_dropped(
-        &self,
-        neighbors: &[u32],
-        properties: &[Property],
-        out: &mut Vec<u8>,
-    ) -> bool {
+    pub(crate) fn without_dropped(&self, run: &[u32], properties: &[Property], out: &mut Vec<u8>) -> bool {
         let live = (0..).zip(properties).filter(|(_, property)| !property.is_dropped());
         let drafts = live.filter_map(|(id, property)| {
             let column = self.column(id)?;
@@ -75,7 +80,7 @@ impl<'a> ColumnArea<'a> {
             (0..self.rows).for_each(|row| draft.push_slice(&column, row));
             Some(draft)
         });
-        encode_run(neighbors, &drafts.collect::<Vec<_>>(), out)
+        encode_run(run, &drafts.collect::<Vec<_>>(), out)
     }
 
     /// The column of a property, unless it is null throughout.
@@ -228,11 +233,11 @@ impl ColumnDraft {
     }
 }
 
-/// The bytes of a run with columns; without any column that is not null throughout, just the neighbors.
-/// Tells whether there are columns.
-pub(crate) fn encode_run(neighbors: &[u32], columns: &[ColumnDraft], out: &mut Vec<u8>) -> bool {
+/// The bytes of a run with columns, its neighbors given as they or their compressed form lie in memory; without any column
+/// that is not null throughout, just the neighbors. Tells whether there are columns.
+pub(crate) fn encode_run(run: &[u32], columns: &[ColumnDraft], out: &mut Vec<u8>) -> bool {
     out.clear();
-    out.extend(neighbors.iter().flat_map(|neighbor| neighbor.to_le_bytes()));
+    out.extend(run.iter().flat_map(|word| word.to_le_bytes()));
     let columns: Vec<&ColumnDraft> = columns.iter().filter(|column| !column.is_all_null()).collect();
     if columns.is_empty() {
         return false;

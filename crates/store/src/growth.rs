@@ -16,6 +16,7 @@
 use evergraph_types::VertexId;
 
 use crate::adjacency::{ChunkRef, Entry};
+use crate::compression::RunBuffer;
 use crate::heap::{Block, Changes};
 use crate::merge::{Delta, Policy, entry_of};
 
@@ -43,8 +44,9 @@ pub(crate) fn append<D: Delta>(
     if rest.is_empty() {
         return Some(Entry::flat(run));
     }
+    let mut buffer = RunBuffer::new();
     // SAFETY: the version being edited is alive.
-    let list = if run.len == 0 { &[][..] } else { unsafe { run.neighbors() } };
+    let list = if run.len == 0 { &[][..] } else { unsafe { run.read(&mut buffer) } };
     if !run.has_columns() && list.len() + rest.len() <= FLAT_MAX {
         let grown = new_run(list, rest, (list.len() + rest.len()) / 4, changes);
         if run.len > 0 && run.is_block() {

@@ -69,6 +69,11 @@ impl Block {
         layout_of(units as usize).size()
     }
 
+    /// What a block of so many bytes takes, header included.
+    pub(crate) fn footprint_of(bytes: usize) -> usize {
+        layout_of(bytes.div_ceil(ALIGN).max(1)).size()
+    }
+
     /// Bytes of the payload.
     ///
     /// # Safety

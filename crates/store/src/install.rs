@@ -12,14 +12,15 @@ use evergraph_types::Direction;
 use rayon::prelude::*;
 
 use crate::adjacency::{AHEAD, ChunkRef, Entry};
+use crate::compression::{SLACK_BYTES, compressed_bytes};
 use crate::draft::Draft;
 use crate::heap::Changes;
 use crate::leaf_edit::{is_same_list, release_pack};
 use crate::merge::{entry_of, for_each_block};
 use crate::paged_array::{Cell, Leaf, PagedArray};
 use crate::rows::{
-    CHUNKED, COLUMNS, ChunkRow, ListSections, Row, VERTICES_SECTION, VertexRow, WideRow, column_section,
-    decode_rows,
+    CHUNKED, COLUMNS, COMPRESSED, ChunkRow, ListSections, OFFSET_TAGS, Row, VERTICES_SECTION, VertexRow,
+    WideRow, column_section, decode_rows,
 };
 use crate::version::{TEXT_MAPPED, Version, block_of_text};
 
@@ -200,7 +201,7 @@ impl Reader<'_> {
     fn flat(&self, row: &WideRow) -> Entry {
         let run = self.run(&ChunkRow { offset: row.word, len: row.count, first: 0 });
         let words = u64::from(row.count) + AHEAD as u64;
-        if self.lies_within(row.word & !COLUMNS, 4 * words) {
+        if !run.is_compressed() && self.lies_within(row.word & !COLUMNS, 4 * words) {
             Entry::flat_with_more(run)
         } else {
             Entry::flat(run)
@@ -208,8 +209,9 @@ impl Reader<'_> {
     }
 
     fn run(&self, chunk: &ChunkRow) -> ChunkRef {
-        let address = self.address(chunk.offset & !COLUMNS);
-        ChunkRef::mapped(address, chunk.offset & COLUMNS != 0, chunk.len, chunk.first)
+        let address = self.address(chunk.offset & !OFFSET_TAGS);
+        let run = ChunkRef::mapped(address, chunk.offset & COLUMNS != 0, chunk.len, chunk.first);
+        run.compressed(chunk.offset & COMPRESSED != 0)
     }
 
     /// The runs of a list that has several; `None` if it has one or does not add up.
@@ -251,7 +253,12 @@ impl Reader<'_> {
 
     /// Whether a run of this length, with its columns, lies at the offset.
     fn is_run(&self, word: u64, len: u32) -> bool {
-        let (offset, neighbors) = (word & !COLUMNS, 4 * u64::from(len));
+        let offset = word & !OFFSET_TAGS;
+        let neighbors = match word & COMPRESSED != 0 {
+            true => self.compressed_bytes(offset, len),
+            false => Some(4 * u64::from(len)),
+        };
+        let Some(neighbors) = neighbors else { return false };
         if word & COLUMNS == 0 {
             return offset.is_multiple_of(4) && self.lies_within(offset, neighbors);
         }
@@ -263,5 +270,12 @@ impl Reader<'_> {
                 let total = u64::from(u32::from_le_bytes(*total));
                 total >= area - offset + 8 && self.lies_within(offset, total)
             })
+    }
+
+    /// The bytes of the compressed run of this length at the offset, if there is one, with room to read beyond it.
+    fn compressed_bytes(&self, offset: u64, len: u32) -> Option<u64> {
+        let data = self.segment.data().get(usize::try_from(offset).ok()?..)?;
+        let bytes = compressed_bytes(data, len as usize)?;
+        (bytes + SLACK_BYTES <= data.len()).then_some(bytes as u64)
     }
 }

@@ -18,10 +18,11 @@
 
 use evergraph_types::VertexId;
 
-use crate::adjacency::{CHUNK_MAX, ChunkRef, Entry};
+use crate::adjacency::{AHEAD, CHUNK_MAX, ChunkRef, Entry};
+use crate::compression::{Coding, RunBuffer, SLACK_BYTES};
 use crate::growth::append;
 use crate::heap::{Block, Changes};
-use crate::merge::{Delta, Policy, Scratch, entry_of, merge_list, merge_plain, write_run};
+use crate::merge::{Delta, Policy, Scratch, entry_of, merge_list, merge_plain, push_run, write_run};
 use crate::paged_array::{LEAF_CELLS, Leaf};
 
 /// Writing a list by itself costs about as much as copying so many neighbors.
@@ -180,7 +181,9 @@ fn pack<D: Delta>(
 ) {
     let mut words = std::mem::take(&mut scratch.pack);
     words.clear();
+    // Where each list begins in the words, and whether it is compressed.
     let mut starts = [None; LEAF_CELLS as usize];
+    let coding = policy.coding();
     let mut groups = lists_of(deltas).peekable();
     for (slot, start) in (0..LEAF_CELLS).zip(&mut starts) {
         let old = leaf.cells[slot as usize];
@@ -190,16 +193,15 @@ fn pack<D: Delta>(
                 edit_list(leaf, group, policy, scratch, changes);
             }
             Some(group) => {
-                *start = Some(words.len());
-                let new = pack_changed(old, group, policy, &mut words, changes);
+                let at = words.len();
+                let new = pack_changed(old, group, policy, &mut words, scratch, changes);
                 leaf.set(base + slot, (new.degree > 0).then_some(new));
-                if new.is_chunked() || new.degree == 0 {
-                    *start = None;
+                if !new.is_chunked() && new.degree > 0 {
+                    *start = Some((at, new.run().is_compressed()));
                 }
             }
             None if old.degree > 0 && is_short(old) && !old.run().is_mapped() => {
-                *start = Some(words.len());
-                words.extend_from_slice(list_of(old));
+                *start = Some((words.len(), pack_unchanged(old, coding, &mut words)));
                 retire_list(old, changes);
             }
             None => {}
@@ -208,17 +210,21 @@ fn pack<D: Delta>(
     if let Some(pack) = leaf.pack.take() {
         changes.retire(pack);
     }
-    leaf.pack_len = words.len();
+    let packed = leaf.cells.iter().zip(starts).filter(|(_, start)| start.is_some());
+    leaf.pack_len = packed.map(|(entry, _)| entry.degree as usize).sum();
     if !words.is_empty() {
-        let block = changes.allocate(size_of_val(&*words));
+        let slack = if coding == Coding::Plain { 0 } else { SLACK_BYTES };
+        let block = changes.allocate(size_of_val(&*words) + slack);
         let target = block.pointer().cast::<VertexId>();
         // SAFETY: the new block has room for the words, and each list starts within them.
         unsafe { target.copy_from_nonoverlapping(words.as_ptr(), words.len()) };
         for (entry, start) in leaf.cells.iter_mut().zip(starts) {
-            let Some(start) = start else { continue };
+            let Some((start, compressed)) = start else { continue };
             // SAFETY: as above.
             let list = unsafe { target.add(start) };
-            *entry = Entry::flat(ChunkRef::packed(list.cast(), entry.degree as usize));
+            let run = ChunkRef::packed(list.cast(), entry.degree as usize).compressed(compressed);
+            let has_more = !compressed && start + entry.degree as usize + AHEAD <= words.len();
+            *entry = if has_more { Entry::flat_with_more(run) } else { Entry::flat(run) };
         }
         leaf.pack = Some(block);
     }
@@ -231,14 +237,16 @@ fn pack_changed<D: Delta>(
     old: Entry,
     group: &[D],
     policy: Policy<'_>,
-    words: &mut Vec<VertexId>,
+    words: &mut Vec<u32>,
+    scratch: &mut Scratch,
     changes: &mut Changes,
 ) -> Entry {
     let vertex = group[0].vertex();
-    let start = words.len();
-    let before = list_of(old);
-    merge_plain(before, group, policy.ops, words);
-    let after = &words[start..];
+    let mut buffer = RunBuffer::new();
+    let before = list_of(old, &mut buffer);
+    let Scratch { neighbors: after, words: run, .. } = scratch;
+    after.clear();
+    merge_plain(before, group, policy.ops, after);
     changes.entries += after.len() as i64 - before.len() as i64;
     let loops = |list: &[VertexId]| list.iter().filter(|&&neighbor| neighbor == vertex).count() as i64;
     if group.iter().any(|delta| delta.neighbor() == vertex) {
@@ -248,23 +256,35 @@ fn pack_changed<D: Delta>(
     note_emptied(vertex, before.len(), after.len(), changes);
     retire_list(old, changes);
     if after.len() <= CHUNK_MAX {
-        return Entry::flat(ChunkRef::packed(std::ptr::null(), after.len()));
+        let compressed = push_run(after, policy.coding(), words);
+        return Entry::flat(ChunkRef::packed(std::ptr::null(), after.len()).compressed(compressed));
     }
     let pieces = after.len().div_ceil(CHUNK_MAX);
     let bounds = (0..pieces).map(|piece| after.len() * piece / pieces..after.len() * (piece + 1) / pieces);
-    let runs: Vec<ChunkRef> = bounds.map(|bounds| write_run(&after[bounds], changes)).collect();
-    words.truncate(start);
+    let runs: Vec<ChunkRef> =
+        bounds.map(|bounds| write_run(&after[bounds], policy.coding(), run, changes)).collect();
     entry_of(&runs, changes)
 }
 
-/// The neighbors of a short list.
-fn list_of<'a>(entry: Entry) -> &'a [VertexId] {
+/// Appends a short list to the pack as it is; tells whether it is compressed there.
+fn pack_unchanged(old: Entry, coding: Coding, words: &mut Vec<u32>) -> bool {
+    let run = old.run();
+    if run.is_compressed() && coding != Coding::Plain {
+        // SAFETY: the version being edited is alive.
+        words.extend_from_slice(unsafe { run.words() });
+        return true;
+    }
+    push_run(list_of(old, &mut RunBuffer::new()), coding, words)
+}
+
+/// The neighbors of a short list, decoded into the buffer if they are compressed.
+fn list_of(entry: Entry, buffer: &mut RunBuffer) -> &[VertexId] {
     if entry.degree == 0 {
         return &[];
     }
     // SAFETY: the version being edited is alive, and so are its packs and blocks, retired or not, as long as its draft
     // is edited; the slice is used within one edit.
-    unsafe { entry.run().neighbors() }
+    unsafe { entry.run().read(buffer) }
 }
 
 /// Retires the block of a short list that has one of its own.
@@ -290,7 +310,11 @@ pub(crate) fn release_pack(leaf: &mut Leaf<Entry>, changes: &mut Changes) {
 pub(crate) fn is_same_list(left: Entry, right: Entry) -> bool {
     let moves = |entry: Entry| !entry.is_chunked() && !entry.run().is_mapped() && !entry.run().has_columns();
     let is_moved = || left.degree == right.degree && moves(left) && moves(right);
-    left == right || is_moved() && list_of(left) == list_of(right)
+    let is_equal = || {
+        let (mut left_buffer, mut right_buffer) = (RunBuffer::new(), RunBuffer::new());
+        list_of(left, &mut left_buffer) == list_of(right, &mut right_buffer)
+    };
+    left == right || is_moved() && is_equal()
 }
 
 #[cfg(test)]
@@ -320,6 +344,7 @@ mod tests {
         table: PagedArray<Entry>,
         ops: &EdgeOps,
         multi: bool,
+        compact: bool,
         changes: &mut Changes,
     ) -> PagedArray<Entry> {
         fn with<D: Delta>(
@@ -334,7 +359,7 @@ mod tests {
             };
             table.edit(&sorted_deltas(ends, make), &Delta::vertex, &edit, changes)
         }
-        let policy = Policy { multi, properties: &[], ops };
+        let policy = Policy { multi, compact, properties: &[], ops };
         let pair = |vertex, neighbor| u64::from(vertex) << 32 | u64::from(neighbor);
         match (ops.is_plain(), multi) {
             (true, false) => with(table, policy, |v, n, _| PlainDelta::<false>(pair(v, n)), changes),
@@ -383,16 +408,17 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
         /// Lists are those of a naive model, in every version, and no block is lost or freed twice. Now and then a
-        /// commit is made of an older version, or made and given up.
+        /// commit is made of an older version, or made and given up, or writes its lists in the other format.
         #[test]
         fn every_version_keeps_its_lists(
-            multi: bool, commits in prop::collection::vec((commit(), 0u8..6), 1..14))
+            multi: bool, format in 0u8..3, commits in prop::collection::vec((commit(), 0u8..6), 1..14))
         {
             let mut changes = Changes::new(1);
             let mut history = vec![(PagedArray::<Entry>::default(), Lists::new())];
             let mut newest = 0;
             let mut branches = Vec::new();
-            for (rows, turn) in commits {
+            for (number, (rows, turn)) in commits.into_iter().enumerate() {
+                let compact = format == 0 || format == 1 && number % 3 != 2;
                 let mut ops = EdgeOps::default();
                 for (vertex, neighbor, delete) in rows {
                     ops.push(vertex, neighbor, delete, &[], |_| evergraph_types::PropertyType::Bool);
@@ -401,7 +427,7 @@ mod tests {
                 let base = if is_branch { newest / 2 } else { newest };
                 let (table, mut lists) = history[base].clone();
                 let mut own = changes.fork();
-                let edited = edit(table, &ops, multi, &mut own);
+                let edited = edit(table, &ops, multi, compact, &mut own);
                 apply(&mut lists, &ops, multi);
                 prop_assert_eq!(&lists_in(&edited), &lists);
                 if is_branch {

@@ -17,10 +17,12 @@ use evergraph_types::{EdgeType, Property, VertexId};
 use rayon::prelude::*;
 
 use crate::additions::{Additions, SortBuffers, SortKey};
-use crate::adjacency::{ChunkRef, Entry, as_bytes};
-use crate::merge::runs_of;
+use crate::adjacency::{CHUNK_MAX, ChunkRef, Entry, as_bytes};
+use crate::compression::{Coding, RunBuffer};
+use crate::merge::{push_run, runs_of};
+use crate::options::ListFormat;
 use crate::paged_array::PagedArray;
-use crate::rows::{CHUNKED, COLUMNS, ChunkRow, ListSections, Row, WideRow, encode_rows};
+use crate::rows::{CHUNKED, COLUMNS, COMPRESSED, ChunkRow, ListSections, Row, WideRow, encode_rows};
 use crate::version::Version;
 
 /// Selected lists in one piece, if nothing else bounds it.
@@ -43,12 +45,13 @@ pub(crate) struct Growth {
 }
 
 /// Some lists as they will lie in the segment.
-#[derive(Default)]
 struct Piece {
     words: Vec<u32>,
     index: Vec<WideRow>,
     chunks: Vec<ChunkRow>,
     growth: Growth,
+    /// How runs are written.
+    coding: Coding,
     /// Of the edge type, if some were dropped: their columns are left out.
     properties: Vec<Property>,
 }
@@ -133,8 +136,19 @@ impl ListSink<'_> {
     fn empty_piece(&self, sections: ListSections) -> Piece {
         let kind = self.version.schema().edge_types.get(usize::from(sections.lists.owner));
         let has_dropped = |kind: &&EdgeType| kind.options.properties.iter().any(Property::is_dropped);
+        let coding = match (self.version.format(), kind) {
+            (ListFormat::Compact, Some(kind)) => Coding::Compressed { ascending: !kind.options.multi },
+            _ => Coding::Plain,
+        };
         let properties = kind.filter(has_dropped).map(|kind| kind.options.properties.clone());
-        Piece { properties: properties.unwrap_or_default(), ..Piece::default() }
+        Piece {
+            words: Vec::new(),
+            index: Vec::new(),
+            chunks: Vec::new(),
+            growth: Growth::default(),
+            coding,
+            properties: properties.unwrap_or_default(),
+        }
     }
 
     /// The lists of one range of vertices, old ones merged with additions.
@@ -202,18 +216,29 @@ impl Piece {
         runs_of(entry.unwrap_or(Entry::EMPTY), runs);
         let count = runs.iter().map(|run| run.len).sum();
         if !runs.iter().any(|run| run.has_columns()) {
-            self.index.push(WideRow { vertex, count, word: self.position() });
-            runs.iter().for_each(|run| self.words.extend_from_slice(version.run_words(*run)));
-            return;
+            if self.coding == Coding::Plain && !runs.iter().any(|run| run.is_compressed()) {
+                self.index.push(WideRow { vertex, count, word: self.position() });
+                runs.iter().for_each(|run| self.words.extend_from_slice(version.run_words(*run)));
+                return;
+            }
+            let mut neighbors = Vec::with_capacity(count as usize);
+            for run in runs.iter() {
+                neighbors.extend_from_slice(version.run_neighbors(*run, &mut RunBuffer::new()));
+            }
+            return self.push_list(vertex, &neighbors);
         }
         let first_chunk = self.chunks.len() as u64;
         for run in runs.iter() {
             self.pad8();
             let offset = self.position();
-            let has_columns = self.push_run(version, *run);
-            let tag = if has_columns { COLUMNS } else { 0 };
-            self.chunks.push(ChunkRow { offset: offset | tag, len: run.len, first: run.first });
+            let tags = self.push_run(version, *run);
+            self.chunks.push(ChunkRow { offset: offset | tags, len: run.len, first: run.first });
         }
+        self.push_row(vertex, count, first_chunk);
+    }
+
+    /// Appends the row of a list of which the chunks from `first_chunk` on are the runs.
+    fn push_row(&mut self, vertex: VertexId, count: u32, first_chunk: u64) {
         let word = match self.chunks[first_chunk as usize..] {
             [run] => {
                 self.chunks.pop();
@@ -224,20 +249,39 @@ impl Piece {
         self.index.push(WideRow { vertex, count, word });
     }
 
-    /// Appends a run, without the columns of dropped properties; tells whether it has columns.
-    fn push_run(&mut self, version: &Version, run: ChunkRef) -> bool {
-        match version.run_columns(run).filter(|_| !self.properties.is_empty()) {
-            None => {
-                self.words.extend_from_slice(version.run_words(run));
-                run.has_columns()
-            }
-            Some(area) => {
-                let (neighbors, mut bytes) = (version.run_neighbors(run), Vec::new());
-                let has_columns = area.without_dropped(neighbors, &self.properties, &mut bytes);
-                self.words.extend(bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)));
-                has_columns
-            }
+    /// Appends a list without columns in the coding of the piece.
+    fn push_list(&mut self, vertex: VertexId, neighbors: &[VertexId]) {
+        let (count, position) = (neighbors.len() as u32, self.position());
+        if self.coding == Coding::Plain || count < 2 {
+            self.index.push(WideRow { vertex, count, word: position });
+            return self.words.extend_from_slice(neighbors);
         }
+        let first_chunk = self.chunks.len() as u64;
+        let pieces = neighbors.len().div_ceil(CHUNK_MAX);
+        for piece in 0..pieces {
+            let bounds = neighbors.len() * piece / pieces..neighbors.len() * (piece + 1) / pieces;
+            let (offset, run) = (self.position(), &neighbors[bounds]);
+            let tag = if push_run(run, self.coding, &mut self.words) { COMPRESSED } else { 0 };
+            self.chunks.push(ChunkRow { offset: offset | tag, len: run.len() as u32, first: run[0] });
+        }
+        self.push_row(vertex, count, first_chunk);
+    }
+
+    /// Appends a run in the coding of the piece, without the columns of dropped properties; gives the tags of its place.
+    fn push_run(&mut self, version: &Version, run: ChunkRef) -> u64 {
+        let mut buffer = RunBuffer::new();
+        let neighbors = version.run_neighbors(run, &mut buffer);
+        let Some(area) = version.run_columns(run) else {
+            return if push_run(neighbors, self.coding, &mut self.words) { COMPRESSED } else { 0 };
+        };
+        let (mut words, mut bytes) = (Vec::new(), Vec::new());
+        let tag = if push_run(neighbors, self.coding, &mut words) { COMPRESSED } else { 0 };
+        let has_columns = match self.properties.is_empty() {
+            true => area.behind(&words, &mut bytes),
+            false => area.without_dropped(&words, &self.properties, &mut bytes),
+        };
+        self.words.extend(bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)));
+        tag | if has_columns { COLUMNS } else { 0 }
     }
 
     /// Appends the union of two lists without columns: `old` ascends strictly, `new` ascends and may repeat.
@@ -259,6 +303,10 @@ impl Piece {
             }
         }
         self.words.extend_from_slice(&old[next_old..]);
+        if self.coding != Coding::Plain {
+            let list = self.words.split_off(start);
+            return self.push_list(vertex, &list);
+        }
         self.index.push(WideRow { vertex, count: (self.words.len() - start) as u32, word });
     }
 }

@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalog::Catalog;
 use crate::error::OpenError;
+use crate::options::ListFormat;
 use crate::retain::Retain;
 use crate::version::{Adjacency, EdgeTables};
 
@@ -47,6 +48,9 @@ pub(crate) struct Manifest {
     /// How much history is kept.
     #[serde(default)]
     pub(crate) retain: Retain,
+    /// How lists are written.
+    #[serde(default)]
+    pub(crate) format: ListFormat,
     /// By edge type.
     pub(crate) counts: Vec<EdgeCounts>,
     /// Behind the JSON, in the form they have in the log.
@@ -91,6 +95,7 @@ impl Manifest {
             id_bound: 0,
             num_vertices: 0,
             retain: Retain::Nothing,
+            format: ListFormat::Fast,
             counts: Vec::new(),
             catalog: Arc::default(),
         }

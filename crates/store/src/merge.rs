@@ -9,6 +9,7 @@
 use evergraph_types::{Property, VertexId};
 
 use crate::adjacency::{CHUNK_MAX, ChunkRef, Entry, tag};
+use crate::compression::{Coding, RunBuffer, SLACK_BYTES, compress};
 use crate::fragment::{ColumnArea, ColumnDraft, encode_run};
 use crate::heap::{Block, Changes};
 use crate::ops::EdgeOps;
@@ -86,17 +87,28 @@ impl<const ARRIVAL: bool> Delta for PlainDelta<ARRIVAL> {
 #[derive(Clone, Copy)]
 pub(crate) struct Policy<'a> {
     pub(crate) multi: bool,
+    /// Whether lists are compressed as they are written. `multi` lists are only when they are archived, for until then
+    /// they grow in place.
+    pub(crate) compact: bool,
     pub(crate) properties: &'a [Property],
     pub(crate) ops: &'a EdgeOps,
+}
+
+impl Policy<'_> {
+    /// How runs are written.
+    pub(crate) fn coding(&self) -> Coding {
+        if self.compact && !self.multi { Coding::Compressed { ascending: true } } else { Coding::Plain }
+    }
 }
 
 /// Buffers reused from list to list.
 #[derive(Default)]
 pub(crate) struct Scratch {
-    neighbors: Vec<VertexId>,
+    pub(crate) neighbors: Vec<VertexId>,
     picks: Vec<Pick>,
     /// The lists of a leaf that are packed, one after the other.
     pub(crate) pack: Vec<VertexId>,
+    pub(crate) words: Vec<u32>,
     runs: Vec<ChunkRef>,
     new_runs: Vec<ChunkRef>,
     bytes: Vec<u8>,
@@ -162,7 +174,7 @@ pub(crate) fn entry_of(runs: &[ChunkRef], changes: &mut Changes) -> Entry {
     }
 }
 
-/// The runs of a list with their first neighbors known. A long flat list of a segment is cut where it lies into parts
+/// The runs of a list with their first neighbors known (the least, of a compressed run of a `multi` type). A long flat list of a segment is cut where it lies into parts
 /// of at most `CHUNK_MAX`; a block, which `multi` lists grow in, is one run.
 pub(crate) fn runs_of(entry: Entry, runs: &mut Vec<ChunkRef>) {
     if entry.degree == 0 {
@@ -174,12 +186,13 @@ pub(crate) fn runs_of(entry: Entry, runs: &mut Vec<ChunkRef>) {
         return;
     }
     let run = entry.run();
-    // SAFETY: the version being edited is alive.
-    let neighbors = unsafe { run.neighbors() };
-    if neighbors.len() <= CHUNK_MAX || run.is_block() {
-        runs.push(ChunkRef { first: neighbors[0], ..run });
+    if run.len as usize <= CHUNK_MAX || run.is_block() {
+        // SAFETY: the version being edited is alive.
+        runs.push(ChunkRef { first: unsafe { run.front() }, ..run });
         return;
     }
+    // SAFETY: the version being edited is alive; no run that long is compressed.
+    let neighbors = unsafe { run.neighbors() };
     for (position, part) in neighbors.chunks(CHUNK_MAX).enumerate() {
         runs.push(run.part(position * CHUNK_MAX, part.len(), part[0]));
     }
@@ -255,8 +268,9 @@ impl<D: Delta> ListMerge<'_, D> {
 
     /// Merges changes `range` into one run.
     fn sorted_run(&mut self, run: Option<ChunkRef>, range: std::ops::Range<usize>) {
+        let mut buffer = RunBuffer::new();
         // SAFETY: the version being edited is alive.
-        let old = run.map_or(&[][..], |run| unsafe { run.neighbors() });
+        let old = run.map_or(&[][..], |run| unsafe { run.read(&mut buffer) });
         self.start_run();
         let deltas = &self.deltas[range.clone()];
         if self.policy.ops.columns.is_empty() && !run.is_some_and(ChunkRef::has_columns) {
@@ -321,8 +335,9 @@ impl<D: Delta> ListMerge<'_, D> {
         };
         for (position, run) in runs.iter().enumerate() {
             let last = position + 1 == runs.len();
+            let mut buffer = RunBuffer::new();
             // SAFETY: the version being edited is alive.
-            let neighbors = unsafe { run.neighbors() };
+            let neighbors = unsafe { run.read(&mut buffer) };
             let shrinks =
                 !deletes.is_empty() && neighbors.iter().any(|&neighbor| deleted_at(neighbor).is_some());
             let is_kept = !shrinks && (!last || neighbors.len() >= CHUNK_MAX);
@@ -381,8 +396,8 @@ impl<D: Delta> ListMerge<'_, D> {
         for piece in 0..pieces {
             let range = rows * piece / pieces..rows * (piece + 1) / pieces;
             if area.is_none() && self.policy.ops.columns.is_empty() {
-                let run = write_run(&self.scratch.neighbors[range], self.changes);
-                self.out.push(run);
+                let Scratch { neighbors, words, .. } = &mut *self.scratch;
+                self.out.push(write_run(&neighbors[range], self.policy.coding(), words, self.changes));
             } else {
                 self.write_runs_with_columns(area, range);
             }
@@ -407,17 +422,19 @@ impl<D: Delta> ListMerge<'_, D> {
                 left.extend([middle..range.end, range.start..middle]);
                 continue;
             }
-            let neighbors = &self.scratch.neighbors[range];
-            let columns = encode_run(neighbors, &drafts, &mut self.scratch.bytes);
-            let bytes = &self.scratch.bytes;
-            let block = self.changes.allocate(bytes.len());
+            let Scratch { neighbors, bytes, words, .. } = &mut *self.scratch;
+            let neighbors = &neighbors[range];
+            let compressed = code(neighbors, self.policy.coding(), words);
+            let columns = encode_run(words, &drafts, bytes);
+            let block = self.changes.allocate(bytes.len() + if compressed { SLACK_BYTES } else { 0 });
             // SAFETY: the new block has room for the bytes.
             unsafe { block.pointer().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
-            self.out.push(ChunkRef {
+            let run = ChunkRef {
                 address: tag(block.pointer(), false, columns),
                 len: neighbors.len() as u32,
                 first: neighbors[0],
-            });
+            };
+            self.out.push(run.compressed(compressed));
         }
     }
 
@@ -481,12 +498,36 @@ fn count_below(list: &[VertexId], bound: VertexId) -> usize {
     below + list[below..].iter().take_while(|&&neighbor| neighbor < bound).count()
 }
 
-/// A run in a block of its own.
-pub(crate) fn write_run(neighbors: &[VertexId], changes: &mut Changes) -> ChunkRef {
-    let block = changes.allocate(size_of_val(neighbors));
-    // SAFETY: the new block has room for the neighbors.
-    unsafe {
-        block.pointer().cast::<VertexId>().copy_from_nonoverlapping(neighbors.as_ptr(), neighbors.len());
+/// A run in a block of its own. `words` is room to work in.
+pub(crate) fn write_run(
+    neighbors: &[VertexId],
+    coding: Coding,
+    words: &mut Vec<u32>,
+    changes: &mut Changes,
+) -> ChunkRef {
+    let compressed = coding != Coding::Plain && code(neighbors, coding, words);
+    let (run, slack) = if compressed { (&words[..], SLACK_BYTES) } else { (neighbors, 0) };
+    let block = changes.allocate(size_of_val(run) + slack);
+    // SAFETY: the new block has room for the run.
+    unsafe { block.pointer().cast::<u32>().copy_from_nonoverlapping(run.as_ptr(), run.len()) };
+    let address = tag(block.pointer(), false, false);
+    ChunkRef { address, len: neighbors.len() as u32, first: neighbors[0] }.compressed(compressed)
+}
+
+/// Replaces the words by those of the run; tells whether it was compressed.
+fn code(neighbors: &[VertexId], coding: Coding, words: &mut Vec<u32>) -> bool {
+    words.clear();
+    push_run(neighbors, coding, words)
+}
+
+/// Appends a run to words; tells whether it was compressed.
+pub(crate) fn push_run(neighbors: &[VertexId], coding: Coding, words: &mut Vec<u32>) -> bool {
+    let compressed = match coding {
+        Coding::Plain => false,
+        Coding::Compressed { ascending } => compress(neighbors, ascending, words),
+    };
+    if !compressed {
+        words.extend_from_slice(neighbors);
     }
-    ChunkRef { address: tag(block.pointer(), false, false), len: neighbors.len() as u32, first: neighbors[0] }
+    compressed
 }

@@ -62,14 +62,17 @@ pub(crate) fn open(disk: Arc<dyn Disk>, directory: &Path, options: Options) -> R
     let recovered = recovery.replay_log(disk.clone(), directory, &manifest, &options).and_then(|log| {
         if !options.read_only {
             remove_leftovers(&*disk, directory, &manifest, &bases)?;
-            if let Some(retain) = options.retain.filter(|retain| *retain != manifest.retain) {
-                manifest.retain = retain;
+            let retain = options.retain.unwrap_or(manifest.retain);
+            let format = options.format.unwrap_or(manifest.format);
+            if (retain, format) != (manifest.retain, manifest.format) {
+                (manifest.retain, manifest.format) = (retain, format);
                 manifest.write(&*disk, directory)?;
             }
         }
         Ok(log)
     });
-    let version = recovery.finish();
+    let mut version = recovery.finish();
+    version.format = manifest.format;
     let newest = version.sequence;
     let recovered = recovered
         .and_then(|log| Ok((log, Cursors::of_store(&*disk, directory, &manifest.store_id, newest)?)));
@@ -208,6 +211,7 @@ impl Recovery {
     ) -> Result<Self, OpenError> {
         let base = Version::empty(manifest.schema.clone(), Dictionary::Dense);
         let mut draft = Draft::new(&base, dictionary.clone(), manifest.sequence, manifest.time_micros);
+        draft.version.format = manifest.format;
         draft.set_schema(manifest.schema.clone());
         draft.set_segments(segments.into());
         let resolver = Resolver::of(&draft.version, wanted_kind);

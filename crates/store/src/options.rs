@@ -44,6 +44,39 @@ impl fmt::Display for Durability {
     }
 }
 
+/// How neighbor lists are kept in memory and in segments. Either can be read whatever the store is set to; what is written,
+/// is written in the format set, so that a store changes from one to the other list by list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ListFormat {
+    /// As they are, four bytes to a neighbor: read at the speed of memory.
+    #[default]
+    Fast,
+    /// In as few bits as the differences between neighbors need: half the memory or less, decoded while they are read.
+    Compact,
+}
+
+impl ListFormat {
+    /// The name users write: `fast`, `compact`.
+    pub fn name(self) -> &'static str {
+        match self {
+            ListFormat::Fast => "fast",
+            ListFormat::Compact => "compact",
+        }
+    }
+
+    /// The format of this name, if there is one.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [ListFormat::Fast, ListFormat::Compact].into_iter().find(|format| format.name() == name)
+    }
+}
+
+impl fmt::Display for ListFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 /// How to open a store. Start from `Options::default()`.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -63,6 +96,8 @@ pub struct Options {
     pub bulk_edges: usize,
     /// How much history to keep, from now on; `None` leaves that as the store has it, for a new one nothing.
     pub retain: Option<Retain>,
+    /// How neighbor lists are written from now on; `None` leaves that as the store has it, a new one is fast.
+    pub format: Option<ListFormat>,
     /// Sync and archive on a thread of the store. Without it both happen only when asked for.
     pub background: bool,
 }
@@ -85,6 +120,7 @@ impl Default for Options {
             log_limit_bytes: 64 << 20,
             bulk_edges: 1 << 20,
             retain: None,
+            format: None,
             background: true,
         }
     }

@@ -190,6 +190,16 @@ impl<T: Cell> PagedArray<T> {
         }
     }
 
+    /// Bytes of all pages, counted without looking at the leaves.
+    pub(crate) fn page_bytes(&self) -> usize {
+        let mut bytes = 0;
+        if let Some(root) = self.root {
+            // SAFETY: inner pages are alive with the version that holds the array, and so are their leaves.
+            unsafe { add_page_bytes::<T>(root, self.height, &mut bytes) };
+        }
+        bytes
+    }
+
     /// The array after an edit: `items` ascend by `index_of`, and `apply` is called once for each leaf they touch,
     /// with the index of its first cell, its private copy and its items. Large edits run in parallel.
     pub(crate) fn edit<I: Sync>(
@@ -307,6 +317,22 @@ fn new_page(inner: Inner, changes: &mut Changes) -> Block {
     // SAFETY: the new block has room for an inner page.
     unsafe { page.pointer().cast::<Inner>().write(inner) };
     page
+}
+
+/// # Safety
+/// The page and those below it are alive.
+unsafe fn add_page_bytes<T>(page: Block, height: u32, bytes: &mut usize) {
+    if height == 0 {
+        *bytes += Block::footprint_of(size_of::<Leaf<T>>());
+        return;
+    }
+    *bytes += Block::footprint_of(size_of::<Inner>());
+    // SAFETY: pages above height 0 are inner pages, alive by contract.
+    let inner = unsafe { &*page.pointer().cast::<Inner>() };
+    for child in inner.iter().flatten() {
+        // SAFETY: by contract.
+        unsafe { add_page_bytes::<T>(*child, height - 1, bytes) };
+    }
 }
 
 fn walk(page: Block, height: u32, base: u32, visit: &mut dyn FnMut(Block, u32, u32)) {

@@ -63,6 +63,14 @@ impl Reclaimer {
         self.live_bytes.load(Ordering::Relaxed)
     }
 
+    /// Of these, bytes of blocks that no newer version than one that was replaced reaches.
+    pub(crate) fn retired_bytes(&self) -> usize {
+        let queue = self.queue.lock();
+        let blocks = queue.groups.iter().flat_map(|group| &group.blocks);
+        // SAFETY: a block in the queue is not freed yet.
+        blocks.map(|block| unsafe { block.footprint() }).sum()
+    }
+
     /// Takes over the blocks that version `sequence` and older ones may reach, but no newer one. Those born after it
     /// were replaced before they were published: nobody ever reached them.
     pub(crate) fn retire(&self, version: Weak<Version>, sequence: Sequence, blocks: Vec<Block>) {

@@ -9,8 +9,9 @@
 //!  COLUMN   (property)              vertex: u32 | present: u32 | bits: u64      ascending
 //!  TEXT     (property)              length: u32 | bytes, each 4-byte aligned
 //!
-//!  place: bit 0 set = position in CHUNKS << 2; else the file offset of the one run, bit 1 set = with columns
-//!  offset of a chunk: bit 1 set = with columns;  bits of a string: the file offset of its length
+//!  place: bit 0 set = position in CHUNKS << 2; else the file offset of the one run, tagged like that of a chunk
+//!  offset of a chunk: bit 1 set = with columns, bit 63 set = compressed
+//!  bits of a string: the file offset of its length
 //! ```
 //!
 //! Invariant: a row without a value (degree 0, not present) says that what an older segment holds is gone.
@@ -30,6 +31,10 @@ const CHUNKS: u16 = 7;
 pub(crate) const CHUNKED: u64 = 1;
 /// Bit 1 of a place or a chunk's offset: columns follow the neighbors.
 pub(crate) const COLUMNS: u64 = 2;
+/// Bit 63 of a place or a chunk's offset: the neighbors are compressed.
+pub(crate) const COMPRESSED: u64 = 1 << 63;
+/// What is no part of an offset.
+pub(crate) const OFFSET_TAGS: u64 = COLUMNS | COMPRESSED;
 
 /// The ids of the three sections of one edge type and direction.
 #[derive(Clone, Copy, Debug)]

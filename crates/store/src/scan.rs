@@ -9,7 +9,9 @@ use std::ops::Range;
 use evergraph_types::{Column, Direction, EdgeTypeId, PropertyId, Value, VertexId, VertexTypeId};
 
 use crate::adjacency::{ChunkRef, Entry};
+use crate::compression::RunBuffer;
 use crate::fragment::{ColumnArea, ColumnSlice};
+use crate::merge::runs_of;
 use crate::paged_array::{LEAF_CELLS, Leaf};
 use crate::version::Version;
 
@@ -23,11 +25,13 @@ pub struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
+    /// A run whose neighbors are decoded into the buffer if they are compressed.
+    ///
     /// # Safety
     /// The version the run belongs to stays alive for `'a`.
-    pub(crate) unsafe fn new(run: ChunkRef) -> Self {
+    pub(crate) unsafe fn new(run: ChunkRef, buffer: &'a mut RunBuffer) -> Self {
         // SAFETY: by contract.
-        let (neighbors, columns) = unsafe { (run.neighbors(), run.columns()) };
+        let (neighbors, columns) = unsafe { (run.read(buffer), run.columns()) };
         Run { neighbors, columns, first_row: 0 }
     }
 
@@ -121,12 +125,12 @@ impl<'a> RunColumn<'a> {
 
 impl Version {
     /// Calls `visit` with each run of a vertex's neighbor list, in list order.
-    pub fn for_each_run<'a>(
-        &'a self,
+    pub fn for_each_run(
+        &self,
         edge_type: EdgeTypeId,
         direction: Direction,
         vertex: VertexId,
-        mut visit: impl FnMut(Run<'a>),
+        mut visit: impl FnMut(Run<'_>),
     ) {
         if !self.keeps_lists(edge_type, direction) {
             return self.for_each_turned_run(edge_type, vertex, &mut visit);
@@ -135,20 +139,22 @@ impl Version {
     }
 
     /// Calls `visit` with each edge from `src` to `dst`, as a run and a row of it, in list order.
-    pub fn for_each_edge_between<'a>(
-        &'a self,
+    pub fn for_each_edge_between(
+        &self,
         edge_type: EdgeTypeId,
         src: VertexId,
         dst: VertexId,
-        mut visit: impl FnMut(Run<'a>, usize),
+        mut visit: impl FnMut(Run<'_>, usize),
     ) {
         let multi =
             self.schema().edge_types.get(usize::from(edge_type)).is_some_and(|kind| kind.options.multi);
         let out = self.entry(edge_type, Direction::Out, src);
         if !multi {
-            let run = self.run_around(out, dst);
-            let found = run.and_then(|run| run.neighbors.binary_search(&dst).ok().map(|row| (run, row)));
-            return found.into_iter().for_each(|(run, row)| visit(run, row));
+            return self.with_run_around(out, dst, |run| {
+                if let Ok(row) = run.neighbors.binary_search(&dst) {
+                    visit(run, row);
+                }
+            });
         }
         // Parallel edges have the same order in both lists; the shorter one is scanned.
         let reverse = self
@@ -162,31 +168,67 @@ impl Version {
         });
     }
 
-    /// Calls `visit` with each run of a list of this version.
-    fn for_each_run_of<'a>(&'a self, entry: Entry, mut visit: impl FnMut(Run<'a>)) {
-        if entry.is_chunked() {
-            // SAFETY: an entry of this version, which is borrowed for `'a`.
-            for &run in unsafe { entry.directory::<'a>() } {
-                // SAFETY: as above.
-                visit(unsafe { Run::new(run) });
-            }
-        } else if entry.degree > 0 {
+    /// Calls `visit` with the one run of an ascending list of this version that may hold `wanted`.
+    fn with_run_around(&self, list: Entry, wanted: VertexId, visit: impl FnOnce(Run<'_>)) {
+        let chunk = if list.is_chunked() {
+            // SAFETY: an entry of this version, which is borrowed.
+            let runs = unsafe { list.directory() };
+            runs[..runs.partition_point(|run| run.first <= wanted)].last().copied()
+        } else {
+            Some(list.run()).filter(|run| run.len > 0)
+        };
+        if let Some(chunk) = chunk {
+            let mut buffer = RunBuffer::new();
             // SAFETY: as above.
-            visit(unsafe { Run::new(entry.run()) });
+            visit(unsafe { Run::new(chunk, &mut buffer) });
         }
     }
 
-    /// The one run of an ascending list of this version that may hold `wanted`.
-    fn run_around(&self, entry: Entry, wanted: VertexId) -> Option<Run<'_>> {
-        let run = if entry.is_chunked() {
+    /// Calls `visit` with each run of a list of this version.
+    fn for_each_run_of(&self, entry: Entry, mut visit: impl FnMut(Run<'_>)) {
+        if entry.is_chunked() {
             // SAFETY: an entry of this version, which is borrowed.
-            let runs = unsafe { entry.directory() };
-            *runs[..runs.partition_point(|run| run.first <= wanted)].last()?
-        } else {
-            Some(entry.run()).filter(|run| run.len > 0)?
+            for &run in unsafe { entry.directory() } {
+                let mut buffer = RunBuffer::new();
+                // SAFETY: as above.
+                visit(unsafe { Run::new(run, &mut buffer) });
+            }
+        } else if entry.degree > 0 {
+            let mut buffer = RunBuffer::new();
+            // SAFETY: as above.
+            visit(unsafe { Run::new(entry.run(), &mut buffer) });
+        }
+    }
+
+    /// The runs of a vertex's out list that another version does not share, and those of that version that this one does
+    /// not; compressed ones are decoded into the buffers.
+    pub(crate) fn runs_apart<'a>(
+        &'a self,
+        other: &'a Version,
+        edge_type: EdgeTypeId,
+        vertex: VertexId,
+        buffers: &'a mut Vec<RunBuffer>,
+        other_buffers: &'a mut Vec<RunBuffer>,
+    ) -> (Vec<Run<'a>>, Vec<Run<'a>>) {
+        let place = |run: &ChunkRef| (run.address, run.len);
+        let runs = |version: &Version| {
+            let mut runs = Vec::new();
+            runs_of(version.entry(edge_type, Direction::Out, vertex), &mut runs);
+            runs
         };
-        // SAFETY: as above.
-        Some(unsafe { Run::new(run) })
+        let (own, others) = (runs(self), runs(other));
+        let apart = |runs: &[ChunkRef], other: &[ChunkRef]| -> Vec<ChunkRef> {
+            let mut shared: Vec<_> = other.iter().map(place).collect();
+            shared.sort_unstable();
+            let is_apart = |run: &&ChunkRef| shared.binary_search(&place(run)).is_err();
+            runs.iter().filter(is_apart).copied().collect()
+        };
+        let read = |runs: Vec<ChunkRef>, buffers: &'a mut Vec<RunBuffer>| -> Vec<Run<'a>> {
+            buffers.resize_with(runs.len(), RunBuffer::new);
+            // SAFETY: runs of these versions, which are borrowed for `'a`.
+            runs.into_iter().zip(buffers).map(|(run, buffer)| unsafe { Run::new(run, buffer) }).collect()
+        };
+        (read(apart(&own, &others), buffers), read(apart(&others, &own), other_buffers))
     }
 
     /// A property of the vertices of a range of ids, in order; ids that are no vertices have no row.

@@ -4,7 +4,8 @@ use std::sync::atomic::Ordering;
 
 use evergraph_types::Sequence;
 
-use crate::options::Durability;
+use crate::memory_use::MemoryUse;
+use crate::options::{Durability, ListFormat};
 use crate::store::Inner;
 
 /// Numbers about an open store. Bytes are those in use now.
@@ -25,6 +26,8 @@ pub struct Stats {
     pub memory_bytes: u64,
     /// Bytes of the dictionary.
     pub dictionary_bytes: u64,
+    /// Everything in memory by purpose.
+    pub memory: MemoryUse,
     /// Bytes of the log.
     pub log_bytes: u64,
     /// The number of segments.
@@ -35,6 +38,8 @@ pub struct Stats {
     pub disk_bytes: u64,
     /// When a commit is acknowledged.
     pub durability: Durability,
+    /// How neighbor lists are written.
+    pub format: ListFormat,
     /// Why the store takes no more commits, if one could not be made durable.
     pub failure: Option<String>,
 }
@@ -73,6 +78,8 @@ impl Stats {
             (None, Some(home)) => home.log_bytes(),
             (None, None) => 0,
         };
+        let failure = committer.failure().filter(|_| !inner.is_closed.load(Ordering::Acquire));
+        drop(committer);
         Stats {
             sequence: version.sequence,
             time_micros: version.time_micros,
@@ -80,13 +87,15 @@ impl Stats {
             num_edges: edge_types.iter().map(|kind| kind.edges).sum(),
             edge_types,
             memory_bytes: inner.reclaimer.live_bytes() as u64,
+            memory: MemoryUse::of(inner, &version, log_bytes),
             dictionary_bytes: version.dictionary.bytes() as u64,
             log_bytes,
             segments: version.segments.len() as u64,
             segment_bytes,
             disk_bytes: log_bytes + segment_bytes,
             durability: inner.options.durability,
-            failure: committer.failure().filter(|_| !inner.is_closed.load(Ordering::Acquire)),
+            format: version.format(),
+            failure,
         }
     }
 }

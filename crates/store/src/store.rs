@@ -136,7 +136,8 @@ impl Store {
                 Err(error) => unreachable!("a new store in memory did not open: {error}"),
             };
         }
-        let version = Version::empty(Schema::default(), Dictionary::Dense);
+        let mut version = Version::empty(Schema::default(), Dictionary::Dense);
+        version.format = options.format.unwrap_or_default();
         Store::start(Inner::new(version, None, None, Cursors::default(), options))
     }
 

@@ -13,8 +13,8 @@ use std::sync::OnceLock;
 
 use evergraph_types::{Direction, EdgeTypeId, VertexId};
 
-use crate::adjacency::Neighbors;
 use crate::flat_table::FlatTable;
+use crate::neighbors::Neighbors;
 use crate::paged_array::LEAF_CELLS;
 use crate::scan::Run;
 use crate::version::Version;
@@ -29,6 +29,14 @@ struct Turned {
 /// The turned lists of a version, by edge type, where they were asked for.
 #[derive(Debug, Default)]
 pub(crate) struct TurnedLists(OnceLock<Box<[OnceLock<Turned>]>>);
+
+impl TurnedLists {
+    /// The bytes of those that were asked for.
+    pub(crate) fn bytes(&self) -> usize {
+        let made = self.0.get().into_iter().flat_map(|all| all.iter().filter_map(OnceLock::get));
+        made.map(|turned| size_of_val(&*turned.offsets) + size_of_val(&*turned.sources)).sum()
+    }
+}
 
 impl Turned {
     fn new(version: &Version, edge_type: EdgeTypeId) -> Self {
@@ -98,11 +106,11 @@ impl Version {
     }
 
     /// Calls `visit` with each edge to a vertex, as a run of one row, in the order of its turned list.
-    pub(crate) fn for_each_turned_run<'a>(
-        &'a self,
+    pub(crate) fn for_each_turned_run(
+        &self,
         edge_type: EdgeTypeId,
         vertex: VertexId,
-        visit: &mut dyn FnMut(Run<'a>),
+        visit: &mut dyn FnMut(Run<'_>),
     ) {
         let sources = self.turned(edge_type).map_or(&[][..], |turned| turned.of_vertex(vertex));
         for parallel in sources.chunk_by(|left, right| left == right) {

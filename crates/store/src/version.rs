@@ -12,14 +12,17 @@ use evergraph_types::{
 };
 use hashbrown::HashSet;
 
-use crate::adjacency::{ChunkRef, Entry, Neighbors};
+use crate::adjacency::{ChunkRef, Entry};
 use crate::catalog::Catalog;
+use crate::compression::RunBuffer;
 use crate::dictionary::Dictionary;
 use crate::flat_table::FlatTable;
 use crate::fragment::ColumnArea;
 use crate::heap::Block;
 use crate::merge::for_each_block;
+use crate::neighbors::Neighbors;
 use crate::ops::EdgeOps;
+use crate::options::ListFormat;
 use crate::paged_array::{LEAF_CELLS, PagedArray};
 use crate::reclaim::Reclaimer;
 use crate::turned::{TurnedLists, for_each_out_list};
@@ -56,6 +59,8 @@ pub struct Version {
     pub(crate) dictionary: Arc<Dictionary>,
     /// Named items beside the graph.
     pub(crate) catalog: Arc<Catalog>,
+    /// How lists are written.
+    pub(crate) format: ListFormat,
     /// The mapped files that entries may point into.
     pub(crate) segments: Arc<[Arc<Segment>]>,
     pub(crate) reclaimer: Arc<Reclaimer>,
@@ -92,6 +97,7 @@ impl Version {
             edges: Vec::new(),
             dictionary: Arc::new(dictionary),
             catalog: Arc::default(),
+            format: ListFormat::Fast,
             segments: Arc::default(),
             reclaimer: Arc::default(),
             turned: TurnedLists::default(),
@@ -106,6 +112,11 @@ impl Version {
     /// When that commit was made, in microseconds since 1970-01-01 UTC.
     pub fn time_micros(&self) -> i64 {
         self.time_micros
+    }
+
+    /// How neighbor lists are written.
+    pub fn format(&self) -> ListFormat {
+        self.format
     }
 
     /// The schema.
@@ -319,16 +330,22 @@ impl Version {
         unsafe { run.words() }
     }
 
-    /// The neighbors of a run of a list of this version.
-    pub(crate) fn run_neighbors(&self, run: ChunkRef) -> &[VertexId] {
+    /// The neighbors of a run of a list of this version, decoded into the buffer if they are compressed.
+    pub(crate) fn run_neighbors<'b>(&'b self, run: ChunkRef, buffer: &'b mut RunBuffer) -> &'b [VertexId] {
         // SAFETY: a run of this version, read while `self` is borrowed.
-        unsafe { run.neighbors() }
+        unsafe { run.read(buffer) }
     }
 
     /// The columns of a run of a list of this version.
     pub(crate) fn run_columns(&self, run: ChunkRef) -> Option<ColumnArea<'_>> {
         // SAFETY: a run of this version, read while `self` is borrowed.
         unsafe { run.columns() }
+    }
+
+    /// Bytes of a heap block that this version reaches.
+    pub(crate) fn footprint(&self, block: Block) -> usize {
+        // SAFETY: a block of this version, which is borrowed.
+        unsafe { block.footprint() }
     }
 
     /// The neighbors of a list of this version.

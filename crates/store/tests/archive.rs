@@ -11,7 +11,7 @@ use common::{
 };
 use evergraph_disk::{OsDisk, SimDisk};
 use evergraph_proof::tally;
-use evergraph_store::{Durability, Store};
+use evergraph_store::{Durability, ListFormat, Store};
 use evergraph_types::{Direction, KeyKind, PropertyType, Value};
 use parking_lot::Mutex;
 use proptest::prelude::*;
@@ -78,8 +78,13 @@ fn soak_what_commits_change_during_an_archive_stays() {
     tally("runs against the model", 2000);
 }
 
-const CASE: Case =
-    Case { keys: KeyKind::Text, bulk_edges: usize::MAX, on_disk: true, durability: Durability::Sync };
+const CASE: Case = Case {
+    keys: KeyKind::Text,
+    bulk_edges: usize::MAX,
+    on_disk: true,
+    durability: Durability::Sync,
+    format: ListFormat::Compact,
+};
 
 fn edges(edge_type: usize, range: std::ops::Range<u16>) -> Action {
     Action::Hub { edge_type, hub: 0, spokes: range, columns: 3, reverse: false }

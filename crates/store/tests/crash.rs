@@ -9,13 +9,19 @@ use common::{
 };
 use evergraph_disk::{CrashPlan, SimDisk};
 use evergraph_proof::{Random, tally};
-use evergraph_store::{Durability, Options};
+use evergraph_store::{Durability, ListFormat, Options};
 use evergraph_types::KeyKind;
 use parking_lot::Mutex;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
-const CASE: Case = Case { keys: KeyKind::Text, bulk_edges: 10, on_disk: true, durability: Durability::Sync };
+const CASE: Case = Case {
+    keys: KeyKind::Text,
+    bulk_edges: 10,
+    on_disk: true,
+    durability: Durability::Sync,
+    format: ListFormat::Compact,
+};
 
 fn put_edge(src: u16, dst: u16, edge_type: usize) -> Write {
     Write::PutEdge { src, dst, edge_type, given: vec![(src as usize % 5, Some(dst as i8)), (1, Some(3))] }

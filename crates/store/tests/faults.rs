@@ -6,10 +6,16 @@ mod common;
 
 use common::{Action, Case, Failure, Model, Runner, Write, dump, try_open};
 use evergraph_disk::{CrashPlan, Disk, Fault, SimDisk};
-use evergraph_store::{CommitError, Durability, OpenError};
+use evergraph_store::{CommitError, Durability, ListFormat, OpenError};
 use evergraph_types::KeyKind;
 
-const CASE: Case = Case { keys: KeyKind::Int64, bulk_edges: 8, on_disk: true, durability: Durability::Sync };
+const CASE: Case = Case {
+    keys: KeyKind::Int64,
+    bulk_edges: 8,
+    on_disk: true,
+    durability: Durability::Sync,
+    format: ListFormat::Fast,
+};
 
 fn put_edge(src: u16, dst: u16, edge_type: usize) -> Action {
     Action::One(Write::PutEdge { src, dst, edge_type, given: vec![(0, Some(dst as i8))] })

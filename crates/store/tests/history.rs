@@ -318,6 +318,7 @@ const CRASHING: Case = Case {
     bulk_edges: 10,
     on_disk: true,
     durability: evergraph_store::Durability::Sync,
+    format: evergraph_store::ListFormat::Compact,
 };
 
 /// Work with archives in between; `rows` edges are added at a time.

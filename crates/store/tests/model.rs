@@ -45,6 +45,7 @@ fn a_second_bulk_load_keeps_what_older_segments_hold() {
         bulk_edges: 6,
         on_disk: true,
         durability: Default::default(),
+        format: evergraph_store::ListFormat::Compact,
     };
     let add = |from: u16| Action::Add {
         edge_type: 0,
@@ -69,7 +70,8 @@ fn a_small_store_is_its_model() {
     let hub = |edge_type, spokes| Action::Hub { edge_type, hub: 0, spokes, columns: 3, reverse: false };
     let name = |key| Write::PutVertex { key, label: Some(0), given: vec![(1, Some(6)), (0, Some(-1))] };
     let durability = evergraph_store::Durability::Sync;
-    let case = Case { keys: evergraph_types::KeyKind::Text, bulk_edges: 600, on_disk: true, durability };
+    let keys = evergraph_types::KeyKind::Text;
+    let case = Case { keys, bulk_edges: 600, on_disk: true, durability, format: Default::default() };
     let mut runner = Runner::new(case);
     let actions = [
         Action::Commit(vec![put(0, 1, 0), put(0, 0, 2), put(2, 0, 3), name(1), name(2)]),

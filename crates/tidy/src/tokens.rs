@@ -24,6 +24,10 @@ pub const UNSAFE_FILES: &[(&str, &str)] = &[
     ("crates/load/src/map.rs", "maps input files, read as bytes of any value"),
     ("crates/rivals/src/lmdb.rs", "opens a map of a file that nobody else opens"),
     ("crates/store/src/adjacency.rs", "follows the tagged pointers of vertex table entries"),
+    (
+        "crates/store/src/compression.rs",
+        "decodes runs eight neighbors at a time, with instructions that were found to be there",
+    ),
     ("crates/store/src/draft.rs", "reads and writes blocks of the commit being applied"),
     ("crates/store/src/expiry.rs", "reads an old list, less what leaves it is the new one"),
     ("crates/store/src/flat_table.rs", "follows entries that an owner keeps alive"),
@@ -32,6 +36,7 @@ pub const UNSAFE_FILES: &[(&str, &str)] = &[
     ("crates/store/src/heap.rs", "allocates blocks and frees them"),
     ("crates/store/src/leaf_edit.rs", "copies lists of the version being edited into packs"),
     ("crates/store/src/merge.rs", "reads an old list, writes the new one"),
+    ("crates/store/src/neighbors.rs", "reads the runs of a list that is alive"),
     ("crates/store/src/paged_array.rs", "follows and copies pages"),
     ("crates/store/src/reclaim.rs", "frees blocks that no living version reaches"),
     ("crates/store/src/scan.rs", "reads runs and string cells of a version that is alive"),

@@ -132,13 +132,13 @@ impl Confinement {
     }
 
     /// Calls `visit` with each run of a vertex's list and those rows of it that are shown.
-    pub(crate) fn for_each_run<'a>(
+    pub(crate) fn for_each_run(
         &self,
-        version: &'a Version,
+        version: &Version,
         edge_type: EdgeTypeId,
         direction: Direction,
         vertex: VertexId,
-        mut visit: impl FnMut(Run<'a>, &[usize]),
+        mut visit: impl FnMut(Run<'_>, &[usize]),
     ) {
         if !self.vertices.contains(vertex) {
             return;

@@ -130,17 +130,17 @@ impl Selection {
     }
 
     /// Calls `visit` with each run of a vertex's list and the rows of it that are shown, `None` for all.
-    pub(crate) fn for_each_run<'a>(
-        &'a self,
+    pub(crate) fn for_each_run(
+        &self,
         edge_type: EdgeTypeId,
         direction: Direction,
         vertex: VertexId,
-        mut visit: impl FnMut(Run<'a>, Option<&[usize]>),
+        mut visit: impl FnMut(Run<'_>, Option<&[usize]>),
     ) {
         match &self.confinement {
             None => self.version.for_each_run(edge_type, direction, vertex, |run| visit(run, None)),
             Some(confinement) => {
-                let visit = |run: Run<'a>, rows: &[usize]| visit(run, Some(rows));
+                let visit = |run: Run<'_>, rows: &[usize]| visit(run, Some(rows));
                 confinement.for_each_run(&self.version, edge_type, direction, vertex, visit);
             }
         }
@@ -156,11 +156,7 @@ impl Selection {
     ) -> ControlFlow<()> {
         if self.confinement.is_none() {
             let list = self.version.neighbors(edge_type, direction, vertex);
-            return match list.as_slice() {
-                Some([]) => ControlFlow::Continue(()),
-                Some(slice) => visit(slice),
-                None => list.slices().try_for_each(visit),
-            };
+            return if list.is_empty() { ControlFlow::Continue(()) } else { list.try_for_each_slice(visit) };
         }
         let (mut flow, mut shown) = (ControlFlow::Continue(()), Vec::new());
         self.for_each_run(edge_type, direction, vertex, |run, rows| {

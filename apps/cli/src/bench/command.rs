@@ -11,8 +11,8 @@ use super::analytics;
 use super::report::{Row, layout};
 use super::subjects::Subjects;
 use super::{
-    bfs, bytes, components, events, graph_file, ingest, linkbench, load, lookups, pagerank, scan, snapshot,
-    stream, triangles, window,
+    bfs, bytes, churn, components, events, graph_file, ingest, linkbench, load, lookups, memory, pagerank,
+    scan, snapshot, stream, triangles, window,
 };
 use crate::console::Console;
 use crate::error::CommandError;
@@ -69,6 +69,10 @@ enum Subject {
     /// A sliding window that moves on, against the same graph built anew
     #[command(after_help = "Example:\n  evergraph bench window --edges 1000000")]
     Window(window::WindowArgs),
+    /// How much memory a graph takes in each list format, and what reading it costs then
+    Memory(memory::MemoryArgs),
+    /// Edges deleted and put back again and again: what that does to space and scans
+    Churn(churn::ChurnArgs),
 }
 
 const EXAMPLES: &str = "\
@@ -81,6 +85,7 @@ Examples:
   evergraph bench linkbench                   requests of a social network
   evergraph bench stream                      what follows a graph as it changes
   evergraph bench window                      what a sliding window costs
+  evergraph bench memory                      how much room it takes
 
 Both sides take turns on the same graph, and what they find is compared. Times depend on the
 machine and on what else it does; ratios, medians over the turns, much less. The bars are meant for
@@ -119,10 +124,12 @@ pub(crate) fn run(args: &BenchArgs, program: &[OsString], console: &mut Console)
     match &args.subject {
         Some(Subject::Analytics(args)) => return analytics::run(args, console),
         Some(Subject::Events(args)) => return tabulate(console, |add| events::measure(*args, add)),
-        Some(Subject::Ingest(args)) => return ingest::run(args, program, console),
+        Some(Subject::Ingest(args)) => return ingest::run(args, console),
         Some(Subject::Linkbench(args)) => return linkbench::run(args, console),
         Some(Subject::Stream(args)) => return tabulate(console, |add| stream::measure(*args, add)),
         Some(Subject::Window(args)) => return tabulate(console, |add| window::measure(*args, add)),
+        Some(Subject::Memory(args)) => return memory::run(args, program, console),
+        Some(Subject::Churn(args)) => return churn::run(args, console),
         None => {}
     }
     let directory = args.dir.clone().unwrap_or_else(|| std::env::temp_dir().join("evergraph-bench"));

@@ -1,30 +1,23 @@
-//! Ingest: shuffled edges added batch by batch to a growing graph, both directions stored, and what the graph is like
-//! to read right after.
+//! Ingest: shuffled edges added batch by batch to a growing graph, both directions stored.
 //!
 //! ```text
 //! ShuffledEdges ─► batches made outside the time ─► add_edges, put_edge ─► edges a second
-//!                                                      └─► as ingested, nothing compacted: scan, pagerank, bfs, bytes
 //! ```
 //!
 //! Large batches bring in the whole graph; small ones its last part, when lists are long and updates most expensive.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use evergraph::{Database, Durability, EdgeTypeOptions, KeyKind, Options};
-use evergraph_yardstick::Graph;
 use serde::Serialize;
 use tempfile::TempDir;
 
 use super::command::{Table, YARDSTICK, processor};
-use super::load::{EDGE_TYPE, Loaded};
+use super::load::EDGE_TYPE;
 use super::report::{Bar, Row, Unit, layout};
-use super::resident::{output_of, resident_bytes};
 use super::shuffled::{ShuffledEdges, key};
-use super::subjects::Subjects;
 use super::timing::time;
-use super::{bfs, pagerank, scan};
 use crate::console::Console;
 use crate::error::CommandError;
 use crate::progress::Activity;
@@ -66,21 +59,6 @@ enum Measurement {
     Multi,
     /// The same with the log on disk
     Log,
-    /// Scan, PageRank and BFS right after
-    Reads,
-    /// Bytes for each list entry
-    Bytes,
-}
-
-/// What the process is told.
-#[derive(Debug, Args)]
-pub(crate) struct MemoryArgs {
-    #[arg(long)]
-    scale: u32,
-    #[arg(long)]
-    edges_per_vertex: u64,
-    #[arg(long)]
-    multi: bool,
 }
 
 #[derive(Serialize)]
@@ -94,8 +72,8 @@ struct Report<'a> {
     rows: &'a [Row],
 }
 
-const BATCH: usize = 1_000_000;
-const MEDIUM_BATCH: usize = 1 << 16;
+pub(super) const BATCH: usize = 1_000_000;
+pub(super) const MEDIUM_BATCH: usize = 1 << 16;
 const SMALL_BATCH: usize = 1_000;
 /// Edges that come in small batches, and in transactions of their own.
 const SMALL_EDGES: usize = 1_000_000;
@@ -106,11 +84,7 @@ const SIMPLE_BARS: [f64; 4] = [5e6, 2.5e6, 5e5, 2.5e5];
 const MULTI_BAR: f64 = 16e6;
 
 /// Runs the command.
-pub(super) fn run(
-    args: &IngestArgs,
-    program: &[OsString],
-    console: &mut Console,
-) -> Result<(), CommandError> {
+pub(super) fn run(args: &IngestArgs, console: &mut Console) -> Result<(), CommandError> {
     let activity = Activity::new("generating");
     let edges = ShuffledEdges::new(args.scale, args.edges_per_vertex)?;
     if !console.is_json() {
@@ -126,7 +100,7 @@ pub(super) fn run(
     }
     activity.say("ingesting");
     let mut table = Table::new(console);
-    measure(args, program, &edges, &mut table)?;
+    measure(args, &edges, &mut table)?;
     let Table { console, rows } = table;
     if console.is_json() {
         console.json(&Report {
@@ -142,12 +116,7 @@ pub(super) fn run(
     if rows.iter().all(Row::agrees) { Ok(()) } else { Err(CommandError::Reported) }
 }
 
-fn measure(
-    args: &IngestArgs,
-    program: &[OsString],
-    edges: &ShuffledEdges,
-    table: &mut Table<'_>,
-) -> Result<(), CommandError> {
+fn measure(args: &IngestArgs, edges: &ShuffledEdges, table: &mut Table<'_>) -> Result<(), CommandError> {
     let wanted = |what| args.only.is_empty() || args.only.contains(&what);
     for (what, multi) in [(Measurement::Simple, false), (Measurement::Multi, true)] {
         if wanted(what) {
@@ -160,14 +129,6 @@ fn measure(
         let directory = args.dir.clone().unwrap_or_else(std::env::temp_dir);
         for multi in [false, true] {
             table.add(vec![with_log(edges, multi, &directory)?])?;
-        }
-    }
-    if wanted(Measurement::Reads) {
-        table.add(reads(edges)?)?;
-    }
-    if wanted(Measurement::Bytes) {
-        for multi in [false, true] {
-            table.add(bytes(args, program, multi)?)?;
         }
     }
     Ok(())
@@ -190,7 +151,7 @@ fn new_store(directory: Option<&Path>, multi: bool, keys: KeyKind) -> Result<Dat
 }
 
 /// Adds a range of the edges in batches of one size, and tells the seconds that took.
-fn ingest(
+pub(super) fn ingest(
     database: &Database,
     edges: &ShuffledEdges,
     range: std::ops::Range<usize>,
@@ -265,67 +226,4 @@ fn with_log(edges: &ShuffledEdges, multi: bool, directory: &Path) -> Result<Row,
     let mut row = Row::new(&format!("{}, dense, with a log", name(multi)), Unit::EdgesPerSecond, with, None);
     row.ratio = Some(without / with);
     Ok(row.bar(Bar::Ratio(1.25)))
-}
-
-/// Reads the graph as the batches left it, beside the yardstick.
-fn reads(edges: &ShuffledEdges) -> Result<Vec<Row>, CommandError> {
-    const REPEATS: usize = 3;
-    let database = new_store(None, false, KeyKind::Dense)?;
-    ingest(&database, edges, 0..edges.len(), BATCH, KeyKind::Dense)?;
-    let snapshot = database.snapshot()?;
-    let yardstick = Graph::undirected(edges.pairs())?;
-    let mut subjects = Subjects::new(Loaded { database, snapshot, _directory: None }, yardstick);
-    let mut rows = scan::measure(&subjects, REPEATS)?;
-    rows.extend(pagerank::measure(&subjects, REPEATS)?);
-    rows.extend(bfs::measure(&subjects, REPEATS)?.into_iter().map(|row| row.bar(Bar::Ratio(1.2))));
-    // Small batches leave lists in other places than large ones.
-    let database = new_store(None, false, KeyKind::Dense)?;
-    ingest(&database, edges, 0..edges.len(), MEDIUM_BATCH, KeyKind::Dense)?;
-    let snapshot = database.snapshot()?;
-    subjects.snapshot = snapshot.clone();
-    subjects.loaded = Loaded { database, snapshot, _directory: None };
-    let mut after = scan::measure(&subjects, REPEATS)?;
-    after.extend(pagerank::measure(&subjects, REPEATS)?);
-    after.iter_mut().for_each(|row| row.name = format!("  in batches of {MEDIUM_BATCH}: {}", row.name));
-    rows.extend(after);
-    Ok(rows)
-}
-
-/// Bytes for each list entry: what the store counts, and what its process has grown by.
-fn bytes(args: &IngestArgs, program: &[OsString], multi: bool) -> Result<Vec<Row>, CommandError> {
-    let mut command: Vec<OsString> = vec![
-        "bench-ingest-memory".into(),
-        format!("--scale={}", args.scale).into(),
-        format!("--edges-per-vertex={}", args.edges_per_vertex).into(),
-    ];
-    command.extend(multi.then(|| "--multi".into()));
-    let output = output_of(program, &command)?;
-    let mut numbers = output.split_whitespace().filter_map(|number| number.parse::<f64>().ok());
-    let (Some(entries), Some(counted), growth) = (numbers.next(), numbers.next(), numbers.next()) else {
-        return Ok(Vec::new());
-    };
-    let row = |what: &str, bytes| {
-        Row::new(&format!("{}, {what}", name(multi)), Unit::BytesPerEdge, bytes / entries, None)
-    };
-    let mut rows = vec![row("bytes per entry", counted).bar(Bar::Value(5.0))];
-    if let Some(growth) = growth {
-        let mut grown = row("  as the system sees it", growth);
-        grown.ratio = Some(growth / counted);
-        rows.push(grown.bar(Bar::Ratio(1.2)));
-    }
-    Ok(rows)
-}
-
-/// Runs the command in the process of its own: list entries, bytes counted, bytes grown.
-pub(crate) fn measure_memory(args: &MemoryArgs, console: &mut Console) -> Result<(), CommandError> {
-    let edges = ShuffledEdges::new(args.scale, args.edges_per_vertex)?;
-    let database = new_store(None, args.multi, KeyKind::Dense)?;
-    // The memory of the first batch is used again by those after it.
-    drop(edges.batch(0..BATCH.min(edges.len()), KeyKind::Dense));
-    let before = resident_bytes();
-    ingest(&database, &edges, 0..edges.len(), BATCH, KeyKind::Dense)?;
-    let stats = database.stats();
-    let grown = resident_bytes().zip(before).map(|(after, before)| after.saturating_sub(before));
-    let grown = grown.map_or_else(String::new, |bytes| bytes.to_string());
-    console.line(format_args!("{} {} {grown}", 2 * edges.len(), stats.memory_bytes + stats.dictionary_bytes))
 }

@@ -5,7 +5,9 @@
 //!                                          │        scan, lookups, bfs, pagerank, components, bytes, snapshot
 //!                                          └─► triangles, on the symmetrized graph
 //! linkbench: requests ─► Evergraph and the rivals, in turns ─► rates
-//! ingest: shuffled edges ─► batches ─► growing Database ─► Subjects ─► scan, bfs, pagerank
+//! ingest: shuffled edges ─► batches ─► growing Database
+//! memory: as ingest, in both list formats ─► bytes per entry; Subjects ─► scan, pagerank, bfs
+//! churn: edges deleted and put back ─► bytes and scan, beside those from before
 //!
 //! each measurement ─► Rows: ours, the yardstick's, ratio, bar, whether both found the same ─► table or JSON
 //! ```
@@ -15,6 +17,7 @@
 mod analytics;
 mod bfs;
 mod bytes;
+mod churn;
 mod command;
 mod components;
 mod events;
@@ -23,6 +26,7 @@ mod ingest;
 mod linkbench;
 mod load;
 mod lookups;
+mod memory;
 mod pagerank;
 mod report;
 mod resident;
@@ -33,9 +37,10 @@ mod stream;
 mod subjects;
 mod timing;
 mod triangles;
+mod web;
 mod window;
 
 pub(crate) use command::{BenchArgs, processor, run};
-pub(crate) use ingest::{MemoryArgs as IngestMemoryArgs, measure_memory as measure_ingest_memory};
+pub(crate) use memory::{ChildArgs, measure_child};
 pub(crate) use resident::{MemoryArgs, measure_memory};
 pub(crate) use timing::time;

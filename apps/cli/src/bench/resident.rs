@@ -66,8 +66,17 @@ pub(crate) fn measure_memory(args: &MemoryArgs, console: &mut Console) -> Result
 
 /// Memory of this process that no file backs.
 pub(super) fn resident_bytes() -> Option<u64> {
+    status_bytes("RssAnon:")
+}
+
+/// The most memory this process had, that of its program included.
+pub(super) fn peak_resident_bytes() -> Option<u64> {
+    status_bytes("VmHWM:")
+}
+
+fn status_bytes(name: &str) -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kibibytes * 1024)
 }

@@ -7,6 +7,7 @@ use evergraph::generate::{Generator, Kronecker, Model};
 use evergraph::{EdgeBatch, KeyColumn, KeyKind};
 use rayon::prelude::*;
 
+use super::web::web_links;
 use crate::error::CommandError;
 
 const SEED: u64 = 1;
@@ -27,10 +28,20 @@ impl ShuffledEdges {
             let (low, high) = (pair.0.min(pair.1), pair.0.max(pair.1));
             *pair = if mix(low, high) & 1 == 0 { (low, high) } else { (high, low) };
         });
+        Ok(Self::shuffled(pairs))
+    }
+
+    /// The links of a web-like graph of this size.
+    pub(super) fn of_web(scale: u32, edges_per_vertex: u64) -> Self {
+        Self::shuffled(web_links(scale, edges_per_vertex, SEED))
+    }
+
+    /// Each pair once, in an order of its own.
+    fn shuffled(mut pairs: Vec<(u32, u32)>) -> Self {
         pairs.par_sort_unstable();
         pairs.dedup();
         pairs.par_sort_unstable_by_key(|&(src, dst)| (mix(src, dst), src, dst));
-        Ok(ShuffledEdges { pairs })
+        ShuffledEdges { pairs }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -58,9 +69,12 @@ pub(super) fn key(vertex: u32, keys: KeyKind) -> i64 {
     }
 }
 
-/// A number that looks random (the finalizer of SplitMix64).
 fn mix(src: u32, dst: u32) -> u64 {
-    let mut bits = u64::from(src) << 32 | u64::from(dst);
+    mix_bits(u64::from(src) << 32 | u64::from(dst))
+}
+
+/// A number that looks random (the finalizer of SplitMix64).
+pub(super) fn mix_bits(mut bits: u64) -> u64 {
     bits = (bits ^ bits >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     bits = (bits ^ bits >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
     bits ^ bits >> 31

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use evergraph_disk::SimDisk;
 use evergraph_store::{
-    CommitError, Durability, OpenError, Options, Savepoint, Store, Transaction, Version, WriteError, check_on,
+    CommitError, Durability, ListFormat, OpenError, Options, Savepoint, Store, Transaction, Version,
+    WriteError, check_on,
 };
 use evergraph_types::{
     Alteration, Column, Direction, EdgeBatch, EdgeTypeOptions, Key, KeyKind, PropertyOwner, PropertyType,
@@ -46,6 +47,7 @@ pub(crate) struct Case {
     pub(crate) bulk_edges: usize,
     pub(crate) on_disk: bool,
     pub(crate) durability: Durability,
+    pub(crate) format: ListFormat,
 }
 
 /// Property values given by a put: which one, and `None` for null.
@@ -146,9 +148,10 @@ pub(crate) enum Action {
 pub(crate) fn case() -> impl Strategy<Value = Case> {
     let keys = prop_oneof![Just(KeyKind::Int64), Just(KeyKind::Text), Just(KeyKind::Dense)];
     let bulk = prop_oneof![Just(6), Just(600), Just(usize::MAX)];
-    (keys, bulk, prop::bool::weighted(0.9)).prop_map(|(keys, bulk_edges, on_disk)| {
+    let format = prop_oneof![Just(ListFormat::Fast), Just(ListFormat::Compact)];
+    (keys, bulk, prop::bool::weighted(0.9), format).prop_map(|(keys, bulk_edges, on_disk, format)| {
         let durability = Durability::Sync;
-        Case { keys, bulk_edges, on_disk, durability }
+        Case { keys, bulk_edges, on_disk, durability, format }
     })
 }
 
@@ -303,8 +306,8 @@ impl Runner {
     pub(crate) fn options(case: Case) -> Options {
         // The kind of number keys has to be asked for.
         let keys = (case.keys == KeyKind::Dense).then_some(case.keys);
-        let Case { bulk_edges, durability, .. } = case;
-        Options { keys, bulk_edges, durability, log_limit_bytes: 4000, ..options() }
+        let Case { bulk_edges, durability, format, .. } = case;
+        Options { keys, bulk_edges, durability, format: Some(format), log_limit_bytes: 4000, ..options() }
     }
 
     fn key(&self, index: u16) -> Key {

@@ -208,23 +208,36 @@ impl LinkSession for Session<'_> {
     fn newest_links(&mut self, src: u64, kind: u8, limit: usize) -> Result<Vec<Link>, Fault> {
         let version = self.version()?;
         let Some(vertex) = version.id_with_edges((src as i64).into()) else { return Ok(Vec::new()) };
+        let edge_type = EdgeTypeId::from(kind);
         let mut newest = Newest::new(limit);
-        let mut runs = Vec::new();
-        version.for_each_run(EdgeTypeId::from(kind), Direction::Out, vertex, |run| {
+        let mut run_number = 0;
+        version.for_each_run(edge_type, Direction::Out, vertex, |run| {
             let columns = LinkColumns::of(&run);
             for (row, &neighbor) in run.neighbors().iter().enumerate() {
-                newest.offer(columns.time(row).unwrap_or(i64::MIN), neighbor.into(), || (runs.len(), row));
+                newest.offer(columns.time(row).unwrap_or(i64::MIN), neighbor.into(), || (run_number, row));
             }
-            runs.push(columns);
+            run_number += 1;
         });
-        let newest = newest.into_sorted().into_iter();
-        newest
-            .map(|(_, neighbor, (run, row))| match version.key(neighbor as u32) {
-                Key::Int(dst) => runs[run].link(dst as u64, row),
-                Key::Text(_) => Err("a key is no number".into()),
-            })
-            .collect()
+        // The other properties are read of these only.
+        let newest = newest.into_sorted();
+        let mut links: Vec<Result<Link, Fault>> = Vec::new();
+        links.resize_with(newest.len(), || Err(missing()));
+        run_number = 0;
+        version.for_each_run(edge_type, Direction::Out, vertex, |run| {
+            let columns = LinkColumns::of(&run);
+            for (link, &(_, neighbor, (at, row))) in links.iter_mut().zip(&newest) {
+                if at == run_number {
+                    *link = match version.key(neighbor as u32) {
+                        Key::Int(dst) => columns.link(dst as u64, row),
+                        Key::Text(_) => Err("a key is no number".into()),
+                    };
+                }
+            }
+            run_number += 1;
+        });
+        links.into_iter().collect()
     }
+
     fn hop(&mut self, nodes: &[u64], kind: u8, into: &mut Vec<u64>) -> Result<(), Fault> {
         let version = self.version()?;
         for &src in nodes {

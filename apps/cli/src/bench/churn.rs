@@ -1,0 +1,160 @@
+//! Churn: a tenth of the edges is deleted and put back, ten times over; what that does to space and to scans once the
+//! background has settled.
+//!
+//! Invariant: in the end the graph is the one from the beginning, which is checked.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use evergraph::{Database, Direction, Durability, EdgeTypeOptions, GraphView, KeyKind, Options};
+use tempfile::TempDir;
+
+use super::command::{Table, processor};
+use super::ingest::{BATCH, ingest};
+use super::load::EDGE_TYPE;
+use super::report::{Bar, Row, Unit, layout};
+use super::shuffled::ShuffledEdges;
+use super::timing::{median, time};
+use crate::console::Console;
+use crate::error::CommandError;
+use crate::load_values::ListFormatArg;
+use crate::units;
+
+const KEYS: KeyKind = KeyKind::Dense;
+const SCANS: usize = 15;
+/// Space settles within this time, or what is there then counts.
+const SETTLING: Duration = Duration::from_secs(10);
+
+/// The size of the graph, and how often what is changed.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  evergraph bench churn\n  evergraph bench churn --scale 16 --rounds 30")]
+pub(super) struct ChurnArgs {
+    /// The graph has 2^N vertices
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=30))]
+    scale: u32,
+    /// The graph is made of so many edges per vertex
+    #[arg(long, value_name = "K", default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..))]
+    edges_per_vertex: u64,
+    /// How often a tenth of the edges is deleted and put back
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..))]
+    rounds: u16,
+    /// The list format
+    #[arg(long, value_enum, default_value = "fast")]
+    format: ListFormatArg,
+    /// Where the store on disk is made [default: the system's folder for temporary files]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
+/// What a store is like at a moment.
+struct State {
+    bytes: u64,
+    scan_seconds: f64,
+    sum: u64,
+}
+
+/// Runs the command.
+pub(super) fn run(args: &ChurnArgs, console: &mut Console) -> Result<(), CommandError> {
+    let edges = ShuffledEdges::new(args.scale, args.edges_per_vertex)?;
+    if !console.is_json() {
+        console.line(format_args!(
+            "Kronecker graph, scale {}, {} undirected edges; {}, {}\n\n{}",
+            args.scale,
+            units::count(edges.len() as u64),
+            processor(),
+            units::counted(rayon::current_num_threads() as u64, "thread", "threads"),
+            layout("before").head(),
+        ))?;
+        console.flush()?;
+    }
+    let mut table = Table::new(console);
+    let directory = args.dir.clone().unwrap_or_else(std::env::temp_dir);
+    for on_disk in [false, true] {
+        let home = TempDir::with_prefix_in("churn-", &directory).map_err(CommandError::file(&directory))?;
+        let options = Options {
+            keys: Some(KEYS),
+            format: Some(args.format.into()),
+            durability: Durability::Interval,
+            ..Options::default()
+        };
+        let database = match on_disk {
+            true => Database::open(home.path(), options)?,
+            false => Database::in_memory(options),
+        };
+        table.add(churn(&database, &edges, args.rounds, on_disk)?)?;
+    }
+    let Table { console, rows } = table;
+    if console.is_json() {
+        console.json(&rows)?;
+    }
+    if rows.iter().all(Row::agrees) { Ok(()) } else { Err(CommandError::Reported) }
+}
+
+fn churn(
+    database: &Database,
+    edges: &ShuffledEdges,
+    rounds: u16,
+    on_disk: bool,
+) -> Result<Vec<Row>, CommandError> {
+    database
+        .create_edge_type(EDGE_TYPE, EdgeTypeOptions { symmetric: true, ..EdgeTypeOptions::default() })?;
+    ingest(database, edges, 0..edges.len(), BATCH, KEYS)?;
+    let before = State::of(database, on_disk)?;
+    let tenth = edges.len().div_ceil(10);
+    for round in 0..usize::from(rounds) {
+        let start = round * tenth % edges.len();
+        let part = start..edges.len().min(start + tenth);
+        for start in part.clone().step_by(BATCH) {
+            let batch = edges.batch(start..part.end.min(start + BATCH), KEYS);
+            database.delete_edges(EDGE_TYPE, vec![batch])?;
+        }
+        ingest(database, edges, part, BATCH, KEYS)?;
+    }
+    let after = State::of(database, on_disk)?;
+    let place = if on_disk { "on disk" } else { "in memory" };
+    let entries = 2.0 * edges.len() as f64;
+    let space = Row::new(
+        &format!("{place}: space"),
+        Unit::BytesPerEdge,
+        after.bytes as f64 / entries,
+        Some(before.bytes as f64 / entries),
+    );
+    let scan =
+        Row::new(&format!("{place}: scan"), Unit::Seconds, after.scan_seconds, Some(before.scan_seconds));
+    let same = before.sum == after.sum;
+    let what = format!("sums {} and {}", before.sum, after.sum);
+    Ok(vec![space.bar(Bar::Ratio(1.5)), scan.bar(Bar::Ratio(1.2)).agreement(same, what)])
+}
+
+impl State {
+    /// The state once two looks a second apart find the same space.
+    fn of(database: &Database, on_disk: bool) -> Result<State, CommandError> {
+        let bytes = || {
+            let stats = database.stats();
+            stats.memory_bytes + stats.dictionary_bytes + if on_disk { stats.segment_bytes } else { 0 }
+        };
+        let (start, mut last) = (Instant::now(), 0);
+        while start.elapsed() < SETTLING && bytes() != last {
+            last = bytes();
+            std::thread::sleep(Duration::from_secs(1));
+        }
+        let snapshot = database.snapshot()?;
+        let flat = snapshot.flat();
+        let table = flat.table(Direction::Out);
+        let mut sum = 0;
+        let seconds = (0..SCANS).map(|_| {
+            let (seconds, found) = time(|| {
+                let mut sum = 0u64;
+                for list in table.lists(0..flat.id_bound()) {
+                    list.for_each_slice(|slice| sum += slice.iter().map(|&it| u64::from(it)).sum::<u64>());
+                }
+                sum
+            });
+            sum = found;
+            seconds
+        });
+        let scan_seconds = median(seconds.collect());
+        Ok(State { bytes: bytes(), scan_seconds, sum })
+    }
+}

@@ -1,0 +1,174 @@
+//! `evergraph info --layout`: where the lists of a store lie and what that costs, as tables and as a picture.
+
+use std::fmt::Write;
+
+use evergraph::{Direction, MemoryUse, StoreLayout};
+use serde::Serialize;
+
+use crate::table::{Layout, Side};
+use crate::units;
+
+/// The layout for machines.
+#[derive(Serialize)]
+pub(crate) struct LayoutReport {
+    fragments_per_list: f64,
+    space_amplification: f64,
+    bytes_per_entry: f64,
+    levels: Vec<LevelReport>,
+    tables: Vec<TableReport>,
+    memory: Vec<(&'static str, u64)>,
+}
+
+#[derive(Serialize)]
+struct LevelReport {
+    segment: Option<u64>,
+    bytes: u64,
+    live_bytes: u64,
+    fragments: u64,
+    entries: u64,
+    vertices: Option<(u32, u32)>,
+}
+
+#[derive(Serialize)]
+struct TableReport {
+    edge_type: String,
+    direction: &'static str,
+    lists: u64,
+    entries: u64,
+    fragments: u64,
+    most_fragments: u64,
+    list_bytes: u64,
+    table_bytes: u64,
+}
+
+impl LayoutReport {
+    pub(crate) fn new(layout: &StoreLayout, memory: &MemoryUse) -> Self {
+        let levels = layout.levels.iter().map(|level| LevelReport {
+            segment: level.segment,
+            bytes: level.bytes,
+            live_bytes: level.live_bytes,
+            fragments: level.fragments,
+            entries: level.entries,
+            vertices: level.vertices,
+        });
+        let tables = layout.tables.iter().map(|table| TableReport {
+            edge_type: table.edge_type.clone(),
+            direction: if table.direction == Direction::Out { "out" } else { "in" },
+            lists: table.lists,
+            entries: table.entries,
+            fragments: table.fragments,
+            most_fragments: table.most_fragments,
+            list_bytes: table.list_bytes,
+            table_bytes: table.table_bytes,
+        });
+        LayoutReport {
+            fragments_per_list: layout.fragments_per_list(),
+            space_amplification: layout.space_amplification(),
+            bytes_per_entry: layout.bytes_per_entry(),
+            levels: levels.collect(),
+            tables: tables.collect(),
+            memory: memory.parts().to_vec(),
+        }
+    }
+
+    /// As tables.
+    pub(crate) fn text(&self) -> String {
+        let per = |bytes: u64, entries: u64| units::significant(bytes as f64 / entries.max(1) as f64);
+        let columns = [
+            ("lists", Side::Left, 0),
+            ("not empty", Side::Right, 0),
+            ("entries", Side::Right, 0),
+            ("fragments per list", Side::Right, 0),
+            ("most", Side::Right, 0),
+            ("bytes per entry", Side::Right, 0),
+            ("with the table", Side::Right, 0),
+        ];
+        let rows = self.tables.iter().map(|table| {
+            vec![
+                format!("{}, {}", table.edge_type, table.direction),
+                units::count(table.lists),
+                units::count(table.entries),
+                units::significant(table.fragments as f64 / table.lists.max(1) as f64),
+                units::count(table.most_fragments),
+                per(table.list_bytes, table.entries),
+                per(table.list_bytes + table.table_bytes, table.entries),
+            ]
+        });
+        let lists = Layout::new(columns).table(&rows.collect::<Vec<_>>());
+        let columns = [
+            ("level", Side::Left, 0),
+            ("takes", Side::Right, 0),
+            ("of it lists", Side::Right, 0),
+            ("runs", Side::Right, 0),
+            ("entries", Side::Right, 0),
+        ];
+        let rows = self.levels.iter().map(|level| {
+            vec![
+                level.name(),
+                units::bytes(level.bytes),
+                units::bytes(level.live_bytes),
+                units::count(level.fragments),
+                units::count(level.entries),
+            ]
+        });
+        let levels = Layout::new(columns).table(&rows.collect::<Vec<_>>());
+        let columns = [("memory", Side::Left, 0), ("takes", Side::Right, 0)];
+        let used = self.memory.iter().filter(|part| part.1 > 0);
+        let rows = used.map(|(name, bytes)| vec![(*name).to_owned(), units::bytes(*bytes)]);
+        let memory = Layout::new(columns).table(&rows.collect::<Vec<_>>());
+        format!(
+            "{lists}\n\n{levels}\n\nspace amplification  {}\n\n{memory}",
+            units::significant(self.space_amplification)
+        )
+    }
+
+    /// As a picture: each level a bar from its least to its greatest vertex, as high as it is large, the part that lists
+    /// reach filled.
+    pub(crate) fn svg(&self) -> String {
+        const WIDTH: f64 = 800.0;
+        const LEFT: f64 = 150.0;
+        const FULL: f64 = 80.0;
+        let most = self.levels.iter().map(|level| level.bytes).max().unwrap_or(0).max(1) as f64;
+        let last = self.levels.iter().filter_map(|level| level.vertices).map(|ends| ends.1).max();
+        let last = f64::from(last.unwrap_or(0)) + 1.0;
+        let (mut body, mut top) = (String::new(), 30.0);
+        for level in &self.levels {
+            let height = (FULL * level.bytes as f64 / most).max(3.0);
+            let filled = height * level.live_bytes as f64 / level.bytes.max(1) as f64;
+            let (from, to) = level.vertices.unwrap_or((0, 0));
+            let left = LEFT + WIDTH * f64::from(from) / last;
+            let width = (WIDTH * (f64::from(to) - f64::from(from) + 1.0) / last).max(1.0);
+            // Writing to a string does not fail.
+            let _ = writeln!(
+                body,
+                "<text x=\"8\" y=\"{:.1}\">{}</text>\n\
+                 <rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"#cdd9e5\"/>\n\
+                 <rect x=\"{left:.1}\" y=\"{:.1}\" width=\"{width:.1}\" height=\"{filled:.1}\" fill=\"#2f6f9f\"/>\n\
+                 <text x=\"{:.1}\" y=\"{:.1}\">{}, {} in lists</text>",
+                top + 12.0,
+                level.name(),
+                top + height - filled,
+                LEFT + WIDTH + 10.0,
+                top + 12.0,
+                units::bytes(level.bytes),
+                units::bytes(level.live_bytes),
+            );
+            top += height.max(16.0) + 10.0;
+        }
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1160\" height=\"{:.0}\" font-family=\"sans-serif\" \
+             font-size=\"12\">\n<text x=\"{LEFT}\" y=\"18\">vertices 0 to {}; youngest level first; {} fragments per \
+             list, {} bytes per entry</text>\n{body}</svg>\n",
+            top + 10.0,
+            units::count(last as u64 - 1),
+            units::significant(self.fragments_per_list),
+            units::significant(self.bytes_per_entry),
+        )
+    }
+}
+
+impl LevelReport {
+    fn name(&self) -> String {
+        self.segment.map_or_else(|| "memory".to_owned(), |number| format!("segment {number}"))
+    }
+}

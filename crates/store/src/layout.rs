@@ -1,0 +1,175 @@
+//! How the lists of a version lie: in memory or in which segment, in how many pieces, in how many bytes.
+//!
+//! ```text
+//!  memory      │ what commits since the last archive have written
+//!  segment 9   │ what the newest archive has written
+//!  segment 4   │ …
+//! ```
+//!
+//! Invariant: each entry is counted in the one level its run lies in; what a segment holds and no list reaches any more is
+//! the difference between its bytes and those counted.
+
+use evergraph_types::{Direction, VertexId};
+
+use crate::adjacency::{ChunkRef, Entry};
+use crate::merge::runs_of;
+use crate::paged_array::LEAF_CELLS;
+use crate::version::Version;
+
+/// How the lists of a version lie.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Layout {
+    /// Youngest first: memory, then the segments.
+    pub levels: Vec<Level>,
+    /// By edge type and direction, for those with lists.
+    pub tables: Vec<TableLayout>,
+}
+
+/// Where lists lie.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Level {
+    /// The number of the segment; `None` for memory.
+    pub segment: Option<u64>,
+    /// What it takes in all: the file, or what all lists in memory take.
+    pub bytes: u64,
+    /// Pieces of lists in it.
+    pub fragments: u64,
+    /// List entries in it.
+    pub entries: u64,
+    /// What these take.
+    pub live_bytes: u64,
+    /// The least and the greatest vertex with a list that reaches into it.
+    pub vertices: Option<(VertexId, VertexId)>,
+}
+
+/// How the lists of one edge type in one direction lie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TableLayout {
+    /// The edge type.
+    pub edge_type: String,
+    /// The direction.
+    pub direction: Direction,
+    /// Lists that are not empty.
+    pub lists: u64,
+    /// Their entries.
+    pub entries: u64,
+    /// Pieces that lie in different places: a list is read from so many. Chunks of a list that follow each other count once.
+    pub fragments: u64,
+    /// The most pieces of one list.
+    pub most_fragments: u64,
+    /// What the entries take, properties included.
+    pub list_bytes: u64,
+    /// What the vertex table takes.
+    pub table_bytes: u64,
+}
+
+impl Layout {
+    /// List entries in all.
+    pub fn entries(&self) -> u64 {
+        self.tables.iter().map(|table| table.entries).sum()
+    }
+
+    /// Pieces for each list, on average; 1 at best.
+    pub fn fragments_per_list(&self) -> f64 {
+        let (fragments, lists) =
+            self.tables.iter().fold((0, 0), |sum, table| (sum.0 + table.fragments, sum.1 + table.lists));
+        fragments as f64 / lists.max(1) as f64
+    }
+
+    /// What all levels take for each byte that lists need: 1 at best.
+    pub fn space_amplification(&self) -> f64 {
+        let (bytes, live) =
+            self.levels.iter().fold((0, 0), |sum, level| (sum.0 + level.bytes, sum.1 + level.live_bytes));
+        bytes as f64 / live.max(1) as f64
+    }
+
+    /// What lists and vertex tables take for each list entry.
+    pub fn bytes_per_entry(&self) -> f64 {
+        let bytes: u64 = self.tables.iter().map(|table| table.list_bytes + table.table_bytes).sum();
+        bytes as f64 / self.entries().max(1) as f64
+    }
+}
+
+impl Version {
+    /// How the lists lie. Looks at every list.
+    pub fn layout(&self) -> Layout {
+        let segments = self.segments.iter().rev().map(|segment| Level {
+            segment: Some(segment.info().segment),
+            bytes: segment.bytes(),
+            ..Level::default()
+        });
+        let mut levels: Vec<Level> = std::iter::once(Level::default()).chain(segments).collect();
+        let mut tables = Vec::new();
+        for (edge_type, kind) in self.schema().live_edge_types() {
+            for direction in [Direction::Out, Direction::In] {
+                let Some(lists) = self.edges.get(usize::from(edge_type)) else { continue };
+                let table = match direction {
+                    Direction::Out => &lists.out.table,
+                    Direction::In => &lists.reverse.table,
+                };
+                let mut layout = TableLayout {
+                    edge_type: kind.name.clone(),
+                    direction,
+                    lists: 0,
+                    entries: 0,
+                    fragments: 0,
+                    most_fragments: 0,
+                    list_bytes: 0,
+                    table_bytes: table.page_bytes() as u64,
+                };
+                table.for_each_leaf(&mut |base, leaf| {
+                    for vertex in base..=base + (LEAF_CELLS - 1) {
+                        leaf.get(vertex)
+                            .into_iter()
+                            .for_each(|entry| self.add(vertex, entry, &mut layout, &mut levels));
+                    }
+                });
+                if layout.lists > 0 {
+                    tables.push(layout);
+                }
+            }
+        }
+        levels[0].bytes = levels[0].live_bytes;
+        Layout { levels, tables }
+    }
+
+    fn add(&self, vertex: VertexId, entry: Entry, layout: &mut TableLayout, levels: &mut [Level]) {
+        let mut runs = Vec::new();
+        runs_of(entry, &mut runs);
+        let (mut fragments, mut end) = (0, 0);
+        for run in &runs {
+            let bytes = 4 * self.run_words(*run).len() as u64;
+            let start = run.pointer() as u64;
+            // Runs of a segment are padded to a multiple of 8 at most.
+            if !(end..end + 8).contains(&start) || end == 0 {
+                fragments += 1;
+            }
+            end = start + bytes;
+            layout.list_bytes += bytes;
+            let level = &mut levels[self.level_of(*run)];
+            level.fragments += 1;
+            level.entries += u64::from(run.len);
+            level.live_bytes += bytes;
+            let (least, greatest) = level.vertices.unwrap_or((vertex, vertex));
+            level.vertices = Some((least.min(vertex), greatest.max(vertex)));
+        }
+        layout.lists += 1;
+        layout.entries += u64::from(entry.degree);
+        layout.fragments += fragments;
+        layout.most_fragments = layout.most_fragments.max(fragments);
+    }
+
+    /// The position of the level a run lies in.
+    fn level_of(&self, run: ChunkRef) -> usize {
+        if !run.is_mapped() {
+            return 0;
+        }
+        let address = run.pointer() as usize;
+        let holds = |data: &[u8]| data.as_ptr_range().contains(&(address as *const u8));
+        let found = self.segments.iter().rev().position(|segment| holds(segment.data()));
+        found.map_or(0, |position| position + 1)
+    }
+}

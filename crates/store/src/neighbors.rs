@@ -1,0 +1,366 @@
+//! A neighbor list for reading, however it lies in memory: in one slice, in chunks, compressed.
+//!
+//! Compressed runs are decoded into a buffer of one run on the stack while they are read, so that no list is copied.
+//!
+//! Invariant: whoever makes a list from chunks keeps them and their directory alive for `'a`.
+#![allow(unsafe_code)]
+
+use std::marker::PhantomData;
+use std::ops::ControlFlow;
+
+use evergraph_types::VertexId;
+
+use crate::adjacency::{AHEAD, ChunkRef};
+use crate::compression::RunBuffer;
+
+#[derive(Clone, Copy)]
+enum List<'a> {
+    Flat(&'a [VertexId]),
+    Chunked(&'a [ChunkRef], u32),
+    Compressed(ChunkRef, PhantomData<&'a [VertexId]>),
+}
+
+/// The neighbors of one vertex in one direction, borrowed from a version.
+#[derive(Clone, Copy)]
+pub struct Neighbors<'a> {
+    list: List<'a>,
+    /// Whether [`AHEAD`] more words can be read after a flat list.
+    ahead: bool,
+}
+
+/// The first neighbors of a list, two at the most.
+#[derive(Clone, Copy, Debug)]
+pub struct Head {
+    neighbors: [VertexId; 2],
+    len: usize,
+}
+
+impl std::ops::Deref for Head {
+    type Target = [VertexId];
+
+    #[inline]
+    fn deref(&self) -> &[VertexId] {
+        &self.neighbors[..self.len]
+    }
+}
+
+impl Head {
+    #[inline]
+    fn of(list: &[VertexId]) -> Self {
+        match *list {
+            [first, second, ..] => Head { neighbors: [first, second], len: 2 },
+            [first] => Head { neighbors: [first; 2], len: 1 },
+            [] => Head { neighbors: [0; 2], len: 0 },
+        }
+    }
+}
+
+impl<'a> Neighbors<'a> {
+    /// A list that lies in one slice.
+    #[inline]
+    pub fn from_slice(neighbors: &'a [VertexId]) -> Self {
+        Neighbors { list: List::Flat(neighbors), ahead: false }
+    }
+
+    /// A list that lies in one slice, after which [`AHEAD`] more words can be read if `ahead`.
+    #[inline]
+    pub(crate) fn flat(neighbors: &'a [VertexId], ahead: bool) -> Self {
+        Neighbors { list: List::Flat(neighbors), ahead }
+    }
+
+    /// A list of one compressed run.
+    ///
+    /// # Safety
+    /// The run stays alive for `'a`.
+    #[inline]
+    pub(crate) unsafe fn compressed(run: ChunkRef) -> Self {
+        Neighbors { list: List::Compressed(run, PhantomData), ahead: false }
+    }
+
+    /// A list of so many neighbors in chunks.
+    ///
+    /// # Safety
+    /// The chunks stay alive for `'a`.
+    #[inline]
+    pub(crate) unsafe fn chunked(chunks: &'a [ChunkRef], degree: u32) -> Self {
+        Neighbors { list: List::Chunked(chunks, degree), ahead: false }
+    }
+
+    /// The number of neighbors (of edges: parallel edges count each).
+    #[inline]
+    pub fn len(&self) -> usize {
+        match self.list {
+            List::Flat(neighbors) => neighbors.len(),
+            List::Chunked(_, degree) => degree as usize,
+            List::Compressed(run, _) => run.len as usize,
+        }
+    }
+
+    /// Whether there is none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The whole list, where it lies in one piece as it is.
+    #[inline]
+    pub fn as_slice(&self) -> Option<&'a [VertexId]> {
+        match self.list {
+            List::Flat(neighbors) => Some(neighbors),
+            _ => None,
+        }
+    }
+
+    /// Where reading the list begins, for a processor to fetch it from memory in time.
+    #[inline]
+    pub fn start(&self) -> *const u8 {
+        match self.list {
+            List::Flat(neighbors) => neighbors.as_ptr().cast(),
+            List::Chunked(chunks, _) => chunks.as_ptr().cast(),
+            List::Compressed(run, _) => run.pointer(),
+        }
+    }
+
+    /// The runs of a list that is not flat.
+    #[inline]
+    fn runs(&self) -> &[ChunkRef] {
+        match &self.list {
+            List::Flat(_) => &[],
+            List::Chunked(chunks, _) => chunks,
+            List::Compressed(run, _) => std::slice::from_ref(run),
+        }
+    }
+
+    /// Calls `visit` with each contiguous piece in order: the way to scan a list at memory speed.
+    #[inline]
+    pub fn for_each_slice(&self, mut visit: impl FnMut(&[VertexId])) {
+        if let List::Flat(neighbors) = self.list {
+            return visit(neighbors);
+        }
+        let mut buffer = RunBuffer::new();
+        let runs = self.runs();
+        for (position, run) in runs.iter().enumerate() {
+            // Chunks lie anywhere in memory, so that a processor does not see the next one coming.
+            runs.get(position + 1).into_iter().for_each(|next| prefetch(next.pointer()));
+            // SAFETY: the runs of a list are alive while it is.
+            visit(unsafe { run.read(&mut buffer) });
+        }
+    }
+
+    /// Calls `visit` with each contiguous piece in order until it breaks.
+    #[inline]
+    pub fn try_for_each_slice<B>(
+        &self,
+        mut visit: impl FnMut(&[VertexId]) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
+        if let List::Flat(neighbors) = self.list {
+            return visit(neighbors);
+        }
+        let mut buffer = RunBuffer::new();
+        for run in self.runs() {
+            if run.is_compressed() {
+                // SAFETY: the runs of a list are alive while it is.
+                let mut decoder = unsafe { run.decoder() };
+                while let block @ [_, ..] = decoder.next(&mut buffer) {
+                    visit(block)?;
+                }
+            } else {
+                // SAFETY: as above.
+                visit(unsafe { run.neighbors() })?;
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Calls `visit` with each neighbor in order until it breaks.
+    #[inline]
+    pub fn try_for_each<B>(&self, mut visit: impl FnMut(VertexId) -> ControlFlow<B>) -> ControlFlow<B> {
+        self.try_for_each_slice(|slice| slice.iter().try_for_each(|&neighbor| visit(neighbor)))
+    }
+
+    /// The first two neighbors; fewer, but at least one, where the list lies in pieces.
+    #[inline]
+    pub fn head(&self) -> Head {
+        match self.list {
+            List::Flat(neighbors) => Head::of(neighbors),
+            _ => self.head_of_runs(),
+        }
+    }
+
+    fn head_of_runs(&self) -> Head {
+        let mut head = Head::of(&[]);
+        let _ = self.try_for_each_slice(|slice| {
+            head = Head::of(slice);
+            ControlFlow::Break(())
+        });
+        head
+    }
+
+    /// The first two neighbors as hints of what to fetch: any numbers where there are fewer, for looking would take longer
+    /// than guessing.
+    #[inline]
+    pub fn head_hints(&self) -> [u32; 2] {
+        match self.list {
+            // By its address, for the pointer of a slice may not be used beyond the slice.
+            // SAFETY: the list has more words than these after it, in the same block or mapping.
+            List::Flat(list) if self.ahead => unsafe { (list.as_ptr() as usize as *const [u32; 2]).read() },
+            List::Flat(list) => Head::of(list).neighbors,
+            List::Chunked(..) => self.head_of_runs().neighbors,
+            // SAFETY: the run is alive.
+            List::Compressed(run, _) => [unsafe { run.front() }; 2],
+        }
+    }
+
+    /// Calls `visit` with each neighbor in order and a hint: a number found some places farther on in memory. Lists of a
+    /// segment lie end to end, so it mostly is a neighbor that a later list is going to name, in time for what is known
+    /// of it to be fetched. But it can be any number at all, and must not change a result.
+    #[inline]
+    pub fn for_each_ahead(&self, mut visit: impl FnMut(VertexId, u32)) {
+        match self.list {
+            List::Flat(neighbors) if self.ahead => {
+                // By its address, for the pointer of a slice may not be used beyond the slice.
+                let start = neighbors.as_ptr() as usize as *const u32;
+                for (place, &neighbor) in neighbors.iter().enumerate() {
+                    // SAFETY: the list has as many words after it, in the same block or mapping.
+                    visit(neighbor, unsafe { start.add(place + AHEAD).read() });
+                }
+            }
+            List::Flat(neighbors) => with_hints(neighbors, &[], &mut visit),
+            _ => self.for_each_ahead_in_runs(visit),
+        }
+    }
+
+    /// [`Neighbors::for_each_ahead`] of a list that is not flat.
+    #[inline(never)]
+    fn for_each_ahead_in_runs(&self, mut visit: impl FnMut(VertexId, u32)) {
+        let mut buffer = RunBuffer::new();
+        let runs = self.runs();
+        for (position, run) in runs.iter().enumerate() {
+            let next = runs.get(position + 1).filter(|next| !next.is_compressed());
+            // SAFETY: the runs of a list are alive while it is.
+            let next = next.map_or(&[][..], |next| unsafe { next.neighbors() });
+            // SAFETY: as above.
+            with_hints(unsafe { run.read(&mut buffer) }, next, &mut visit);
+        }
+    }
+
+    /// The list in parts, in order, of at least one piece each and, if pieces are shorter, of at most so many neighbors.
+    pub fn split(&self, neighbors_max: usize) -> Vec<Neighbors<'a>> {
+        match self.list {
+            List::Flat(neighbors) => neighbors.chunks(neighbors_max).map(Neighbors::from_slice).collect(),
+            List::Compressed(..) => vec![*self],
+            List::Chunked(chunks, _) => {
+                let mut parts = Vec::new();
+                let (mut start, mut len) = (0, 0);
+                for (position, chunk) in chunks.iter().enumerate() {
+                    let next = len + chunk.len as usize;
+                    if len > 0 && next > neighbors_max {
+                        parts.push(Neighbors {
+                            list: List::Chunked(&chunks[start..position], len as u32),
+                            ahead: false,
+                        });
+                        (start, len) = (position, chunk.len as usize);
+                    } else {
+                        len = next;
+                    }
+                }
+                parts.push(Neighbors { list: List::Chunked(&chunks[start..], len as u32), ahead: false });
+                parts
+            }
+        }
+    }
+
+    /// The neighbor in this place of the list.
+    pub fn get(&self, mut place: usize) -> Option<VertexId> {
+        if let List::Flat(neighbors) = self.list {
+            return neighbors.get(place).copied();
+        }
+        for run in self.runs() {
+            if place < run.len as usize {
+                let mut buffer = RunBuffer::new();
+                // SAFETY: the runs of a list are alive while it is.
+                return unsafe { run.read(&mut buffer) }.get(place).copied();
+            }
+            place -= run.len as usize;
+        }
+        None
+    }
+
+    /// The neighbors one by one.
+    pub fn iter(&self) -> impl Iterator<Item = VertexId> + use<'a> {
+        let (flat, chunks, single): (&'a [VertexId], &'a [ChunkRef], Option<ChunkRef>) = match self.list {
+            List::Flat(neighbors) => (neighbors, &[], None),
+            List::Chunked(chunks, _) => (&[], chunks, None),
+            List::Compressed(run, _) => (&[], &[], Some(run)),
+        };
+        let runs = chunks.iter().copied().chain(single);
+        // SAFETY: the runs of a list are alive for `'a`.
+        flat.iter().copied().chain(runs.flat_map(|run| unsafe { run.items::<'a>() }))
+    }
+
+    /// Whether `neighbor` is in a list that ascends (`simple` edge types).
+    pub fn contains_sorted(&self, neighbor: VertexId) -> bool {
+        let run = match self.list {
+            List::Flat(neighbors) => return neighbors.binary_search(&neighbor).is_ok(),
+            List::Compressed(run, _) => run,
+            List::Chunked(chunks, _) => {
+                match chunks.partition_point(|chunk| chunk.first <= neighbor).checked_sub(1) {
+                    Some(position) => chunks[position],
+                    None => return false,
+                }
+            }
+        };
+        if !run.is_compressed() {
+            // SAFETY: the runs of a list are alive while it is.
+            return unsafe { run.neighbors() }.binary_search(&neighbor).is_ok();
+        }
+        // SAFETY: as above.
+        let (mut decoder, mut buffer) = (unsafe { run.decoder() }, RunBuffer::new());
+        while let block @ [.., last] = decoder.next(&mut buffer) {
+            if *last >= neighbor {
+                return block.binary_search(&neighbor).is_ok();
+            }
+        }
+        false
+    }
+
+    /// All neighbors, copied.
+    pub fn to_vec(&self) -> Vec<VertexId> {
+        let mut neighbors = Vec::with_capacity(self.len());
+        self.for_each_slice(|slice| neighbors.extend_from_slice(slice));
+        neighbors
+    }
+}
+
+/// Calls `visit` with each neighbor of a run and the one [`AHEAD`] places on, be that in the next run; where there is none,
+/// with itself.
+#[inline]
+fn with_hints(run: &[VertexId], next: &[VertexId], visit: &mut impl FnMut(VertexId, u32)) {
+    let inner = run.len().saturating_sub(AHEAD);
+    let (front, back) = run.split_at(inner);
+    front.iter().zip(&run[run.len() - inner..]).for_each(|(&neighbor, &hint)| visit(neighbor, hint));
+    let hinted = back.len().min(next.len());
+    back.iter().zip(&next[..hinted]).for_each(|(&neighbor, &hint)| visit(neighbor, hint));
+    back[hinted..].iter().for_each(|&neighbor| visit(neighbor, neighbor));
+}
+
+/// Asks the processor for the first lines of a run; those behind them it fetches by itself.
+#[inline]
+fn prefetch(run: *const u8) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    for line in 0..4 {
+        // SAFETY: a prefetch reads nothing: from an address that is not the program's, nothing comes, and nothing happens.
+        unsafe {
+            let address = run.wrapping_add(64 * line);
+            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(address.cast());
+        }
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = run;
+}
+
+impl std::fmt::Debug for Neighbors<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
