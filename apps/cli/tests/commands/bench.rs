@@ -68,7 +68,7 @@ fn what_follows_a_stream_agrees_with_what_is_made_anew() {
         (&["stream", "--scale", "9", "--edges-per-vertex", "8", "--batch", "500"][..], 12),
         (&["window", "--edges", "3000", "--repeats", "1"][..], 12),
     ] {
-        let report = shell.json(&[&["bench", "--json"][..], arguments].concat());
+        let report = shell.json(&[&["bench"][..], arguments, &["--json"]].concat());
         let found = report.as_array().unwrap();
         assert_eq!(found.len(), rows, "{report}");
         for row in found {
