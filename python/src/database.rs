@@ -31,6 +31,7 @@ pub(crate) struct Database {
 
 /// Opens the store in a directory, or a new one in memory.
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub(crate) fn open(
     py: Python<'_>,
     path: Option<PathBuf>,
