@@ -28,6 +28,7 @@ use crate::error::CommitError;
 use crate::home::{Archived, Home, log_directory, segment_directory, segment_name};
 use crate::install::install;
 use crate::manifest::{EdgeCounts, Manifest, SegmentEntry};
+use crate::pool::in_pool;
 use crate::retain::Retain;
 use crate::segment_writer::{Bulk, BulkGrowth, Contents, write_segment};
 use crate::store::Inner;
@@ -96,15 +97,16 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge) -> Result<(), CommitError>
     if version.sequence > archived.manifest.sequence && inner.wants_base(&archived, version.sequence) {
         archived.keep_base(home).map_err(|error| failed(error.into()))?;
     }
-    let made = archive(home, &mut archived, &version, kept, None).map_err(failed)?;
+    let files = &mut *archived;
+    let made = in_pool(|| archive(home, files, &version, kept, None)).map_err(failed)?;
     let dropped = archived.drop_history(home, version.sequence, now_micros(), inner.cursors.versions_floor());
 
     let mut committer = inner.committer.lock();
     let base = inner.current.load_full();
     let mut draft = Draft::new(&base, base.dictionary.clone(), base.sequence, base.time_micros);
     draft.changes.stamp = None;
-    let settled =
-        install(&made.segment, &mut draft, Some(&version)).map_err(|damage| failed(damage.into()))?;
+    let settled = in_pool(|| install(&made.segment, &mut draft, Some(&version)))
+        .map_err(|damage| failed(damage.into()))?;
     if settled {
         // No list reaches into a merged segment any more.
         archived.ghosts.clear();
@@ -144,6 +146,17 @@ pub(crate) fn commit_bulk(
         drop((committer, archived));
         return inner.submit(Request::Batch(batch));
     }
+    let (archived, committer) = (&mut *archived, &mut *committer);
+    in_pool(|| commit_as_segment(inner, home, archived, committer, batch))
+}
+
+fn commit_as_segment(
+    inner: &Inner,
+    home: &Home,
+    archived: &mut Archived,
+    committer: &mut Committer,
+    batch: BatchWrites,
+) -> Result<BatchSummary, CommitError> {
     let base = inner.current.load_full();
     let mut batch = committer.resolver.resolve_batch(batch)?;
     committer.refusal = Some(Refusal::Failed(INTERRUPTED.to_owned()));
@@ -169,7 +182,7 @@ pub(crate) fn commit_bulk(
         summary = apply_batch(&mut draft, batch.into_write_set(), sequence);
         None
     };
-    match archive_draft(home, &mut archived, &mut draft, bulk.as_ref()) {
+    match archive_draft(home, archived, &mut draft, bulk.as_ref()) {
         Ok(edges) => summary.edges += edges,
         Err(fault) => {
             let reason = fault.to_string();

@@ -106,7 +106,9 @@ impl Inner {
         let looks = if self.options.durability == Durability::Sync { 0 } else { LOOKS_FOR_ANSWER };
         self.queue.submit(looks, request, |group| {
             let forks = group.iter().any(Pending::is_batch);
-            let commit = || self.commit_group(&mut self.committer.lock(), group);
+            let mut committer = self.committer.lock();
+            let committer = &mut *committer;
+            let commit = || self.commit_group(committer, group);
             if forks { in_pool(commit) } else { commit() }
         })
     }

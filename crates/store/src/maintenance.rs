@@ -11,7 +11,6 @@ use parking_lot::{Condvar, Mutex};
 use crate::archive::{Merge, checkpoint};
 use crate::commit::{Committer, Refusal};
 use crate::options::Durability;
-use crate::pool::in_pool;
 use crate::store::Inner;
 
 /// How the store wakes its thread.
@@ -77,7 +76,7 @@ fn run(signal: &Signal, store: &Weak<Inner>, timeout: Option<Duration>) {
         let Some(inner) = store.upgrade().filter(|_| !state.stop) else { return };
         inner.sync_by_clock();
         if state.archive
-            && let Err(error) = in_pool(|| checkpoint(&inner, Merge::Tiered))
+            && let Err(error) = checkpoint(&inner, Merge::Tiered)
         {
             tracing::warn!(%error, "archiving failed");
         }

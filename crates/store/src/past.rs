@@ -94,8 +94,7 @@ impl Store {
     /// # Errors
     /// [`HistoryError::NotRetained`] with what is retained, [`HistoryError::Open`], [`HistoryError::Closed`].
     pub fn version_at(&self, at: At) -> Result<Arc<Version>, HistoryError> {
-        let inner = self.inner();
-        in_pool(|| inner.version_at(at))
+        self.inner().version_at(at)
     }
 
     /// The version that is archived, without the commits that only the log holds; the newest one for a store in
@@ -201,7 +200,7 @@ impl Inner {
             Some(past) => past,
             None => Past::open(home, place, base, newest)?,
         };
-        match past.advance(target, newest) {
+        match in_pool(|| past.advance(target, newest)) {
             Ok(()) => {}
             Err(error) => {
                 past.close();
@@ -257,8 +256,10 @@ impl Past {
     /// The version a base is the state after. `newest` lends its keys.
     fn open(home: &Home, place: LogPlace, base: &Manifest, newest: &Version) -> Result<Self, HistoryError> {
         let segments = base_segments(home, base)?;
-        let recovery = Recovery::of_base(base, &segments, newest.dictionary.clone())?;
-        let version = Arc::new(recovery.finish());
+        let version = in_pool(|| {
+            let recovery = Recovery::of_base(base, &segments, newest.dictionary.clone())?;
+            Ok::<_, OpenError>(Arc::new(recovery.finish()))
+        })?;
         let mut resolver = Resolver::of(&version, None);
         resolver.keys_are_known = true;
         let LogPlace { disk, directory, store_id } = place;

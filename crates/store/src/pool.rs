@@ -4,6 +4,9 @@
 //! pool meanwhile; if one of them commits, it wants the committer that the worker holds, and both wait for ever. And
 //! when all workers wait for their commits to be answered, none is left to run the tasks of the commit. Work in
 //! the store's pool is the store's alone, so neither can happen.
+//!
+//! Invariant: work in the pool takes no lock that is held while work is forked (committer, archive, history): its thread
+//! may be one that waits for the forked tasks of the holder. So these locks are taken before the pool is entered.
 
 use std::sync::OnceLock;
 

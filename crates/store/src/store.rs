@@ -405,7 +405,7 @@ impl Store {
     /// # Errors
     /// [`CommitError::Durability`] if the disk refuses, [`CommitError::Closed`], [`CommitError::ReadOnly`].
     pub fn checkpoint(&self) -> Result<(), CommitError> {
-        in_pool(|| checkpoint(self.inner(), Merge::Tiered))
+        checkpoint(self.inner(), Merge::Tiered)
     }
 
     /// Archives everything into one segment, each list in one piece.
@@ -413,7 +413,7 @@ impl Store {
     /// # Errors
     /// Those of [`Store::checkpoint`].
     pub fn compact(&self) -> Result<(), CommitError> {
-        in_pool(|| checkpoint(self.inner(), Merge::Everything))
+        checkpoint(self.inner(), Merge::Everything)
     }
 
     /// Writes the newest version to a new store in a directory, durably, while commits go on here; gives the commit it
@@ -473,7 +473,7 @@ impl Store {
     fn commit_batch(&self, batch: BatchWrites) -> Result<BatchSummary, CommitError> {
         match &self.inner().home {
             Some(home) if batch.rows() >= self.inner().options.bulk_edges && !self.inner().is_log_kept() => {
-                in_pool(|| commit_bulk(self.inner(), home, batch))
+                commit_bulk(self.inner(), home, batch)
             }
             _ => self.inner().submit(Request::Batch(batch)),
         }
