@@ -27,7 +27,7 @@ pub(super) fn web_links(scale: u32, links_per_page: u64, seed: u64) -> Vec<(u32,
         let target = if random(0) % 100 < LOCAL_PERCENT {
             let distance = SITE_PAGES.powf(share(1)) as u64;
             let ahead = random(2) & 1 == 0;
-            if ahead { page + distance } else { page + pages - distance }
+            if ahead { page + distance } else { page + pages - distance % pages }
         } else {
             // Of a few pages everybody knows, and of many that hardly anybody does.
             mix_bits((pages as f64 * share(1).powi(4)) as u64)

@@ -54,10 +54,31 @@ fn ingest_is_measured_by_batch_size_and_ends_with_the_same_graph() {
     let shell = Shell::new();
     let report = shell.json(&["bench", "ingest", "--json", "--scale", "10", "--dir", "."]);
     let rows = report["rows"].as_array().unwrap();
-    assert!(rows.len() >= 26, "{report}");
+    // Simple and multi, both kinds of keys, four sizes of batches; and each with a log.
+    assert_eq!(rows.len(), 18, "{report}");
     for row in rows {
         assert!(row["ours"].as_f64().unwrap() > 0.0, "{row}");
         assert_ne!(row["agreement"]["holds"], false, "{row}");
+    }
+}
+
+#[test]
+fn memory_and_churn_are_measured_in_each_list_format() {
+    let shell = Shell::new();
+    let memory = shell.json(&["bench", "memory", "--json", "--scale", "9", "--dir", "."]);
+    let bytes = |name: &str| {
+        let row = memory.as_array().unwrap().iter().find(|row| row["name"] == name);
+        row.and_then(|row| row["ours"].as_f64()).unwrap_or_else(|| panic!("{name} is not in {memory}"))
+    };
+    assert!(bytes("compact, web") < bytes("fast, web"), "{memory}");
+    for format in ["fast", "compact"] {
+        let churn = shell.json(&[
+            "bench", "churn", "--json", "--scale", "9", "--rounds", "3", "--format", format, "--dir", ".",
+        ]);
+        for row in churn.as_array().unwrap() {
+            assert!(row["ours"].as_f64().unwrap() > 0.0, "{row}");
+            assert_ne!(row["agreement"]["holds"], false, "{row}");
+        }
     }
 }
 
