@@ -134,9 +134,15 @@ impl<'a> Neighbors<'a> {
     /// Calls `visit` with each contiguous piece in order: the way to scan a list at memory speed.
     #[inline]
     pub fn for_each_slice(&self, mut visit: impl FnMut(&[VertexId])) {
-        if let List::Flat(neighbors) = self.list {
-            return visit(neighbors);
+        match self.list {
+            List::Flat(neighbors) => visit(neighbors),
+            _ => self.for_each_run(visit),
         }
+    }
+
+    /// By itself, so that scans of flat lists have no room for a run on their stack.
+    #[inline(never)]
+    fn for_each_run(&self, mut visit: impl FnMut(&[VertexId])) {
         let mut buffer = RunBuffer::new();
         let runs = self.runs();
         for (position, run) in runs.iter().enumerate() {
@@ -153,9 +159,14 @@ impl<'a> Neighbors<'a> {
         &self,
         mut visit: impl FnMut(&[VertexId]) -> ControlFlow<B>,
     ) -> ControlFlow<B> {
-        if let List::Flat(neighbors) = self.list {
-            return visit(neighbors);
+        match self.list {
+            List::Flat(neighbors) => visit(neighbors),
+            _ => self.try_for_each_run(visit),
         }
+    }
+
+    #[inline(never)]
+    fn try_for_each_run<B>(&self, mut visit: impl FnMut(&[VertexId]) -> ControlFlow<B>) -> ControlFlow<B> {
         let mut buffer = RunBuffer::new();
         for run in self.runs() {
             if run.is_compressed() {
