@@ -246,7 +246,7 @@ def test_who_asks_for_what_the_log_no_longer_has_is_told(tmp_path: Path) -> None
 
 def test_batches_by_time_gather_commits() -> None:
     with eg.open() as db:
-        stream = db.stream(every="100ms", timeout=0)
+        stream = db.stream(every="1s", timeout=0)
         db.put_edge(1, 2, "edge")
         db.put_edge(1, 3, "edge")
         batch = next(stream)

@@ -3,6 +3,7 @@
 
 mod common;
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use common::{Action, Case, Replica, Runner, actions, batch, case, number_batch, open, options};
@@ -133,21 +134,24 @@ fn waiting_ends_with_a_commit_the_time_or_the_store() {
     let begun = Instant::now();
     assert!(!reader.wait(Some(Duration::from_millis(20))));
     assert!(begun.elapsed() >= Duration::from_millis(20));
-    let waiting = std::thread::spawn(move || {
-        let mut read = 0;
-        while reader.wait(None) {
-            while let Ok(Some(_)) = reader.next() {
-                read += 1;
+    let read = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while reader.wait(None) {
+                while let Ok(Some(_)) = reader.next() {
+                    read.fetch_add(1, Ordering::Relaxed);
+                }
             }
+            assert!(matches!(reader.next(), Err(ChangesError::Closed)));
+        });
+        put(&store, 1000);
+        while read.load(Ordering::Relaxed) < 1000 {
+            assert!(begun.elapsed() < Duration::from_secs(60), "all is read");
+            std::thread::yield_now();
         }
-        assert!(matches!(reader.next(), Err(ChangesError::Closed)));
-        read
+        store.close().expect("closed");
     });
-    put(&store, 1000);
-    while store.stats().log_bytes == 0 {}
-    std::thread::sleep(Duration::from_millis(30));
-    store.close().expect("closed");
-    assert_eq!(waiting.join().expect("no panic"), 1000);
+    assert_eq!(read.into_inner(), 1000);
 }
 
 #[test]

@@ -292,7 +292,8 @@ impl Window {
     /// Whether no event can come any more that belongs before `end`, which the head was allowed to read to.
     fn is_over(&self, end: i64, stop: Stop) -> bool {
         match self.axis {
-            Axis::Event(_) => stop == Stop::Beyond,
+            // The head may have been allowed further than to this end, and have passed it.
+            Axis::Event(_) => stop == Stop::Beyond || self.head.watermark() > Some(end),
             Axis::Ingest => stop == Stop::Beyond || (stop == Stop::End && now_micros() > end),
             Axis::Count => self.head.newest >= Some(end),
         }

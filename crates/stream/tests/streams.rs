@@ -136,7 +136,7 @@ fn names_are_those_of_the_moment_and_what_was_dropped_is_told_no_more() {
 #[test]
 fn a_batch_by_time_has_the_state_at_its_end() {
     let store = in_memory(None);
-    let every = Some(Duration::from_millis(300));
+    let every = Some(Duration::from_secs(1));
     let options = StreamOptions { every, is_stateful: true, ..StreamOptions::default() };
     let mut stream = Stream::new(&store, options).expect("a stream");
     put(&store, 0..1);
