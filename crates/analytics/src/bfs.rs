@@ -17,7 +17,9 @@ use evergraph_types::{Direction, VertexId};
 use evergraph_view::GraphView;
 
 use crate::control::{ensure, in_pool, require_sources};
-use crate::registry::{Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, Scalar, VertexColumn};
+use crate::registry::{
+    Algorithm, Argument, Arguments, Check, DEPTH_LIMIT, Field, Kind, Outcome, REVERSE, Scalar, VertexColumn,
+};
 use crate::{AlgorithmError, Control, EdgeFunction, NO_VERTEX, VerifyError, VertexSubset, Way, edge_map};
 
 /// The distance of a vertex that no source reaches.
@@ -232,13 +234,8 @@ pub(crate) static ALGORITHM: Algorithm = Algorithm {
     source: "Beamer, Asanovic, Patterson: Direction-Optimizing Breadth-First Search, SC 2012, section 4",
     arguments: &[
         Argument::required("source", Kind::Vertices, "the vertices to start from"),
-        Argument::optional("reverse", Kind::Flag, "false", "go against the edges of a directed view"),
-        Argument::optional(
-            "depth_limit",
-            Kind::Count,
-            "none",
-            "do not visit vertices more hops away than this",
-        ),
+        REVERSE,
+        DEPTH_LIMIT,
     ],
     results: &[
         Field { name: "distance", summary: "hops from the nearest source; null if not reached" },

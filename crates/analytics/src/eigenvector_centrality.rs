@@ -21,7 +21,8 @@ use crate::matrix::{Matrix, distance, length, scale};
 use crate::pagerank::check_weights;
 use crate::power_iteration::{PowerIteration, check_tol, verify_iterations, verify_scores};
 use crate::registry::{
-    Algorithm, Argument, Arguments, Check, Field, Kind, OPTIONAL_WEIGHT, Outcome, invalid,
+    Algorithm, Argument, Arguments, CONVERGED, Check, Field, ITERATIONS, Kind, OPTIONAL_WEIGHT, Outcome,
+    invalid,
 };
 use crate::weights::{Sign, Weight, weighted_lists};
 use crate::{AlgorithmError, Control, VerifyError};
@@ -148,9 +149,9 @@ pub(crate) static ALGORITHM: Algorithm = Algorithm {
     ],
     results: &[
         Field { name: "score", summary: "the score of the vertex; their squares add up to 1" },
-        Field { name: "iterations", summary: "iterations done" },
+        ITERATIONS,
         Field { name: "error", summary: "how much the last iteration changed the scores in all" },
-        Field { name: "converged", summary: "whether the error fell below the tolerance" },
+        CONVERGED,
     ],
     run,
 };

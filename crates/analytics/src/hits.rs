@@ -20,7 +20,8 @@ use crate::matrix::{Matrix, distance, length, scale, sum};
 use crate::pagerank::check_weights;
 use crate::power_iteration::{check_tol, verify_scores};
 use crate::registry::{
-    Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, Scalar, VertexColumn, WEIGHT, invalid,
+    Algorithm, Argument, Arguments, CONVERGED, Check, Field, ITERATIONS, Kind, Outcome, Scalar, VertexColumn,
+    WEIGHT, invalid,
 };
 use crate::weighted_pagerank::proportions;
 use crate::weights::{Sign, Weight, weighted_lists};
@@ -183,9 +184,9 @@ pub(crate) static ALGORITHM: Algorithm = Algorithm {
     results: &[
         Field { name: "hub", summary: "how well the vertex points" },
         Field { name: "authority", summary: "how well it is pointed to" },
-        Field { name: "iterations", summary: "iterations done" },
+        ITERATIONS,
         Field { name: "error", summary: "how much the last iteration changed the hub scores in all" },
-        Field { name: "converged", summary: "whether the error fell below the tolerance" },
+        CONVERGED,
     ],
     run,
 };

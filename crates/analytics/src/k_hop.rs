@@ -13,7 +13,9 @@ use evergraph_types::{Direction, VertexId};
 use evergraph_view::GraphView;
 
 use crate::control::{ensure, require_sources};
-use crate::registry::{Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, Scalar, VertexColumn};
+use crate::registry::{
+    Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, REVERSE, Scalar, VertexColumn,
+};
 use crate::{AlgorithmError, Bitmap, Control, VerifyError};
 
 /// Vertices expanded between two looks at [`Control`].
@@ -144,7 +146,7 @@ pub(crate) static ALGORITHM: Algorithm = Algorithm {
     arguments: &[
         Argument::required("source", Kind::Vertices, "the vertex to start from"),
         Argument::optional("k", Kind::Count, "1", "how many hops"),
-        Argument::optional("reverse", Kind::Flag, "false", "go against the edges of a directed view"),
+        REVERSE,
     ],
     results: &[
         Field { name: "vertex", summary: "the vertices, the nearest first, then by id" },

@@ -19,7 +19,8 @@ use crate::control::in_pool;
 use crate::matrix::{Matrix, distance, length, scale};
 use crate::power_iteration::{PowerIteration, check_tol, verify_iterations, verify_scores};
 use crate::registry::{
-    Algorithm, Argument, Arguments, Check, Field, Kind, OPTIONAL_WEIGHT, Outcome, invalid,
+    Algorithm, Argument, Arguments, CONVERGED, Check, Field, ITERATIONS, Kind, OPTIONAL_WEIGHT, Outcome,
+    invalid,
 };
 use crate::weights::{Sign, Weight, weighted_lists};
 use crate::{AlgorithmError, Control, VerifyError};
@@ -192,9 +193,9 @@ pub(crate) static ALGORITHM: Algorithm = Algorithm {
     ],
     results: &[
         Field { name: "score", summary: "the score of the vertex" },
-        Field { name: "iterations", summary: "iterations done" },
+        ITERATIONS,
         Field { name: "error", summary: "how much the last iteration changed the scores in all" },
-        Field { name: "converged", summary: "whether the error fell below the tolerance" },
+        CONVERGED,
     ],
     run,
 };

@@ -24,7 +24,9 @@ use rayon::prelude::*;
 
 use crate::control::{ensure, in_pool};
 use crate::per_thread::PerThread;
-use crate::registry::{Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, Scalar, VertexColumn};
+use crate::registry::{
+    Algorithm, Argument, Arguments, Check, Field, ITERATIONS, Kind, Outcome, Scalar, VertexColumn,
+};
 use crate::{AlgorithmError, Control, NO_VERTEX, Ranges, VerifyError};
 
 /// Lists with more labels than this are counted instead of sorted.
@@ -216,7 +218,7 @@ pub(crate) static ALGORITHM: Algorithm = Algorithm {
     results: &[
         Field { name: "label", summary: "a vertex that stands for the community" },
         Field { name: "communities", summary: "how many labels are in use" },
-        Field { name: "iterations", summary: "iterations done" },
+        ITERATIONS,
         Field { name: "converged", summary: "whether the last one changed nothing" },
     ],
     run,

@@ -23,11 +23,11 @@ use evergraph_view::GraphView;
 use rayon::prelude::*;
 
 use crate::control::{ensure, in_pool};
-use crate::louvain::{Communities, LouvainOptions, check};
+use crate::louvain::{COMMUNITY_RESULTS, Communities, LOUVAIN_ARGUMENTS, LouvainOptions, check};
 use crate::modularity::{Level, Links, name_by_smallest, number, verify_communities};
 use crate::per_thread::PerThread;
 use crate::random::hash;
-use crate::registry::{Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, SEED, WEIGHT};
+use crate::registry::{Algorithm, Arguments, Check, Outcome};
 use crate::{AlgorithmError, Control, NO_VERTEX, VerifyError};
 
 /// Vertices refined between two looks at [`Control`].
@@ -289,32 +289,8 @@ pub(crate) static ALGORITHM: Algorithm = Algorithm {
     summary: "Connected communities with many more edges inside than chance would put there",
     complexity: "O(E) per sweep",
     source: "Traag, Waltman, van Eck: From Louvain to Leiden, Scientific Reports 9, 2019, algorithm A.2",
-    arguments: &[
-        WEIGHT,
-        Argument::optional(
-            "resolution",
-            Kind::Float,
-            "1",
-            "below 1 for larger communities, above for smaller",
-        ),
-        Argument::optional(
-            "threshold",
-            Kind::Float,
-            "1e-7",
-            "a level that gains less modularity is the last",
-        ),
-        Argument::optional("max_level", Kind::Count, "none", "the most levels"),
-        SEED,
-    ],
-    results: &[
-        Field { name: "community", summary: "the first vertex of its community" },
-        Field { name: "communities", summary: "how many there are" },
-        Field {
-            name: "modularity",
-            summary: "how much more is inside than chance would put there, at most 1",
-        },
-        Field { name: "levels", summary: "how many levels gained something" },
-    ],
+    arguments: LOUVAIN_ARGUMENTS,
+    results: COMMUNITY_RESULTS,
     run,
 };
 

@@ -151,38 +151,31 @@ pub fn verify(
     verify_communities(view, options, result)
 }
 
+/// What is chosen for an algorithm that moves vertices while modularity grows: [`LouvainOptions`].
+pub(crate) const LOUVAIN_ARGUMENTS: &[Argument] = &[
+    WEIGHT,
+    Argument::optional("resolution", Kind::Float, "1", "below 1 for larger communities, above for smaller"),
+    Argument::optional("threshold", Kind::Float, "1e-7", "a level that gains less modularity is the last"),
+    Argument::optional("max_level", Kind::Count, "none", "the most levels"),
+    SEED,
+];
+
+/// What such an algorithm tells: [`Communities`].
+pub(crate) const COMMUNITY_RESULTS: &[Field] = &[
+    Field { name: "community", summary: "the first vertex of its community" },
+    Field { name: "communities", summary: "how many there are" },
+    Field { name: "modularity", summary: "how much more is inside than chance would put there, at most 1" },
+    Field { name: "levels", summary: "how many levels gained something" },
+];
+
 pub(crate) static ALGORITHM: Algorithm = Algorithm {
     name: "louvain",
     summary: "Communities with many more edges inside than chance would put there",
     complexity: "O(E) per sweep",
     source: "Blondel, Guillaume, Lambiotte, Lefebvre: Fast unfolding of communities in large networks, J. Stat. Mech. \
              P10008, 2008, section 2; Lu, Halappanavar, Kalyanaraman, Parallel Computing 47, 2015, section 5",
-    arguments: &[
-        WEIGHT,
-        Argument::optional(
-            "resolution",
-            Kind::Float,
-            "1",
-            "below 1 for larger communities, above for smaller",
-        ),
-        Argument::optional(
-            "threshold",
-            Kind::Float,
-            "1e-7",
-            "a level that gains less modularity is the last",
-        ),
-        Argument::optional("max_level", Kind::Count, "none", "the most levels"),
-        SEED,
-    ],
-    results: &[
-        Field { name: "community", summary: "the first vertex of its community" },
-        Field { name: "communities", summary: "how many there are" },
-        Field {
-            name: "modularity",
-            summary: "how much more is inside than chance would put there, at most 1",
-        },
-        Field { name: "levels", summary: "how many levels gained something" },
-    ],
+    arguments: LOUVAIN_ARGUMENTS,
+    results: COMMUNITY_RESULTS,
     run,
 };
 

@@ -16,7 +16,8 @@ use crate::control::{ensure, in_pool, require_sources};
 use crate::multi_bfs::{MultiBfs, SEARCHES};
 use crate::per_thread::PerThread;
 use crate::registry::{
-    Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, Scalar, VertexColumn, invalid,
+    Algorithm, Argument, Arguments, Check, DEPTH_LIMIT, Field, Kind, Outcome, REVERSE, Scalar, VertexColumn,
+    invalid,
 };
 use crate::{AlgorithmError, BfsOptions, Control, UNREACHED, VerifyError, bfs};
 
@@ -124,13 +125,8 @@ pub(crate) static ALGORITHM: Algorithm = Algorithm {
     source: "Then et al.: The More the Merrier: Efficient Multi-Source Graph Traversal, PVLDB 8(4), 2014, section 3",
     arguments: &[
         Argument::required("sources", Kind::Vertices, "the vertices to start from"),
-        Argument::optional("reverse", Kind::Flag, "false", "go against the edges of a directed view"),
-        Argument::optional(
-            "depth_limit",
-            Kind::Count,
-            "none",
-            "do not visit vertices more hops away than this",
-        ),
+        REVERSE,
+        DEPTH_LIMIT,
     ],
     results: &[
         Field { name: "source", summary: "where the search began" },

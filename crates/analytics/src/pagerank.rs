@@ -24,8 +24,8 @@ use rayon::prelude::*;
 use crate::control::{ensure, in_pool};
 use crate::gather::sum_over;
 use crate::registry::{
-    Algorithm, Argument, Arguments, Check, Field, Kind, OPTIONAL_WEIGHT, Outcome, Scalar, VertexColumn,
-    invalid,
+    Algorithm, Argument, Arguments, CONVERGED, Check, Field, ITERATIONS, Kind, OPTIONAL_WEIGHT, Outcome,
+    Scalar, VertexColumn, invalid,
 };
 use crate::weights::{Weight, weighted_lists};
 use crate::{AlgorithmError, Control, Ranges, VerifyError, weighted_pagerank};
@@ -438,9 +438,9 @@ pub(crate) static ALGORITHM: Algorithm = Algorithm {
     ],
     results: &[
         Field { name: "score", summary: "the share of the vertex; all add up to 1" },
-        Field { name: "iterations", summary: "iterations done" },
+        ITERATIONS,
         Field { name: "error", summary: "how much the last iteration changed the scores in all" },
-        Field { name: "converged", summary: "whether the error fell below the tolerance" },
+        CONVERGED,
     ],
     run,
 };

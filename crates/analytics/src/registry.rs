@@ -145,6 +145,21 @@ pub(crate) const SEED: Argument = Argument::optional(
     "where random numbers begin: the same seed on the same graph gives the same result",
 );
 
+/// Against the edges: every search from a source takes it.
+pub(crate) const REVERSE: Argument =
+    Argument::optional("reverse", Kind::Flag, "false", "go against the edges of a directed view");
+
+/// How far a breadth-first search goes.
+pub(crate) const DEPTH_LIMIT: Argument =
+    Argument::optional("depth_limit", Kind::Count, "none", "do not visit vertices more hops away than this");
+
+/// What every algorithm that iterates tells.
+pub(crate) const ITERATIONS: Field = Field { name: "iterations", summary: "iterations done" };
+
+/// What every algorithm tells that iterates until changes are small.
+pub(crate) const CONVERGED: Field =
+    Field { name: "converged", summary: "whether the error fell below the tolerance" };
+
 /// What an argument takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {

@@ -21,7 +21,8 @@ use crate::control::{ensure, in_pool, require_sources};
 use crate::delta_stepping::delta_stepping;
 use crate::lengths::{LengthTable, Lengths};
 use crate::registry::{
-    Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, Scalar, VertexColumn, WEIGHT, invalid,
+    Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, REVERSE, Scalar, VertexColumn, WEIGHT,
+    invalid,
 };
 use crate::weights::{Sign, Weight, WeightedTable};
 use crate::{AlgorithmError, BfsOptions, Control, UNREACHED, VerifyError, bfs};
@@ -188,7 +189,7 @@ pub(crate) static ALGORITHM: Algorithm = Algorithm {
     arguments: &[
         Argument::required("source", Kind::Vertices, "the vertices to start from"),
         WEIGHT,
-        Argument::optional("reverse", Kind::Flag, "false", "go against the edges of a directed view"),
+        REVERSE,
         Argument::optional("cutoff", Kind::Float, "none", "do not go farther than this"),
         Argument::optional(
             "delta",

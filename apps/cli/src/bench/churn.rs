@@ -84,11 +84,7 @@ pub(super) fn run(args: &ChurnArgs, console: &mut Console) -> Result<(), Command
         };
         table.add(churn(&database, &edges, args.rounds, on_disk)?)?;
     }
-    let Table { console, rows } = table;
-    if console.is_json() {
-        console.json(&rows)?;
-    }
-    if rows.iter().all(Row::agrees) { Ok(()) } else { Err(CommandError::Reported) }
+    table.finish()
 }
 
 fn churn(

@@ -173,7 +173,7 @@ pub(crate) fn run(args: &BenchArgs, program: &[OsString], console: &mut Console)
             units::counted(barred, "bar", "bars"),
         ))?;
     }
-    if rows.iter().all(Row::agrees) { Ok(()) } else { Err(CommandError::Reported) }
+    agreed(&rows)
 }
 
 /// Runs measurements whose second column the rows explain.
@@ -186,11 +186,7 @@ fn tabulate(
     }
     let mut table = Table::new(console);
     measure(&mut |row| table.add(vec![row]))?;
-    let Table { console, rows } = table;
-    if console.is_json() {
-        console.json(&rows)?;
-    }
-    if rows.iter().all(Row::agrees) { Ok(()) } else { Err(CommandError::Reported) }
+    table.finish()
 }
 
 /// Takes a row as soon as it is measured.
@@ -216,6 +212,19 @@ impl<'a> Table<'a> {
         }
         Ok(())
     }
+
+    /// Writes the rows as JSON if that is wanted. Sides that disagree are an error.
+    pub(super) fn finish(self) -> Result<(), CommandError> {
+        if self.console.is_json() {
+            self.console.json(&self.rows)?;
+        }
+        agreed(&self.rows)
+    }
+}
+
+/// Whether both sides found the same throughout.
+pub(super) fn agreed(rows: &[Row]) -> Result<(), CommandError> {
+    if rows.iter().all(Row::agrees) { Ok(()) } else { Err(CommandError::Reported) }
 }
 
 /// Runs the measurements, and tells how many vertices and edges the graph has.

@@ -13,7 +13,7 @@ use evergraph::{Database, Durability, EdgeTypeOptions, KeyKind, Options};
 use serde::Serialize;
 use tempfile::TempDir;
 
-use super::command::{Table, YARDSTICK, processor};
+use super::command::{Table, YARDSTICK, agreed, processor};
 use super::load::EDGE_TYPE;
 use super::report::{Bar, Row, Unit, layout};
 use super::shuffled::{ShuffledEdges, key};
@@ -113,7 +113,7 @@ pub(super) fn run(args: &IngestArgs, console: &mut Console) -> Result<(), Comman
             rows: &rows,
         })?;
     }
-    if rows.iter().all(Row::agrees) { Ok(()) } else { Err(CommandError::Reported) }
+    agreed(&rows)
 }
 
 fn measure(args: &IngestArgs, edges: &ShuffledEdges, table: &mut Table<'_>) -> Result<(), CommandError> {

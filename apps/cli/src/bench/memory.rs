@@ -130,11 +130,7 @@ pub(super) fn run(
             reads(&edges, format.into(), &directory, &mut table)?;
         }
     }
-    let Table { console, rows } = table;
-    if console.is_json() {
-        console.json(&rows)?;
-    }
-    if rows.iter().all(Row::agrees) { Ok(()) } else { Err(CommandError::Reported) }
+    table.finish()
 }
 
 fn options(format: ListFormat) -> Options {
