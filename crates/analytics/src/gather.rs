@@ -18,6 +18,18 @@ use crate::ranges::{HUB_DEGREE, split_list};
 /// If a neighbor has no value.
 #[inline]
 pub(crate) fn sum_over<T: Sync>(list: Neighbors<'_>, values: &[T], number: impl Fn(&T) -> f64 + Sync) -> f64 {
+    match list.hinted() {
+        Some(hinted) if list.len() < HUB_DEGREE => hinted.fold(0.0, |sum, (neighbor, hint)| {
+            prefetch_place(values, hint);
+            sum + number(&values[neighbor as usize])
+        }),
+        _ => sum_over_pieces(list, values, number),
+    }
+}
+
+/// By itself, so that the sum of a list in one piece stays in a register.
+#[inline(never)]
+fn sum_over_pieces<T: Sync>(list: Neighbors<'_>, values: &[T], number: impl Fn(&T) -> f64 + Sync) -> f64 {
     if list.len() >= HUB_DEGREE {
         return sum_over_hub(list, values, number);
     }
@@ -30,8 +42,6 @@ pub(crate) fn sum_over<T: Sync>(list: Neighbors<'_>, values: &[T], number: impl 
 }
 
 /// Piece by piece, in parallel.
-#[cold]
-#[inline(never)]
 fn sum_over_hub<T: Sync>(list: Neighbors<'_>, values: &[T], number: impl Fn(&T) -> f64 + Sync) -> f64 {
     let sum_piece = |piece: &Neighbors<'_>| {
         let mut sum = 0.0;

@@ -271,10 +271,11 @@ impl<'a, S: Share> State<'a, S> {
             let mut dangling = 0;
             let degrees = view.table(Direction::Out).degrees(range.clone());
             for (((vertex, degree), share), own) in range.zip(degrees).zip(shares).zip(own_degrees) {
-                let exists = view.has_vertex(vertex);
+                // Where vertices are missing is as good as random, so nothing branches on it.
+                let exists = u8::from(view.has_vertex(vertex));
                 *own = degree as u32;
-                *share = S::from_f64(if exists { start / degree.max(1) as f64 } else { 0.0 });
-                dangling += u64::from(exists & (degree == 0));
+                *share = S::from_f64(f64::from(exists) * start / f64::from((*own).max(1)));
+                dangling += u64::from(exists & u8::from(degree == 0));
             }
             Ok::<u64, AlgorithmError>(dangling)
         });
@@ -333,7 +334,7 @@ fn advance_range<S: Share>(
     let mut change = Change::default();
     for (((vertex, list), (old, &degree)), next_share) in range.zip(lists).zip(known).zip(next_shares) {
         let sum = sum_over(list, shares, |share| share.to_f64());
-        // Where vertices are missing is as good as random, so nothing branches on it.
+        // As in `State::new`, nothing branches on what exists.
         let next = next_score(vertex, sum) * f64::from(u8::from(view.has_vertex(vertex)));
         let parts = f64::from(degree.max(1));
         change.error += (next - old.to_f64() * parts).abs();

@@ -64,7 +64,7 @@ const CHUNKED: u32 = 1;
 const READABLE_AHEAD: u32 = 2;
 const FLAT_COMPRESSED: u32 = 4;
 
-/// How many places beyond a neighbor [`Neighbors::for_each_ahead`] looks. It takes about as long to get there as memory
+/// How many places beyond a neighbor [`Neighbors::hinted`] looks. It takes about as long to get there as memory
 /// takes to answer.
 pub(crate) const AHEAD: usize = 96;
 
@@ -300,7 +300,8 @@ impl Entry {
             };
         }
         // Whether a list is empty is as good as random, so nothing branches on it.
-        let pointer = if self.degree == 0 { NOTHING.as_ptr() } else { self.pointer().cast() };
+        let pointer =
+            std::hint::select_unpredictable(self.degree == 0, NOTHING.as_ptr(), self.pointer().cast());
         let ahead = (self.kind & READABLE_AHEAD != 0) | (self.degree == 0);
         // SAFETY: the list has `degree` neighbors from its pointer on, 4-byte aligned, alive by contract.
         Neighbors::flat(unsafe { std::slice::from_raw_parts(pointer, self.degree as usize) }, ahead)

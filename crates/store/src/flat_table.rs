@@ -229,6 +229,9 @@ mod tests {
                 let mut found = Vec::new();
                 list.for_each_ahead(|neighbor, _| found.push(neighbor));
                 assert_eq!(found, expected);
+                if let Some(hinted) = list.hinted() {
+                    assert!(hinted.map(|(neighbor, _)| neighbor).eq(found));
+                }
                 let head = list.head();
                 assert!(expected.starts_with(&head) && head.is_empty() == expected.is_empty());
                 let hints = list.head_hints();

@@ -222,28 +222,33 @@ impl<'a> Neighbors<'a> {
         }
     }
 
-    /// Calls `visit` with each neighbor in order and a hint: a number found some places farther on in memory. Lists of a
-    /// segment lie end to end, so it mostly is a neighbor that a later list is going to name, in time for what is known
-    /// of it to be fetched. But it can be any number at all, and must not change a result.
+    /// Each neighbor in order with a hint, where the list lies among others: with a number found some places farther on in
+    /// memory. Lists of a segment lie end to end, so it mostly is a neighbor that a later list is going to name, in time
+    /// for what is known of it to be fetched. But it can be any number at all, and must not change a result.
     #[inline]
-    pub fn for_each_ahead(&self, mut visit: impl FnMut(VertexId, u32)) {
+    pub fn hinted(&self) -> Option<impl Iterator<Item = (VertexId, u32)> + use<'a>> {
         match self.list {
             List::Flat(neighbors) if self.ahead => {
                 // By its address, for the pointer of a slice may not be used beyond the slice.
-                let start = neighbors.as_ptr() as usize as *const u32;
-                for (place, &neighbor) in neighbors.iter().enumerate() {
-                    // SAFETY: the list has as many words after it, in the same block or mapping.
-                    visit(neighbor, unsafe { start.add(place + AHEAD).read() });
-                }
+                let hints = neighbors.as_ptr() as usize as *const u32;
+                let pairs = neighbors.iter().enumerate();
+                // SAFETY: the list has as many words after it, in the same block or mapping.
+                Some(
+                    pairs.map(move |(place, &neighbor)| {
+                        (neighbor, unsafe { hints.add(place + AHEAD).read() })
+                    }),
+                )
             }
-            List::Flat(neighbors) => with_hints(neighbors, &[], &mut visit),
-            _ => self.for_each_ahead_in_runs(visit),
+            _ => None,
         }
     }
 
-    /// [`Neighbors::for_each_ahead`] of a list that is not flat.
-    #[inline(never)]
-    fn for_each_ahead_in_runs(&self, mut visit: impl FnMut(VertexId, u32)) {
+    /// Calls `visit` with each neighbor in order and a hint as that of [`Neighbors::hinted`], which is faster where it
+    /// can be had: here it is a neighbor of the same list.
+    pub fn for_each_ahead(&self, mut visit: impl FnMut(VertexId, u32)) {
+        if let List::Flat(neighbors) = self.list {
+            return with_hints(neighbors, &[], &mut visit);
+        }
         let mut buffer = RunBuffer::new();
         let runs = self.runs();
         for (position, run) in runs.iter().enumerate() {

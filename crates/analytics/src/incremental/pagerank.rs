@@ -27,6 +27,7 @@ use rayon::prelude::*;
 
 use super::Changes;
 use crate::control::in_pool;
+use crate::gather::sum_over;
 use crate::registry::invalid;
 use crate::{AlgorithmError, Control, PageRank, PageRankOptions, Ranges, Weight};
 
@@ -244,10 +245,7 @@ impl IncrementalPageRank {
                 let lists = flat.table(Direction::In).lists(range);
                 let mut total = 0.0;
                 for (vertex, list) in vertices.iter_mut().zip(lists) {
-                    vertex.residual = 0.0;
-                    list.for_each_slice(|slice| {
-                        vertex.residual += slice.iter().map(|&from| shares[from as usize]).sum::<f64>();
-                    });
+                    vertex.residual = sum_over(list, &shares, |share| *share);
                     total += vertex.rank;
                 }
                 Ok(total)
