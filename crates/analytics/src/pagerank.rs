@@ -264,7 +264,7 @@ impl<'a, S: Share> State<'a, S> {
         let none = || vec![S::default(); view.id_bound() as usize];
         let ranges = Ranges::by_edges(view, Direction::In);
         let (mut shares, mut degrees) = (none(), vec![0; view.id_bound() as usize]);
-        let start = 1.0 / view.num_vertices() as f64;
+        let start = 1.0 / view.num_vertices().max(1) as f64;
         let places = ranges.split_mut(&mut shares).into_par_iter().zip(ranges.split_mut(&mut degrees));
         let dangling = ranges.par_iter().zip(places).map(|(range, (shares, own_degrees))| {
             control.check()?;
