@@ -6,6 +6,7 @@
 //!
 //! Invariant: numbers are added in the order of the list, whatever pieces it lies in, unless it is a hub's.
 
+use evergraph_types::VertexId;
 use evergraph_view::Neighbors;
 use rayon::prelude::*;
 
@@ -18,30 +19,28 @@ use crate::ranges::{HUB_DEGREE, split_list};
 /// If a neighbor has no value.
 #[inline]
 pub(crate) fn sum_over<T: Sync>(list: Neighbors<'_>, values: &[T], number: impl Fn(&T) -> f64 + Sync) -> f64 {
+    let add = |sum, neighbor: VertexId, hint| {
+        prefetch_place(values, hint);
+        sum + number(&values[neighbor as usize])
+    };
     match list.hinted() {
-        Some(hinted) if list.len() < HUB_DEGREE => hinted.fold(0.0, |sum, (neighbor, hint)| {
-            prefetch_place(values, hint);
-            sum + number(&values[neighbor as usize])
-        }),
-        _ => sum_over_pieces(list, values, number),
+        Some(hinted) if list.len() < HUB_DEGREE => {
+            hinted.fold(0.0, |sum, (neighbor, hint)| add(sum, neighbor, hint))
+        }
+        _ if list.len() < HUB_DEGREE => fold_pieces(list, add),
+        _ => sum_over_hub(list, values, number),
     }
 }
 
 /// By itself, so that the sum of a list in one piece stays in a register.
 #[inline(never)]
-fn sum_over_pieces<T: Sync>(list: Neighbors<'_>, values: &[T], number: impl Fn(&T) -> f64 + Sync) -> f64 {
-    if list.len() >= HUB_DEGREE {
-        return sum_over_hub(list, values, number);
-    }
-    let mut sum = 0.0;
-    list.for_each_ahead(|neighbor, hint| {
-        sum += number(&values[neighbor as usize]);
-        prefetch_place(values, hint);
-    });
-    sum
+fn fold_pieces(list: Neighbors<'_>, add: impl Fn(f64, VertexId, u32) -> f64) -> f64 {
+    list.fold_ahead(0.0, add)
 }
 
 /// Piece by piece, in parallel.
+#[cold]
+#[inline(never)]
 fn sum_over_hub<T: Sync>(list: Neighbors<'_>, values: &[T], number: impl Fn(&T) -> f64 + Sync) -> f64 {
     let sum_piece = |piece: &Neighbors<'_>| {
         let mut sum = 0.0;

@@ -9,6 +9,7 @@
 //!  address:  bit 0 = in a mapped segment;       bit 1 = columns follow the neighbors
 //!            bit 63 = in the pack of its leaf;  bit 62 = a heap block with room behind the neighbors
 //!            bit 61 = a compressed run;         neither 0 nor 63 = a heap block of its own
+//!            bit 60 = [`AHEAD`] more words after the run can be read, in its segment or pack
 //!  kind:     bit 0 set = chunked;  bit 1 set = flat, and [`AHEAD`] more words after the list can be read
 //!            bit 2 set = flat and compressed
 //! ```
@@ -59,7 +60,8 @@ const COLUMNS: u64 = 2;
 const PACKED: u64 = 1 << 63;
 const GROWS: u64 = 1 << 62;
 const COMPRESSED: u64 = 1 << 61;
-const TAGS: u64 = MAPPED | COLUMNS | PACKED | GROWS | COMPRESSED;
+const HAS_MORE: u64 = 1 << 60;
+const TAGS: u64 = MAPPED | COLUMNS | PACKED | GROWS | COMPRESSED | HAS_MORE;
 const CHUNKED: u32 = 1;
 const READABLE_AHEAD: u32 = 2;
 const FLAT_COMPRESSED: u32 = 4;
@@ -126,6 +128,17 @@ impl ChunkRef {
     /// A run in a block that has room behind it.
     pub(crate) fn growing(pointer: *const u8, len: usize, first: VertexId) -> Self {
         ChunkRef { address: pointer as u64 | GROWS, len: len as u32, first }
+    }
+
+    /// The same run, of which is known that [`AHEAD`] more words can be read after it, in its segment or pack.
+    pub(crate) fn with_more(self, has_more: bool) -> Self {
+        ChunkRef { address: self.address | if has_more { HAS_MORE } else { 0 }, ..self }
+    }
+
+    /// Whether [`AHEAD`] more words can be read after the run.
+    #[inline]
+    pub(crate) fn has_more(self) -> bool {
+        self.address & HAS_MORE != 0
     }
 
     /// Whether the run is a heap block of its own, which goes when the run does.
@@ -245,13 +258,9 @@ impl Entry {
 
     /// A flat list.
     pub(crate) fn flat(run: ChunkRef) -> Self {
-        let kind = if run.is_compressed() { FLAT_COMPRESSED } else { 0 };
-        Entry { address: run.address, degree: run.len, kind }
-    }
-
-    /// A flat list after which its segment or pack has at least [`AHEAD`] more words.
-    pub(crate) fn flat_with_more(run: ChunkRef) -> Self {
-        Entry { kind: READABLE_AHEAD, ..Entry::flat(run) }
+        let compressed = if run.is_compressed() { FLAT_COMPRESSED } else { 0 };
+        let ahead = if run.has_more() { READABLE_AHEAD } else { 0 };
+        Entry { address: run.address, degree: run.len, kind: compressed | ahead }
     }
 
     /// A chunked list with its directory at `directory`.

@@ -78,7 +78,7 @@ impl FlatTable {
         let entries = offsets.windows(2).map(|bounds| {
             let list = &neighbors[bounds[0] as usize..bounds[1] as usize];
             if list.len() <= chunk_len {
-                return Entry::flat_with_more(run(list));
+                return Entry::flat(run(list).with_more(true));
             }
             let directory: Vec<ChunkRef> = list.chunks(chunk_len).map(run).collect();
             let entry = Entry::chunked(directory.as_ptr().cast(), directory.len(), list.len());
@@ -226,8 +226,10 @@ mod tests {
             for (vertex, bounds) in (0..).zip(offsets.windows(2)) {
                 let (list, expected) =
                     (table.neighbors(vertex), &neighbors[bounds[0] as usize..bounds[1] as usize]);
-                let mut found = Vec::new();
-                list.for_each_ahead(|neighbor, _| found.push(neighbor));
+                let found = list.fold_ahead(Vec::new(), |mut found, neighbor, _| {
+                    found.push(neighbor);
+                    found
+                });
                 assert_eq!(found, expected);
                 if let Some(hinted) = list.hinted() {
                     assert!(hinted.map(|(neighbor, _)| neighbor).eq(found));
@@ -235,7 +237,7 @@ mod tests {
                 let head = list.head();
                 assert!(expected.starts_with(&head) && head.is_empty() == expected.is_empty());
                 let hints = list.head_hints();
-                assert!(hints.iter().zip(&head[..]).all(|(hint, neighbor)| hint == neighbor));
+                assert!(head.first().is_none_or(|&first| first == hints[0]));
             }
         }
     }

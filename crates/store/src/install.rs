@@ -199,19 +199,16 @@ impl Reader<'_> {
 
     /// The entry of a list in one run.
     fn flat(&self, row: &WideRow) -> Entry {
-        let run = self.run(&ChunkRow { offset: row.word, len: row.count, first: 0 });
-        let words = u64::from(row.count) + AHEAD as u64;
-        if !run.is_compressed() && self.lies_within(row.word & !COLUMNS, 4 * words) {
-            Entry::flat_with_more(run)
-        } else {
-            Entry::flat(run)
-        }
+        Entry::flat(self.run(&ChunkRow { offset: row.word, len: row.count, first: 0 }))
     }
 
     fn run(&self, chunk: &ChunkRow) -> ChunkRef {
         let address = self.address(chunk.offset & !OFFSET_TAGS);
         let run = ChunkRef::mapped(address, chunk.offset & COLUMNS != 0, chunk.len, chunk.first);
-        run.compressed(chunk.offset & COMPRESSED != 0)
+        let words = u64::from(chunk.len) + AHEAD as u64;
+        let is_compressed = chunk.offset & COMPRESSED != 0;
+        let has_more = !is_compressed && self.lies_within(chunk.offset & !OFFSET_TAGS, 4 * words);
+        run.compressed(is_compressed).with_more(has_more)
     }
 
     /// The runs of a list that has several; `None` if it has one or does not add up.

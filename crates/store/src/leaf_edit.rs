@@ -222,9 +222,9 @@ fn pack<D: Delta>(
             let Some((start, compressed)) = start else { continue };
             // SAFETY: as above.
             let list = unsafe { target.add(start) };
-            let run = ChunkRef::packed(list.cast(), entry.degree as usize).compressed(compressed);
             let has_more = !compressed && start + entry.degree as usize + AHEAD <= words.len();
-            *entry = if has_more { Entry::flat_with_more(run) } else { Entry::flat(run) };
+            let run = ChunkRef::packed(list.cast(), entry.degree as usize);
+            *entry = Entry::flat(run.compressed(compressed).with_more(has_more));
         }
         leaf.pack = Some(block);
     }

@@ -168,7 +168,9 @@ impl<'a> Neighbors<'a> {
     #[inline(never)]
     fn try_for_each_run<B>(&self, mut visit: impl FnMut(&[VertexId]) -> ControlFlow<B>) -> ControlFlow<B> {
         let mut buffer = RunBuffer::new();
-        for run in self.runs() {
+        let runs = self.runs();
+        for (position, run) in runs.iter().enumerate() {
+            runs.get(position + 1).into_iter().for_each(|next| prefetch(next.pointer()));
             if run.is_compressed() {
                 // SAFETY: the runs of a list are alive while it is.
                 let mut decoder = unsafe { run.decoder() };
@@ -199,6 +201,10 @@ impl<'a> Neighbors<'a> {
     }
 
     fn head_of_runs(&self) -> Head {
+        if let Some(run) = self.runs().first().filter(|run| !run.is_compressed()) {
+            // SAFETY: the runs of a list are alive while it is.
+            return Head::of(unsafe { run.neighbors() });
+        }
         let mut head = Head::of(&[]);
         let _ = self.try_for_each_slice(|slice| {
             head = Head::of(slice);
@@ -216,7 +222,7 @@ impl<'a> Neighbors<'a> {
             // SAFETY: the list has more words than these after it, in the same block or mapping.
             List::Flat(list) if self.ahead => unsafe { (list.as_ptr() as usize as *const [u32; 2]).read() },
             List::Flat(list) => Head::of(list).neighbors,
-            List::Chunked(..) => self.head_of_runs().neighbors,
+            List::Chunked(chunks, _) => [chunks.first().map_or(0, |chunk| chunk.first); 2],
             // SAFETY: the run is alive.
             List::Compressed(run, _) => [unsafe { run.front() }; 2],
         }
@@ -228,36 +234,35 @@ impl<'a> Neighbors<'a> {
     #[inline]
     pub fn hinted(&self) -> Option<impl Iterator<Item = (VertexId, u32)> + use<'a>> {
         match self.list {
-            List::Flat(neighbors) if self.ahead => {
-                // By its address, for the pointer of a slice may not be used beyond the slice.
-                let hints = neighbors.as_ptr() as usize as *const u32;
-                let pairs = neighbors.iter().enumerate();
-                // SAFETY: the list has as many words after it, in the same block or mapping.
-                Some(
-                    pairs.map(move |(place, &neighbor)| {
-                        (neighbor, unsafe { hints.add(place + AHEAD).read() })
-                    }),
-                )
-            }
+            // SAFETY: the list has as many words after it, in the same block or mapping.
+            List::Flat(neighbors) if self.ahead => Some(unsafe { hinted(neighbors) }),
             _ => None,
         }
     }
 
-    /// Calls `visit` with each neighbor in order and a hint as that of [`Neighbors::hinted`], which is faster where it
-    /// can be had: here it is a neighbor of the same list.
-    pub fn for_each_ahead(&self, mut visit: impl FnMut(VertexId, u32)) {
+    /// Takes a state through the list in order, with a hint for each neighbor as that of [`Neighbors::hinted`], which is
+    /// faster where it can be had: here it is a neighbor of the same list.
+    pub fn fold_ahead<S>(&self, mut state: S, mut step: impl FnMut(S, VertexId, u32) -> S) -> S {
         if let List::Flat(neighbors) = self.list {
-            return with_hints(neighbors, &[], &mut visit);
+            return fold_with_hints(neighbors, &[], state, &mut step);
         }
         let mut buffer = RunBuffer::new();
         let runs = self.runs();
         for (position, run) in runs.iter().enumerate() {
+            runs.get(position + 1).into_iter().for_each(|next| prefetch(next.pointer()));
+            if run.has_more() {
+                // SAFETY: the runs of a list are alive while it is, and after this one more words can be read.
+                let hinted = unsafe { hinted(run.neighbors()) };
+                state = hinted.fold(state, |state, (neighbor, hint)| step(state, neighbor, hint));
+                continue;
+            }
             let next = runs.get(position + 1).filter(|next| !next.is_compressed());
-            // SAFETY: the runs of a list are alive while it is.
+            // SAFETY: as above.
             let next = next.map_or(&[][..], |next| unsafe { next.neighbors() });
             // SAFETY: as above.
-            with_hints(unsafe { run.read(&mut buffer) }, next, &mut visit);
+            state = fold_with_hints(unsafe { run.read(&mut buffer) }, next, state, &mut step);
         }
+        state
     }
 
     /// The list in parts, in order, of at least one piece each and, if pieces are shorter, of at most so many neighbors.
@@ -348,16 +353,37 @@ impl<'a> Neighbors<'a> {
     }
 }
 
-/// Calls `visit` with each neighbor of a run and the one [`AHEAD`] places on, be that in the next run; where there is none,
-/// with itself.
+/// Each neighbor of a run with the word [`AHEAD`] places on.
+///
+/// # Safety
+/// As many words can be read after the run.
 #[inline]
-fn with_hints(run: &[VertexId], next: &[VertexId], visit: &mut impl FnMut(VertexId, u32)) {
+unsafe fn hinted(run: &[VertexId]) -> impl Iterator<Item = (VertexId, u32)> {
+    // By its address, for the pointer of a slice may not be used beyond the slice.
+    let hints = run.as_ptr() as usize as *const u32;
+    // SAFETY: by contract.
+    run.iter()
+        .enumerate()
+        .map(move |(place, &neighbor)| (neighbor, unsafe { hints.add(place + AHEAD).read() }))
+}
+
+/// Each neighbor of a run with the one [`AHEAD`] places on, be that in the next run; where there is none, with itself.
+#[inline]
+fn fold_with_hints<S>(
+    run: &[VertexId],
+    next: &[VertexId],
+    state: S,
+    step: &mut impl FnMut(S, VertexId, u32) -> S,
+) -> S {
     let inner = run.len().saturating_sub(AHEAD);
     let (front, back) = run.split_at(inner);
-    front.iter().zip(&run[run.len() - inner..]).for_each(|(&neighbor, &hint)| visit(neighbor, hint));
-    let hinted = back.len().min(next.len());
-    back.iter().zip(&next[..hinted]).for_each(|(&neighbor, &hint)| visit(neighbor, hint));
-    back[hinted..].iter().for_each(|&neighbor| visit(neighbor, neighbor));
+    let (hinted, last) = back.split_at(back.len().min(next.len()));
+    let state = front
+        .iter()
+        .zip(&run[run.len() - inner..])
+        .fold(state, |state, (&neighbor, &hint)| step(state, neighbor, hint));
+    let state = hinted.iter().zip(next).fold(state, |state, (&neighbor, &hint)| step(state, neighbor, hint));
+    last.iter().fold(state, |state, &neighbor| step(state, neighbor, neighbor))
 }
 
 /// Asks the processor for the first lines of a run; those behind them it fetches by itself.
