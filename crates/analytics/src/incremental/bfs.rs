@@ -99,6 +99,8 @@ impl Lengths for Hops {
     type Distance = u32;
     type Length = ();
 
+    const SHORTEST: () = ();
+
     #[inline]
     fn for_each(
         &mut self,

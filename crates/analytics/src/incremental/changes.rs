@@ -8,7 +8,7 @@ use evergraph_view::{FlatView, GraphView};
 use rayon::prelude::*;
 
 /// Two ends of an edge.
-type Edge = (VertexId, VertexId);
+pub(super) type Edge = (VertexId, VertexId);
 
 /// Fewer edges than this are looked up by one task.
 const EDGES_AT_A_TIME: usize = 1 << 10;

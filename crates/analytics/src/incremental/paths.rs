@@ -23,16 +23,24 @@ use std::ops::ControlFlow;
 
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::GraphView;
+use rayon::prelude::*;
 
 use crate::incremental::Changes;
+use crate::incremental::changes::Edge;
 use crate::{AlgorithmError, NO_VERTEX};
+
+/// Changed edges that one task looks at.
+const PIECE: usize = 1 << 12;
 
 /// The edges of a view with lengths.
 pub(super) trait Lengths {
     /// How far a vertex is. The largest value stands for a vertex that is not reached.
-    type Distance: Copy + Ord;
+    type Distance: Copy + Ord + Send + Sync;
     /// How long an edge is.
     type Length: Copy;
+
+    /// No edge is shorter.
+    const SHORTEST: Self::Length;
 
     /// Calls `visit` with each neighbor of a vertex and the length of the edge, until it breaks.
     fn for_each(
@@ -71,7 +79,7 @@ pub(super) struct PathTree<D> {
     cut_off: Vec<VertexId>,
 }
 
-impl<D: Copy + Ord> PathTree<D> {
+impl<D: Copy + Ord + Send + Sync> PathTree<D> {
     /// Nothing reached.
     pub(super) fn new(sources: &[VertexId], direction: Direction, [zero, limit, unreached]: [D; 3]) -> Self {
         PathTree {
@@ -95,19 +103,17 @@ impl<D: Copy + Ord> PathTree<D> {
         changes: &Changes,
     ) -> Result<(), AlgorithmError> {
         self.place_sources(view);
-        let lost = Changes::entries(&changes.deleted, view).chain(Changes::entries(&changes.rewritten, view));
-        for edge in lost {
-            let (near, far) = self.oriented(edge);
-            if self.parents[far as usize] == near && near != far {
-                self.queue.push(Reverse((self.distances[far as usize], far)));
-            }
-        }
+        let is_lost = |near, far| self.parents[far as usize] == near && near != far;
+        let lost = self.select([&changes.deleted, &changes.rewritten], view, is_lost);
+        self.queue.extend(lost.into_iter().map(|(_, far)| Reverse((self.distances[far as usize], far))));
         self.cut(lengths)?;
         self.regain(lengths)?;
-        let found =
-            Changes::entries(&changes.inserted, view).chain(Changes::entries(&changes.rewritten, view));
-        for edge in found {
-            let (near, far) = self.oriented(edge);
+        // What comes nearer only later offers all its neighbors then.
+        let may_help = |near, far| {
+            let [near, far] = [near, far].map(|vertex| self.distances[vertex as usize]);
+            near != self.unreached && L::add(near, L::SHORTEST) < far
+        };
+        for (near, far) in self.select([&changes.inserted, &changes.rewritten], view, may_help) {
             if let Some(length) = lengths.length(self.direction, near, far)? {
                 self.offer::<L>(near, far, length);
             }
@@ -115,8 +121,26 @@ impl<D: Copy + Ord> PathTree<D> {
         self.spread(lengths)
     }
 
-    fn oriented(&self, (src, dst): (VertexId, VertexId)) -> (VertexId, VertexId) {
-        if self.direction == Direction::Out { (src, dst) } else { (dst, src) }
+    /// The entries of changed edges, from the nearer end on, for which `wanted` is true: few as a rule.
+    fn select(
+        &self,
+        edges: [&[Edge]; 2],
+        view: &dyn GraphView,
+        wanted: impl Fn(VertexId, VertexId) -> bool + Sync,
+    ) -> Vec<Edge> {
+        let of_piece = |piece| {
+            let oriented =
+                |(src, dst)| if self.direction == Direction::Out { (src, dst) } else { (dst, src) };
+            Changes::entries(piece, view).map(oriented).filter(|&(near, far)| wanted(near, far))
+        };
+        let mut selected = Vec::new();
+        for edges in edges {
+            match edges.len() <= PIECE {
+                true => selected.extend(of_piece(edges)),
+                false => selected.par_extend(edges.par_chunks(PIECE).flat_map_iter(of_piece)),
+            }
+        }
+        selected
     }
 
     /// Makes room for new vertices. A source that is there begins its tree, one that is gone has none: with it

@@ -113,6 +113,8 @@ impl Lengths for Weighted<'_> {
     type Distance = u64;
     type Length = f64;
 
+    const SHORTEST: f64 = 0.0;
+
     fn for_each(
         &mut self,
         direction: Direction,
