@@ -55,8 +55,7 @@ pub(crate) fn delta_stepping<L: LengthLists>(
     let mut buckets = Buckets::new();
     buckets.insert(0, sources.to_vec());
     let mut relaxed = 0;
-    while let Some((bucket, mut frontier)) = buckets.pop() {
-        frontier.retain(|&vertex| search.is_in(bucket, vertex));
+    while let Some((bucket, frontier)) = buckets.pop() {
         for local in search.relax_all(bucket, &frontier, control)? {
             buckets.merge(local);
         }
@@ -94,7 +93,7 @@ impl<L: LengthLists> Search<'_, L> {
         self.bucket(self.distance(vertex)) == bucket
     }
 
-    /// Relaxes the edges of a frontier.
+    /// Relaxes the edges of those in a frontier that are still in its bucket.
     fn relax_all(
         &self,
         bucket: u64,
@@ -119,7 +118,7 @@ impl<L: LengthLists> Search<'_, L> {
         control: &Control,
     ) -> Result<Vec<LocalBuckets>, AlgorithmError> {
         let mut locals = Vec::from([LocalBuckets::new(bucket)]);
-        for &vertex in task {
+        for &vertex in task.iter().filter(|&&vertex| self.is_in(bucket, vertex)) {
             control.check()?;
             match self.lists.degree(vertex) {
                 degree if degree < HUB_DEGREE => self.relax(vertex, 0..degree, &mut locals[0]),
