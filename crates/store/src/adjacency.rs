@@ -10,8 +10,7 @@
 //!            bit 63 = in the pack of its leaf;  bit 62 = a heap block with room behind the neighbors
 //!            bit 61 = a compressed run;         neither 0 nor 63 = a heap block of its own
 //!            bit 60 = [`AHEAD`] more words after the run can be read, in its segment or pack
-//!  kind:     bit 0 set = chunked;  bit 1 set = flat, and [`AHEAD`] more words after the list can be read
-//!            bit 2 set = flat and compressed
+//!  kind:     bit 0 set = chunked;  bit 2 set = flat and compressed
 //! ```
 //!
 //! Invariants: lists of `simple` edge types ascend strictly, lists of `multi` types are in order of arrival; a
@@ -63,7 +62,6 @@ const COMPRESSED: u64 = 1 << 61;
 const HAS_MORE: u64 = 1 << 60;
 const TAGS: u64 = MAPPED | COLUMNS | PACKED | GROWS | COMPRESSED | HAS_MORE;
 const CHUNKED: u32 = 1;
-const READABLE_AHEAD: u32 = 2;
 const FLAT_COMPRESSED: u32 = 4;
 
 /// How many places beyond a neighbor [`Neighbors::hinted`] looks. It takes about as long to get there as memory
@@ -258,9 +256,8 @@ impl Entry {
 
     /// A flat list.
     pub(crate) fn flat(run: ChunkRef) -> Self {
-        let compressed = if run.is_compressed() { FLAT_COMPRESSED } else { 0 };
-        let ahead = if run.has_more() { READABLE_AHEAD } else { 0 };
-        Entry { address: run.address, degree: run.len, kind: compressed | ahead }
+        let kind = if run.is_compressed() { FLAT_COMPRESSED } else { 0 };
+        Entry { address: run.address, degree: run.len, kind }
     }
 
     /// A chunked list with its directory at `directory`.
@@ -311,7 +308,7 @@ impl Entry {
         // Whether a list is empty is as good as random, so nothing branches on it.
         let pointer =
             std::hint::select_unpredictable(self.degree == 0, NOTHING.as_ptr(), self.pointer().cast());
-        let ahead = (self.kind & READABLE_AHEAD != 0) | (self.degree == 0);
+        let ahead = (self.address & HAS_MORE != 0) | (self.degree == 0);
         // SAFETY: the list has `degree` neighbors from its pointer on, 4-byte aligned, alive by contract.
         Neighbors::flat(unsafe { std::slice::from_raw_parts(pointer, self.degree as usize) }, ahead)
     }

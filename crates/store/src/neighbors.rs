@@ -144,10 +144,7 @@ impl<'a> Neighbors<'a> {
     #[inline(never)]
     fn for_each_run(&self, mut visit: impl FnMut(&[VertexId])) {
         let mut buffer = RunBuffer::new();
-        let runs = self.runs();
-        for (position, run) in runs.iter().enumerate() {
-            // Chunks lie anywhere in memory, so that a processor does not see the next one coming.
-            runs.get(position + 1).into_iter().for_each(|next| prefetch(next.pointer()));
+        for (run, _) in in_turn(self.runs()) {
             // SAFETY: the runs of a list are alive while it is.
             visit(unsafe { run.read(&mut buffer) });
         }
@@ -168,9 +165,7 @@ impl<'a> Neighbors<'a> {
     #[inline(never)]
     fn try_for_each_run<B>(&self, mut visit: impl FnMut(&[VertexId]) -> ControlFlow<B>) -> ControlFlow<B> {
         let mut buffer = RunBuffer::new();
-        let runs = self.runs();
-        for (position, run) in runs.iter().enumerate() {
-            runs.get(position + 1).into_iter().for_each(|next| prefetch(next.pointer()));
+        for (run, _) in in_turn(self.runs()) {
             if run.is_compressed() {
                 // SAFETY: the runs of a list are alive while it is.
                 let mut decoder = unsafe { run.decoder() };
@@ -241,22 +236,20 @@ impl<'a> Neighbors<'a> {
     }
 
     /// Takes a state through the list in order, with a hint for each neighbor as that of [`Neighbors::hinted`], which is
-    /// faster where it can be had: here it is a neighbor of the same list.
+    /// faster where it can be had. Of a piece that does not lie among others, hints are neighbors of the same list.
     pub fn fold_ahead<S>(&self, mut state: S, mut step: impl FnMut(S, VertexId, u32) -> S) -> S {
         if let List::Flat(neighbors) = self.list {
             return fold_with_hints(neighbors, &[], state, &mut step);
         }
         let mut buffer = RunBuffer::new();
-        let runs = self.runs();
-        for (position, run) in runs.iter().enumerate() {
-            runs.get(position + 1).into_iter().for_each(|next| prefetch(next.pointer()));
+        for (run, next) in in_turn(self.runs()) {
             if run.has_more() {
                 // SAFETY: the runs of a list are alive while it is, and after this one more words can be read.
                 let hinted = unsafe { hinted(run.neighbors()) };
                 state = hinted.fold(state, |state, (neighbor, hint)| step(state, neighbor, hint));
                 continue;
             }
-            let next = runs.get(position + 1).filter(|next| !next.is_compressed());
+            let next = next.filter(|next| !next.is_compressed());
             // SAFETY: as above.
             let next = next.map_or(&[][..], |next| unsafe { next.neighbors() });
             // SAFETY: as above.
@@ -351,6 +344,17 @@ impl<'a> Neighbors<'a> {
         self.for_each_slice(|slice| neighbors.extend_from_slice(slice));
         neighbors
     }
+}
+
+/// Runs in order, each with the next one, which the processor is asked for: runs lie anywhere in memory, so that it does not
+/// see the next one coming.
+#[inline]
+fn in_turn(runs: &[ChunkRef]) -> impl Iterator<Item = (ChunkRef, Option<ChunkRef>)> {
+    runs.iter().enumerate().map(|(place, &run)| {
+        let next = runs.get(place + 1).copied();
+        next.into_iter().for_each(|next| prefetch(next.pointer()));
+        (run, next)
+    })
 }
 
 /// Each neighbor of a run with the word [`AHEAD`] places on.

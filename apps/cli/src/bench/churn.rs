@@ -10,10 +10,10 @@ use clap::Args;
 use evergraph::{Database, Direction, Durability, EdgeTypeOptions, GraphView, KeyKind, Options};
 use tempfile::TempDir;
 
-use super::command::{Table, processor};
+use super::command::Table;
 use super::ingest::{BATCH, ingest};
 use super::load::EDGE_TYPE;
-use super::report::{Bar, Row, Unit, layout};
+use super::report::{Bar, Row, Unit};
 use super::shuffled::ShuffledEdges;
 use super::timing::{median, time};
 use crate::console::Console;
@@ -57,18 +57,9 @@ struct State {
 /// Runs the command.
 pub(super) fn run(args: &ChurnArgs, console: &mut Console) -> Result<(), CommandError> {
     let edges = ShuffledEdges::new(args.scale, args.edges_per_vertex)?;
-    if !console.is_json() {
-        console.line(format_args!(
-            "Kronecker graph, scale {}, {} undirected edges; {}, {}\n\n{}",
-            args.scale,
-            units::count(edges.len() as u64),
-            processor(),
-            units::counted(rayon::current_num_threads() as u64, "thread", "threads"),
-            layout("before").head(),
-        ))?;
-        console.flush()?;
-    }
-    let mut table = Table::new(console);
+    let edge_count = units::count(edges.len() as u64);
+    let what = format_args!("Kronecker graph, scale {}, {edge_count} undirected edges", args.scale);
+    let mut table = Table::titled(console, what, "before")?;
     let directory = args.dir.clone().unwrap_or_else(std::env::temp_dir);
     for on_disk in [false, true] {
         let home = TempDir::with_prefix_in("churn-", &directory).map_err(CommandError::file(&directory))?;

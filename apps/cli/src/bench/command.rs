@@ -203,6 +203,23 @@ impl<'a> Table<'a> {
         Table { console, rows: Vec::new() }
     }
 
+    /// A table under a line that says what is measured and on what machine, and the name of the other side.
+    pub(super) fn titled(
+        console: &'a mut Console,
+        what: std::fmt::Arguments<'_>,
+        other: &str,
+    ) -> Result<Self, CommandError> {
+        if !console.is_json() {
+            let threads = units::counted(rayon::current_num_threads() as u64, "thread", "threads");
+            console.line_now(format_args!(
+                "{what}; {}, {threads}\n\n{}",
+                processor(),
+                layout(other).head()
+            ))?;
+        }
+        Ok(Table::new(console))
+    }
+
     pub(super) fn add(&mut self, rows: Vec<Row>) -> Result<(), CommandError> {
         for row in rows {
             if !self.console.is_json() {

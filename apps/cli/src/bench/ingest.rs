@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use super::command::{Table, YARDSTICK, agreed, processor};
 use super::load::EDGE_TYPE;
-use super::report::{Bar, Row, Unit, layout};
+use super::report::{Bar, Row, Unit};
 use super::shuffled::{ShuffledEdges, key};
 use super::timing::time;
 use crate::console::Console;
@@ -87,19 +87,11 @@ const MULTI_BAR: f64 = 16e6;
 pub(super) fn run(args: &IngestArgs, console: &mut Console) -> Result<(), CommandError> {
     let activity = Activity::new("generating");
     let edges = ShuffledEdges::new(args.scale, args.edges_per_vertex)?;
-    if !console.is_json() {
-        console.line(format_args!(
-            "Kronecker graph, scale {}, {} undirected edges in random order; {}, {}\n\n{}",
-            args.scale,
-            units::count(edges.len() as u64),
-            processor(),
-            units::counted(rayon::current_num_threads() as u64, "thread", "threads"),
-            layout(YARDSTICK).head(),
-        ))?;
-        console.flush()?;
-    }
+    let edge_count = units::count(edges.len() as u64);
+    let what =
+        format_args!("Kronecker graph, scale {}, {edge_count} undirected edges in random order", args.scale);
+    let mut table = Table::titled(console, what, YARDSTICK)?;
     activity.say("ingesting");
-    let mut table = Table::new(console);
     measure(args, &edges, &mut table)?;
     let Table { console, rows } = table;
     if console.is_json() {

@@ -15,10 +15,10 @@ use evergraph::{Database, Durability, EdgeTypeOptions, KeyKind, ListFormat, Opti
 use evergraph_yardstick::Graph;
 use tempfile::TempDir;
 
-use super::command::{Table, YARDSTICK, processor};
+use super::command::{Table, YARDSTICK};
 use super::ingest::{BATCH, MEDIUM_BATCH, ingest};
 use super::load::{EDGE_TYPE, Loaded};
-use super::report::{Bar, Row, Unit, layout};
+use super::report::{Bar, Row, Unit};
 use super::resident::{output_of, peak_resident_bytes, resident_bytes};
 use super::shuffled::ShuffledEdges;
 use super::subjects::Subjects;
@@ -26,7 +26,6 @@ use super::{bfs, pagerank, scan};
 use crate::console::Console;
 use crate::error::CommandError;
 use crate::load_values::ListFormatArg;
-use crate::units;
 
 const KEYS: KeyKind = KeyKind::Dense;
 /// Turns of each reading measurement.
@@ -101,17 +100,7 @@ pub(super) fn run(
     program: &[OsString],
     console: &mut Console,
 ) -> Result<(), CommandError> {
-    if !console.is_json() {
-        console.line(format_args!(
-            "Graphs of scale {}; {}, {}\n\n{}",
-            args.scale,
-            processor(),
-            units::counted(rayon::current_num_threads() as u64, "thread", "threads"),
-            layout(YARDSTICK).head(),
-        ))?;
-        console.flush()?;
-    }
-    let mut table = Table::new(console);
+    let mut table = Table::titled(console, format_args!("Graphs of scale {}", args.scale), YARDSTICK)?;
     let wanted = |what| args.only.is_empty() || args.only.contains(&what);
     let formats: Vec<ListFormatArg> =
         args.format.map_or(vec![ListFormatArg::Fast, ListFormatArg::Compact], |format| vec![format]);
