@@ -29,7 +29,7 @@ use crate::error::CommitError;
 use crate::ops::WriteSet;
 use crate::options::Durability;
 use crate::pool::in_pool;
-use crate::queue::{Outcome, Pending};
+use crate::queue::{Outcome, Pace, Pending};
 use crate::reads::Reads;
 use crate::resolve::Resolver;
 use crate::store::Inner;
@@ -97,14 +97,12 @@ struct Accepted {
     sequence: Sequence,
 }
 
-/// How often a caller looks whether it was answered, where nobody waits for a disk: for some commits' time.
-const LOOKS_FOR_ANSWER: u32 = 1_000;
-
 impl Inner {
     /// Commits the request together with all others that wait.
     pub(crate) fn submit(&self, request: Request) -> Outcome {
-        let looks = if self.options.durability == Durability::Sync { 0 } else { LOOKS_FOR_ANSWER };
-        self.queue.submit(looks, request, |group| {
+        let is_synced = self.options.durability == Durability::Sync && self.home.is_some();
+        let pace = if is_synced { Pace::Disk } else { Pace::Memory };
+        self.queue.submit(pace, request, |group| {
             let forks = group.iter().any(Pending::is_batch);
             let mut committer = self.committer.lock();
             let committer = &mut *committer;

@@ -421,7 +421,7 @@ mod tests {
                 let compact = format == 0 || format == 1 && number % 3 != 2;
                 let mut ops = EdgeOps::default();
                 for (vertex, neighbor, delete) in rows {
-                    ops.push(vertex, neighbor, delete, &[], |_| evergraph_types::PropertyType::Bool);
+                    ops.push(vertex, neighbor, delete, Vec::new(), |_| evergraph_types::PropertyType::Bool);
                 }
                 let is_branch = turn == 0;
                 let base = if is_branch { newest / 2 } else { newest };

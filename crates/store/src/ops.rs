@@ -82,7 +82,7 @@ impl EdgeOps {
         src: VertexId,
         dst: VertexId,
         delete: bool,
-        properties: &[(PropertyId, Value)],
+        mut properties: Vec<(PropertyId, Value)>,
         property_type: impl Fn(PropertyId) -> PropertyType,
     ) {
         let row = self.len();
@@ -94,14 +94,14 @@ impl EdgeOps {
         if let Some(deletes) = &mut self.deletes {
             deletes.push(delete);
         }
-        for (property, _) in properties {
+        for (property, _) in &properties {
             if self.column(*property).is_none() {
                 self.columns.push(OpColumn::absent(*property, property_type(*property), row));
             }
         }
         for column in &mut self.columns {
-            let value = properties.iter().find(|(property, _)| *property == column.property);
-            column.push(value.map(|(_, value)| value.clone()));
+            let value = properties.iter_mut().find(|(property, _)| *property == column.property);
+            column.push(value.map(|(_, value)| std::mem::replace(value, Value::Null)));
         }
     }
 
@@ -121,7 +121,7 @@ impl EdgeOps {
 
     /// Appends a delete.
     pub(crate) fn push_delete(&mut self, src: VertexId, dst: VertexId) {
-        self.push(src, dst, true, &[], |_| PropertyType::Bool);
+        self.push(src, dst, true, Vec::new(), |_| PropertyType::Bool);
     }
 
     /// Appends all operations of `other`.
@@ -136,13 +136,13 @@ impl EdgeOps {
             return;
         }
         for row in 0..other.len() {
-            let properties: Vec<_> = other
+            let properties = other
                 .columns
                 .iter()
                 .filter(|column| column.is_given(row))
                 .map(|column| (column.property, column.values.get(row)))
                 .collect();
-            self.push(other.src[row], other.dst[row], other.is_delete(row), &properties, &property_type);
+            self.push(other.src[row], other.dst[row], other.is_delete(row), properties, &property_type);
         }
     }
 }

@@ -1,20 +1,22 @@
 //! The commit queue: callers wait here, and one of them at a time commits all that wait as one group.
 //!
 //! ```text
-//!  A: submit ─► leads ── commits A ──────────────► answers A, hands the lead to B ─► returns
+//!  A: submit ─► leads ── commits A ──────────────► answers A, tells B of the lead ─► returns
 //!  B:    submit ─► waits ......................... leads ── commits B, C, D ─► answers B, C, D
 //!  C:        submit ─► waits .................................................. returns
 //!  D:               submit ─► waits ........................................... returns
 //! ```
 //!
-//! Where a commit takes microseconds, one who waits looks a while whether the answer has come before it sleeps: sleeping
-//! and waking take longer than the commit.
+//! What a commit takes decides between two ways of waiting ([`Pace`]). Where it takes microseconds, sleeping and waking
+//! take longer: one who waits looks a while whether the answer has come before it sleeps, and the lead is free for whoever
+//! comes first while the one who was told of it wakes. Where it waits for a disk, the lead is kept for the one
+//! who was told: until that one is awake, those who were just answered come back and join its group.
 //!
 //! Nobody who waits holds or wants the committer, so that callers whose commit is done can ask for the next one
 //! while the group after theirs is being synced.
 //!
-//! Invariant: as long as anyone waits, exactly one caller leads or has been told to; every request is answered, even
-//! if whoever leads panics.
+//! Invariant: as long as anyone waits, one caller leads or one who waits has been told of the lead; every request is
+//! answered, even if whoever leads panics.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,8 +33,19 @@ pub(crate) struct CommitQueue {
     state: Mutex<QueueState>,
 }
 
+/// How long a commit takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pace {
+    /// It waits for a disk.
+    Disk,
+    /// It does not.
+    Memory,
+}
+
 /// Of more callers than this none looks: they would take the processor from the one that commits.
 const LOOKING_CALLERS: usize = 2;
+/// How often a caller looks before it sleeps: for some commits' time.
+const LOOKS: u32 = 1_000;
 
 #[derive(Debug, Default)]
 struct QueueState {
@@ -62,47 +75,69 @@ enum TicketState {
     Waiting,
     /// The caller is to commit the next group.
     Leads,
+    /// The caller may commit the next group, unless another does.
+    MayLead,
     Answered(Outcome),
     Taken,
 }
 
+/// What a caller who waits is told.
+enum Told {
+    Answer(Outcome),
+    /// It leads.
+    Leads,
+    /// It leads unless another does.
+    MayLead,
+}
+
 impl CommitQueue {
     /// Hands in a request and waits for its answer, which `commit` gives to every request of the group it is called
-    /// with; this caller's may be among them. Before it sleeps it looks for its answer at most `looks` times.
-    pub(crate) fn submit(&self, looks: u32, request: Request, commit: impl FnOnce(Vec<Pending>)) -> Outcome {
+    /// with; this caller's may be among them.
+    pub(crate) fn submit(&self, pace: Pace, request: Request, commit: impl FnOnce(Vec<Pending>)) -> Outcome {
         let ticket = Arc::new(Ticket::default());
         let mut state = self.state.lock();
         state.waiting.push(Pending { request: Some(request), ticket: ticket.clone() });
-        if state.is_led {
-            let looks = if state.waiting.len() <= LOOKING_CALLERS { looks } else { 0 };
+        while state.is_led {
+            let looks = pace == Pace::Memory && state.waiting.len() <= LOOKING_CALLERS;
             drop(state);
-            ticket.look(looks);
-            if let Some(outcome) = ticket.wait() {
-                return outcome;
+            let told = ticket.wait(if looks { LOOKS } else { 0 });
+            state = match told {
+                Told::Answer(outcome) => return outcome,
+                Told::Leads | Told::MayLead => self.state.lock(),
+            };
+            if matches!(told, Told::Leads) {
+                break;
             }
-            state = self.state.lock();
         }
         state.is_led = true;
         let group = std::mem::take(&mut state.waiting);
         drop(state);
-        let lead = Lead { queue: self };
-        commit(group);
+        let lead = Lead { queue: self, pace };
+        if !group.is_empty() {
+            commit(group);
+        }
         drop(lead);
-        ticket.wait().unwrap_or_else(interrupted)
+        match ticket.wait(0) {
+            Told::Answer(outcome) => outcome,
+            Told::Leads | Told::MayLead => interrupted(),
+        }
     }
 }
 
-/// The lead, handed on when dropped.
+/// The lead, given up when dropped.
 struct Lead<'a> {
     queue: &'a CommitQueue,
+    pace: Pace,
 }
 
 impl Drop for Lead<'_> {
     fn drop(&mut self) {
         let mut state = self.queue.state.lock();
-        match state.waiting.first() {
-            Some(next) => next.ticket.set(TicketState::Leads),
-            None => state.is_led = false,
+        let is_kept = self.pace == Pace::Disk && !state.waiting.is_empty();
+        state.is_led = is_kept;
+        // Within the lock: what is told here must not come after the answer.
+        if let Some(next) = state.waiting.first() {
+            next.ticket.set(if is_kept { TicketState::Leads } else { TicketState::MayLead });
         }
     }
 }
@@ -113,35 +148,32 @@ fn interrupted() -> Outcome {
 
 impl Ticket {
     fn set(&self, state: TicketState) {
-        *self.state.lock() = state;
+        let mut now = self.state.lock();
+        *now = state;
         self.is_set.store(true, Ordering::Release);
+        drop(now);
         self.changed.notify_one();
     }
 
-    /// Returns once the state was set, or after so many looks.
-    fn look(&self, looks: u32) {
-        let mut left = looks;
-        while left > 0 && !self.is_set.load(Ordering::Acquire) {
+    /// Waits until there is something to be told; sleeps only after so many looks.
+    fn wait(&self, looks: u32) -> Told {
+        for _ in 0..looks {
+            if self.is_set.load(Ordering::Acquire) {
+                break;
+            }
             std::hint::spin_loop();
-            left -= 1;
         }
-    }
-
-    /// Waits for the answer; `None` if the caller is to lead.
-    fn wait(&self) -> Option<Outcome> {
         let mut state = self.state.lock();
-        loop {
-            match std::mem::replace(&mut *state, TicketState::Taken) {
-                TicketState::Waiting => {
-                    *state = TicketState::Waiting;
-                    self.changed.wait(&mut state);
-                }
-                TicketState::Leads => {
-                    *state = TicketState::Waiting;
-                    return None;
-                }
-                TicketState::Answered(outcome) => return Some(outcome),
-                TicketState::Taken => return Some(interrupted()),
+        while matches!(*state, TicketState::Waiting) {
+            self.changed.wait(&mut state);
+        }
+        match std::mem::replace(&mut *state, TicketState::Taken) {
+            TicketState::Answered(outcome) => Told::Answer(outcome),
+            TicketState::Taken => Told::Answer(interrupted()),
+            told => {
+                *state = TicketState::Waiting;
+                self.is_set.store(false, Ordering::Relaxed);
+                if matches!(told, TicketState::Leads) { Told::Leads } else { Told::MayLead }
             }
         }
     }
@@ -167,7 +199,7 @@ impl Pending {
 impl Drop for Pending {
     fn drop(&mut self) {
         let mut state = self.ticket.state.lock();
-        if matches!(*state, TicketState::Waiting | TicketState::Leads) {
+        if !matches!(*state, TicketState::Answered(_) | TicketState::Taken) {
             *state = TicketState::Answered(interrupted());
             self.ticket.changed.notify_one();
         }

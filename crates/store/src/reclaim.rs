@@ -73,15 +73,15 @@ impl Reclaimer {
 
     /// Takes over the blocks that version `sequence` and older ones may reach, but no newer one. Those born after it
     /// were replaced before they were published: nobody ever reached them.
-    pub(crate) fn retire(&self, version: Weak<Version>, sequence: Sequence, blocks: Vec<Block>) {
-        let unpublished = {
+    pub(crate) fn retire(&self, version: Weak<Version>, sequence: Sequence, mut blocks: Vec<Block>) {
+        let unpublished: Vec<Block> = {
             let mut queue = self.queue.lock();
             let births_are_known = queue.knows_births(sequence);
-            let is_published = |block: &Block| {
+            let is_unpublished = |block: &mut Block| {
                 // SAFETY: retired blocks are not freed yet.
-                !births_are_known || sequence_distance(sequence, unsafe { block.born() }) >= 0
+                births_are_known && sequence_distance(sequence, unsafe { block.born() }) < 0
             };
-            let (blocks, unpublished): (Vec<Block>, _) = blocks.into_iter().partition(is_published);
+            let unpublished = blocks.extract_if(.., is_unpublished).collect();
             queue.blocks += blocks.len();
             queue.groups.push_back(Group { version, sequence, blocks });
             unpublished
@@ -144,7 +144,10 @@ impl Queue {
         let mut dead = Vec::new();
         while let Some(group) = self.groups.pop_front_if(|group| group.version.strong_count() == 0) {
             self.blocks -= group.blocks.len();
-            dead.extend(group.blocks);
+            match dead.is_empty() {
+                true => dead = group.blocks,
+                false => dead.extend(group.blocks),
+            }
         }
         dead
     }

@@ -179,7 +179,7 @@ impl Resolver {
             for write in all.writes.into_iter().filter(|write| !write.dead) {
                 let (src, dst) = (id_of(write.src, &ids), id_of(write.dst, &ids));
                 let kind = |property| properties[usize::from(property)].kind;
-                ops.push(src, dst, write.delete, &write.properties, kind);
+                ops.push(src, dst, write.delete, write.properties, kind);
             }
             if !ops.is_empty() {
                 edges.push((edge_type as EdgeTypeId, ops));

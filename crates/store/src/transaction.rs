@@ -303,10 +303,10 @@ impl Transaction {
         check_key(&schema, dst)?;
         let (id, kind) = schema.require_edge_type(edge_type)?;
         let multi = kind.options.multi;
-        let mut given = Properties::new();
+        let mut given = Properties::with_capacity(properties.len());
         for (name, value) in properties {
             let (property, kind) = check_property(kind, name)?;
-            overlay(&mut given, vec![(property, coerce(edge_type, name, kind, value.clone())?)]);
+            overlay(&mut given, [(property, coerce(edge_type, name, kind, value.clone())?)]);
         }
         self.adopt(schema);
         let (src, dst) = (self.handle(src), self.handle(dst));

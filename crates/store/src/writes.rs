@@ -34,12 +34,16 @@ pub(crate) struct EdgeWrite {
     pub(crate) dead: bool,
 }
 
-/// The operations on edges of one type, with an index by either end.
+/// The operations on edges of one type. Those of the first that are looked through one by one have no entry in the index
+/// by either end.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EdgeWrites {
     pub(crate) writes: Vec<EdgeWrite>,
     by_vertex: HashMap<Handle, Vec<usize>>,
 }
+
+/// So many operations of a transaction are found without an index, which most transactions are too short for.
+const UNINDEXED: usize = 8;
 
 /// Everything a transaction wants changed.
 #[derive(Clone, Debug)]
@@ -63,26 +67,33 @@ pub(crate) struct Writes {
 impl EdgeWrites {
     pub(crate) fn push(&mut self, write: EdgeWrite) {
         let position = self.writes.len();
-        self.by_vertex.entry(write.src).or_default().push(position);
-        if write.dst != write.src {
-            self.by_vertex.entry(write.dst).or_default().push(position);
+        if position >= UNINDEXED {
+            self.by_vertex.entry(write.src).or_default().push(position);
+            if write.dst != write.src {
+                self.by_vertex.entry(write.dst).or_default().push(position);
+            }
         }
         self.writes.push(write);
     }
 
+    /// The positions of the live operations with this end, in order.
+    fn positions(&self, vertex: Handle) -> impl DoubleEndedIterator<Item = usize> {
+        let first = 0..self.writes.len().min(UNINDEXED);
+        let indexed = self.by_vertex.get(&vertex).map_or(&[][..], Vec::as_slice);
+        let has_end = move |write: &EdgeWrite| !write.dead && (write.src == vertex || write.dst == vertex);
+        first.chain(indexed.iter().copied()).filter(move |&position| has_end(&self.writes[position]))
+    }
+
     pub(crate) fn of_vertex(&self, vertex: Handle) -> impl Iterator<Item = &EdgeWrite> {
-        let positions = self.by_vertex.get(&vertex).map_or(&[][..], Vec::as_slice);
-        positions.iter().map(|&position| &self.writes[position]).filter(|write| !write.dead)
+        self.positions(vertex).map(|position| &self.writes[position])
     }
 
     /// The position of the newest live operation on this edge.
     pub(crate) fn last(&self, src: Handle, dst: Handle) -> Option<usize> {
-        let shorter =
-            [src, dst].into_iter().filter_map(|end| self.by_vertex.get(&end)).min_by_key(|all| all.len())?;
-        shorter.iter().rev().copied().find(|&position| {
-            let write = &self.writes[position];
-            !write.dead && (write.src, write.dst) == (src, dst)
-        })
+        let indexed = |end: &Handle| self.by_vertex.get(end).map_or(0, Vec::len);
+        let end = if indexed(&dst) < indexed(&src) { dst } else { src };
+        let is_edge = |write: &EdgeWrite| (write.src, write.dst) == (src, dst);
+        self.positions(end).rev().find(|&position| is_edge(&self.writes[position]))
     }
 
     pub(crate) fn kill_edge(&mut self, src: Handle, dst: Handle) {
@@ -92,9 +103,9 @@ impl EdgeWrites {
     }
 
     pub(crate) fn kill_vertex(&mut self, vertex: Handle) {
-        for position in self.by_vertex.remove(&vertex).unwrap_or_default() {
-            self.writes[position].dead = true;
-        }
+        let positions: Vec<usize> = self.positions(vertex).collect();
+        positions.into_iter().for_each(|position| self.writes[position].dead = true);
+        self.by_vertex.remove(&vertex);
     }
 }
 
@@ -123,7 +134,7 @@ pub(crate) fn base_id(handle: Handle) -> Option<VertexId> {
 }
 
 /// Puts the properties given over those before.
-pub(crate) fn overlay(before: &mut Properties, given: Properties) {
+pub(crate) fn overlay(before: &mut Properties, given: impl IntoIterator<Item = (PropertyId, Value)>) {
     for (property, value) in given {
         match before.iter_mut().find(|(id, _)| *id == property) {
             Some((_, old)) => *old = value,

@@ -26,7 +26,7 @@ use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::{Config, Runner, thread};
 
 use commit::Request;
-use queue::{CommitQueue, Outcome, Pending};
+use queue::{CommitQueue, Outcome, Pace, Pending};
 use sync::Mutex;
 use version::Version;
 use writers::Writers;
@@ -42,8 +42,8 @@ fn in_many_orders(orders: usize, body: fn()) {
 }
 
 /// What all threads of a test of the queue share.
-#[derive(Default)]
 struct Committing {
+    pace: Pace,
     queue: CommitQueue,
     is_busy: AtomicBool,
     committed: Mutex<BTreeSet<u64>>,
@@ -51,9 +51,19 @@ struct Committing {
 }
 
 impl Committing {
+    fn at(pace: Pace) -> Arc<Self> {
+        Arc::new(Committing {
+            pace,
+            queue: CommitQueue::default(),
+            is_busy: AtomicBool::default(),
+            committed: Mutex::default(),
+            groups: AtomicU64::default(),
+        })
+    }
+
     /// Hands in a number, which the answer has to be about.
     fn submit(&self, number: u64, forgets: bool) -> Outcome {
-        self.queue.submit(1, Request::of(number), |group| {
+        self.queue.submit(self.pace, Request::of(number), |group| {
             assert!(!self.is_busy.swap(true, Ordering::SeqCst), "one leads at a time");
             thread::yield_now();
             let is_first = self.groups.fetch_add(1, Ordering::SeqCst) == 0;
@@ -79,8 +89,8 @@ impl Committing {
 }
 
 /// Everyone gets the answer to what they asked, whoever leads; nobody waits forever (the scheduler notices).
-fn everyone_is_answered() {
-    let all = Arc::new(Committing::default());
+fn everyone_is_answered(pace: Pace) {
+    let all = Committing::at(pace);
     let threads: Vec<_> = (0..3u64)
         .map(|thread| {
             let all = all.clone();
@@ -98,8 +108,8 @@ fn everyone_is_answered() {
 }
 
 /// The first leader answers nobody: its group is told that it failed, and the lead goes on.
-fn a_leader_that_gives_up_leaves_nobody_waiting() {
-    let all = Arc::new(Committing::default());
+fn a_leader_that_gives_up_leaves_nobody_waiting(pace: Pace) {
+    let all = Committing::at(pace);
     let threads: Vec<_> = (0..3u64)
         .map(|number| {
             let all = all.clone();
@@ -169,10 +179,16 @@ fn what_open_transactions_need_is_remembered() {
     assert!(all.recent.lock().is_empty(), "nobody needs anything");
 }
 
+fn the_queue_in_many_orders(orders: usize) {
+    in_many_orders(orders, || everyone_is_answered(Pace::Disk));
+    in_many_orders(orders, || everyone_is_answered(Pace::Memory));
+    in_many_orders(orders, || a_leader_that_gives_up_leaves_nobody_waiting(Pace::Disk));
+    in_many_orders(orders, || a_leader_that_gives_up_leaves_nobody_waiting(Pace::Memory));
+}
+
 #[test]
 fn the_queue() {
-    in_many_orders(800, everyone_is_answered);
-    in_many_orders(800, a_leader_that_gives_up_leaves_nobody_waiting);
+    the_queue_in_many_orders(800);
 }
 
 #[test]
@@ -183,7 +199,6 @@ fn the_writers() {
 #[test]
 #[ignore = "long"]
 fn soak_interleavings() {
-    in_many_orders(200_000, everyone_is_answered);
-    in_many_orders(200_000, a_leader_that_gives_up_leaves_nobody_waiting);
+    the_queue_in_many_orders(200_000);
     in_many_orders(200_000, what_open_transactions_need_is_remembered);
 }
