@@ -23,6 +23,7 @@ use rayon::prelude::*;
 
 use crate::control::{ensure, in_pool};
 use crate::gather::sum_over;
+use crate::prefetch::prefetch_lines;
 use crate::registry::{
     Algorithm, Argument, Arguments, CONVERGED, Check, Field, ITERATIONS, Kind, OPTIONAL_WEIGHT, Outcome,
     Scalar, VertexColumn, invalid,
@@ -254,6 +255,8 @@ struct State<'a, S> {
     next_shares: Vec<S>,
     /// The out-degree of each vertex: a quarter of what the table entries take.
     degrees: Vec<u32>,
+    /// Whether the in-lists of a range lie anywhere in memory, rather than end to end.
+    scattered: Vec<bool>,
     /// The score of all vertices without out-edges.
     dangling: f64,
 }
@@ -280,7 +283,8 @@ impl<'a, S: Share> State<'a, S> {
             Ok::<u64, AlgorithmError>(dangling)
         });
         let dangling = dangling.try_reduce(|| 0, |left, right| Ok(left + right))? as f64 * start;
-        Ok(State { view, ranges, shares, next_shares: none(), degrees, dangling })
+        let scattered = ranges.map(control, |range| is_scattered(view, range))?;
+        Ok(State { view, ranges, shares, next_shares: none(), degrees, scattered, dangling })
     }
 
     /// Replaces all scores by what `next_score` makes of the sum of the shares that a vertex gathers. Gives the L1 change.
@@ -291,9 +295,12 @@ impl<'a, S: Share> State<'a, S> {
     ) -> Result<f64, AlgorithmError> {
         let pieces = self.ranges.par_iter().zip(self.ranges.split_mut(&mut self.next_shares));
         let (view, shares, degrees) = (self.view, &self.shares[..], &self.degrees[..]);
-        let changes = pieces.map(|(range, next_shares)| {
+        let changes = pieces.zip(&self.scattered).map(|((range, next_shares), &scattered)| {
             control.check()?;
-            Ok(advance_range(view, shares, degrees, next_shares, range, next_score))
+            Ok(match scattered {
+                false => advance_range::<S, false>(view, shares, degrees, next_shares, range, next_score),
+                true => advance_range::<S, true>(view, shares, degrees, next_shares, range, next_score),
+            })
         });
         let changes = changes.collect::<Result<Vec<Change>, AlgorithmError>>()?;
         let total = changes.iter().fold(Change::default(), Change::plus);
@@ -318,9 +325,24 @@ impl<'a, S: Share> State<'a, S> {
     }
 }
 
+/// Whether many in-neighbors of these vertices are in lists of one piece that lie anywhere.
+fn is_scattered(view: &FlatView, range: Range<VertexId>) -> bool {
+    let (mut all, mut anywhere) = (0, 0);
+    for list in view.table(Direction::In).lists(range) {
+        all += list.len();
+        anywhere += if list.as_slice().is_some() && list.hinted().is_none() { list.len() } else { 0 };
+    }
+    anywhere > all / 8
+}
+
+/// Of lists that lie anywhere, the one so many vertices on is fetched, and so many lines of it. (With half or twice as many
+/// vertices and half the lines, an iteration took 1.05 to 1.15 of the time.)
+const LISTS_AHEAD: VertexId = 8;
+const LINES_AHEAD: usize = 4;
+
 /// The loop that takes all the time; a function of its own, so that what it needs stays in registers.
 #[inline(never)]
-fn advance_range<S: Share>(
+fn advance_range<S: Share, const SCATTERED: bool>(
     view: &FlatView,
     shares: &[S],
     degrees: &[u32],
@@ -328,11 +350,15 @@ fn advance_range<S: Share>(
     range: Range<VertexId>,
     next_score: impl Fn(VertexId, f64) -> f64,
 ) -> Change {
-    let lists = view.table(Direction::In).lists(range.clone());
+    let table = view.table(Direction::In);
+    let lists = table.lists(range.clone());
     let places = range.start as usize..range.end as usize;
     let known = shares[places.clone()].iter().zip(&degrees[places]);
     let mut change = Change::default();
     for (((vertex, list), (old, &degree)), next_share) in range.zip(lists).zip(known).zip(next_shares) {
+        if SCATTERED {
+            prefetch_lines(table, vertex.saturating_add(LISTS_AHEAD), LINES_AHEAD);
+        }
         let sum = sum_over(list, shares, |share| share.to_f64());
         // As in `State::new`, nothing branches on what exists.
         let next = next_score(vertex, sum) * f64::from(u8::from(view.has_vertex(vertex)));
