@@ -185,6 +185,7 @@ fn ingest(args: EventsArgs, database: &Database, activity: &Activity) -> Result<
             let subscriptions = watch(args, database, property, activity)?;
             activity.say("measuring ingest with handlers".to_owned());
             with.push(1.0 / rate(args, database)?);
+            activity.say("stopping handlers".to_owned());
             subscriptions.iter().for_each(Subscription::stop);
             if args.views == 0 {
                 break;
