@@ -250,7 +250,7 @@ pub(crate) fn vertices_where(test: &Test, version: &Version) -> RoaringBitmap {
 /// The vertices of a range of ids for which a test holds, ascending. What is excluded by one part of it is not asked for
 /// the next.
 fn vertices_in(test: &Test, version: &Version, range: Range<VertexId>) -> Vec<VertexId> {
-    let existing: Vec<VertexId> = range.clone().filter(|&id| version.has_vertex(id)).collect();
+    let existing = version.vertex_ids_in(range.clone());
     let mut found = existing.clone();
     let parts = if let Test::All(parts) = test { &parts[..] } else { std::slice::from_ref(test) };
     for part in parts {
