@@ -129,7 +129,10 @@ impl Incremental {
         name: &str,
         arguments: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
-        let follower = enter(arguments.py(), || database.follow(edge_type))?;
+        let mut follower = enter(arguments.py(), || database.follow(edge_type))?;
+        if incremental::takes_repeats(name) {
+            follower.take_repeats();
+        }
         Self::new(follower.snapshot().clone(), Some(follower), name, arguments)
     }
 }

@@ -39,6 +39,7 @@ pub struct Follower {
     store: Store,
     reader: ChangeReader,
     edge_type: Option<String>,
+    takes_repeats: bool,
     snapshot: Snapshot,
 }
 
@@ -63,9 +64,16 @@ impl Follower {
         let reader = store.changes(ChangeOptions::default())?;
         let snapshot = selected(Snapshot::new(store.version()?), edge_type)?;
         let edge_type = edge_type.map(str::to_owned);
-        let mut follower = Follower { store: store.clone(), reader, edge_type, snapshot };
+        let mut follower =
+            Follower { store: store.clone(), reader, edge_type, takes_repeats: false, snapshot };
         follower.read_through(follower.snapshot.version(), |_| {})?;
         Ok(follower)
+    }
+
+    /// From now on edges that were there may be among those inserted, for algorithms that
+    /// [take repeats](evergraph_analytics::incremental::takes_repeats): where edges are put and none deleted, none is looked up.
+    pub fn take_repeats(&mut self) {
+        self.takes_repeats = true;
     }
 
     /// The state that the last step led to.
@@ -102,7 +110,7 @@ impl Follower {
             }
         })?;
         self.snapshot = after.clone();
-        let changes = written.changes(&before, &after);
+        let changes = written.changes(&before, &after, self.takes_repeats);
         Ok(Followed { before, after, changes })
     }
 

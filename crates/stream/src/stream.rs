@@ -91,7 +91,7 @@ impl Batch {
             written.edges.extend(listed.src.iter().copied().zip(listed.dst.iter().copied()));
         }
         written.vertices.extend(&self.changed_vertices);
-        Some(written.changes(before, after))
+        Some(written.changes(before, after, false))
     }
 }
 

@@ -21,8 +21,9 @@ pub(crate) struct Written {
 }
 
 impl Written {
-    /// What led from one state to the other, given all that was written in between.
-    pub(crate) fn changes(self, before: &Snapshot, after: &Snapshot) -> Changes {
+    /// What led from one state to the other, given all that was written in between; with repeats where they are taken and
+    /// nothing was deleted.
+    pub(crate) fn changes(self, before: &Snapshot, after: &Snapshot, takes_repeats: bool) -> Changes {
         let Written { mut edges, mut vertices, must_look_up } = self;
         vertices.extend(before.id_bound()..after.id_bound());
         let dropped = edges_dropped(before, after);
@@ -30,12 +31,14 @@ impl Written {
             let mut kinds = after.schema().live_edge_types();
             kinds.any(|(_, kind)| kind.name == *name && kind.options.multi)
         };
-        let is_plain = !must_look_up && dropped.is_empty() && after.edge_types().iter().all(is_multi);
+        let is_of_puts = !must_look_up && dropped.is_empty();
         edges.extend(dropped);
-        if is_plain {
+        if !is_of_puts {
+            Changes::between(before, after, edges, vertices)
+        } else if takes_repeats || after.edge_types().iter().all(is_multi) {
             Changes::of_insertions(before, after, edges, vertices)
         } else {
-            Changes::between(before, after, edges, vertices)
+            Changes::of_puts(before, after, edges, vertices)
         }
     }
 }

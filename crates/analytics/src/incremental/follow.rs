@@ -61,6 +61,12 @@ pub fn incremental_algorithms() -> &'static [&'static str] {
     &["bfs", "sssp", "connected_components", "pagerank", "degree_statistics", "triangle_count", "core_number"]
 }
 
+/// Whether it makes no difference to the algorithm of this name if edges that were there are among those inserted, as long
+/// as nothing is deleted. Then nothing needs to be looked up.
+pub fn takes_repeats(name: &str) -> bool {
+    matches!(name, "bfs" | "connected_components")
+}
+
 /// Runs the algorithm of this name on a view, to follow it from there. Arguments are those of the batch twin.
 ///
 /// # Errors
