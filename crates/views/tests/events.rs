@@ -3,11 +3,13 @@
 #![allow(clippy::unwrap_used)] // A failure to set up is a failed test.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use evergraph_store::{Options, Store, Transaction};
+use evergraph_disk::SimDisk;
+use evergraph_store::{Options, Retain, Store, Transaction};
 use evergraph_types::{EdgeTypeOptions, Key, Value};
 use evergraph_view::Snapshot;
 use evergraph_views::{
@@ -404,6 +406,29 @@ fn a_handler_goes_on_where_it_was() {
         store.close().unwrap();
     }
     assert_eq!(all, [0, 101, 201, 1, 102, 202, 2].map(|key| Subject::Vertex(Key::Int(key))));
+}
+
+#[test]
+fn a_handler_that_retention_has_passed_is_refused_until_it_is_forgotten() {
+    let (retain, log_limit_bytes) = (Some(Retain::Commits(10)), 1000);
+    let options = Options { retain, background: false, log_limit_bytes, ..Options::default() };
+    let disk = Arc::new(SimDisk::new(0));
+    let store = Store::open_on(disk, Path::new("/net.eg"), options).unwrap();
+    let views = Views::new(store.clone());
+    let view = views.create("all", &by("id >= 0")).unwrap();
+    let (subscription, _) = collect(&view, HandlerOptions::new("h"));
+    subscription.stop();
+    for round in 0..20 {
+        (0..20).for_each(|key| drop(store.put_vertex(20 * round + key, None, &[]).unwrap()));
+        store.checkpoint().unwrap();
+    }
+    let again = view.on_update(HandlerOptions::new("h"), |_: &[Event], _: Option<&mut Transaction>| Ok(()));
+    assert!(matches!(again, Err(EventError::NotRetained { .. })), "{again:?}");
+    assert!(view.forget_handler("h").unwrap());
+    let (subscription, seen) = collect(&view, HandlerOptions::new("h"));
+    store.put_vertex(1000, None, &[]).unwrap();
+    settle(&store, &subscription);
+    assert_eq!(seen.lock().unwrap().len(), 1);
 }
 
 #[test]
