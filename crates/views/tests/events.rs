@@ -419,7 +419,7 @@ fn a_handler_that_retention_has_passed_is_refused_until_it_is_forgotten() {
     let (subscription, _) = collect(&view, HandlerOptions::new("h"));
     subscription.stop();
     for round in 0..20 {
-        (0..20).for_each(|key| drop(store.put_vertex(20 * round + key, None, &[]).unwrap()));
+        (0..20).for_each(|key| _ = store.put_vertex(20 * round + key, None, &[]).unwrap());
         store.checkpoint().unwrap();
     }
     let again = view.on_update(HandlerOptions::new("h"), |_: &[Event], _: Option<&mut Transaction>| Ok(()));

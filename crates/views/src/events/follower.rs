@@ -42,7 +42,7 @@ impl Follower {
         definition: Arc<Definition>,
         wanted: Wanted,
     ) -> Result<(Self, ClassId), EvaluateError> {
-        let mut follower = Follower { state, index: Index::default() };
+        let mut follower = Follower { state, index: Index::of_one() };
         let class = follower.index.add(definition, wanted, &follower.state)?;
         Ok((follower, class))
     }

@@ -104,12 +104,50 @@ struct Class {
     explicit: Option<RoaringBitmap>,
 }
 
+/// The set of each vertex.
+#[derive(Debug)]
+enum SetsOfVertices {
+    /// By id.
+    Many(Vec<SetId>),
+    /// With one view there is one set besides the empty one: its members.
+    One(RoaringBitmap),
+}
+
+impl Default for SetsOfVertices {
+    fn default() -> Self {
+        SetsOfVertices::Many(Vec::new())
+    }
+}
+
+impl SetsOfVertices {
+    fn get(&self, vertex: VertexId) -> SetId {
+        match self {
+            SetsOfVertices::Many(sets) => sets.get(vertex as usize).copied().unwrap_or(0),
+            SetsOfVertices::One(members) => SetId::from(members.contains(vertex)),
+        }
+    }
+
+    fn set(&mut self, vertex: VertexId, set: SetId) {
+        match self {
+            SetsOfVertices::Many(sets) => {
+                let at = vertex as usize;
+                if at >= sets.len() {
+                    sets.resize((at + 1).max(2 * sets.len()), 0);
+                }
+                sets[at] = set;
+            }
+            SetsOfVertices::One(members) if set == 0 => _ = members.remove(vertex),
+            SetsOfVertices::One(members) => _ = members.insert(vertex),
+        }
+    }
+}
+
 /// The views there are handlers for.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
     classes: Vec<Option<Class>>,
     sets: Sets,
-    by_vertex: Vec<SetId>,
+    by_vertex: SetsOfVertices,
     /// Views that look at a property of vertices, and those that look at the type.
     by_property: HashMap<PropertyId, Vec<ClassId>>,
     predicates: Vec<ClassId>,
@@ -125,6 +163,11 @@ pub(crate) struct Index {
 }
 
 impl Index {
+    /// Room for one view, which takes a bit for each vertex at the most.
+    pub(crate) fn of_one() -> Self {
+        Index { by_vertex: SetsOfVertices::One(RoaringBitmap::new()), ..Index::default() }
+    }
+
     /// Takes a view in, as it is on the state.
     pub(crate) fn add(
         &mut self,
@@ -163,7 +206,7 @@ impl Index {
             if before != last.0 {
                 last = (before, self.sets.step(before, class, true));
             }
-            self.place(vertex, last.1);
+            self.by_vertex.set(vertex, last.1);
         }
         Ok(class)
     }
@@ -229,14 +272,14 @@ impl Index {
     }
 
     fn set_of(&self, vertex: VertexId) -> SetId {
-        self.by_vertex.get(vertex as usize).copied().unwrap_or(0)
+        self.by_vertex.get(vertex)
     }
 
     fn set_member(&mut self, vertex: VertexId, class: ClassId, add: bool) {
         let before = self.set_of(vertex);
         let after = self.sets.step(before, class, add);
         if before != after {
-            self.place(vertex, after);
+            self.by_vertex.set(vertex, after);
         }
     }
 
@@ -268,14 +311,6 @@ impl Index {
         let set = self.set_of_wanting(|wanted| wanted.wants_property(name));
         self.told.properties.insert(property, set);
         set
-    }
-
-    fn place(&mut self, vertex: VertexId, set: SetId) {
-        let at = vertex as usize;
-        if at >= self.by_vertex.len() {
-            self.by_vertex.resize((at + 1).max(2 * self.by_vertex.len()), 0);
-        }
-        self.by_vertex[at] = set;
     }
 
     /// Whom the changes of a commit concern, `state` being that after it. Takes the changes in.
@@ -397,7 +432,7 @@ impl Index {
             before.insert(vertex, old);
             if !change.exists {
                 if old != 0 {
-                    self.place(vertex, 0);
+                    self.by_vertex.set(vertex, 0);
                 }
                 continue;
             }
@@ -444,9 +479,10 @@ impl Index {
 
     /// Keeps the sets that vertices are in, without the views that are gone.
     fn sweep(&mut self) {
+        let SetsOfVertices::Many(by_vertex) = &mut self.by_vertex else { return };
         let mut kept = Sets::default();
         let mut numbers: Vec<Option<SetId>> = vec![None; self.sets.len()];
-        for set in &mut self.by_vertex {
+        for set in by_vertex {
             let number = &mut numbers[*set as usize];
             *set = *number.get_or_insert_with(|| {
                 let is_there =
