@@ -142,8 +142,11 @@ impl Events {
     }
 
     fn run_router(self: &Arc<Self>) -> Result<(), EventError> {
-        let options = ChangeOptions { name: Some(VERSIONS_CURSOR.to_owned()), ..ChangeOptions::default() };
-        let reader = self.store.changes(options)?;
+        let reader = match reader(&self.store, None) {
+            // Handlers that have come no further are refused when they join.
+            Err(ChangesError::Trimmed { .. }) => reader_anew(&self.store, None)?,
+            other => other?,
+        };
         let base = self.store.version().map_err(|_| EventError::Closed)?;
         let router = Router {
             events: Arc::downgrade(self),
@@ -300,6 +303,12 @@ impl Router {
             match moved {
                 Ok(true) => continue,
                 Ok(false) => {}
+                // Retention has passed what nobody was to be told of.
+                Err(ChangesError::Trimmed { first, .. })
+                    if first <= self.follower.state.position + 1 && self.read_anew(&events).is_ok() =>
+                {
+                    continue;
+                }
                 Err(error) => {
                     let state = match error {
                         ChangesError::Closed => HandlerState::Stopped,
@@ -323,6 +332,14 @@ impl Router {
         }
     }
 
+    /// Reads on from where the state is.
+    fn read_anew(&mut self, events: &Events) -> Result<(), ChangesError> {
+        // The name is free once the old one is gone.
+        self.reader = events.store.changes(ChangeOptions::default())?;
+        self.reader = reader_anew(&events.store, Some(self.follower.state.position))?;
+        Ok(())
+    }
+
     fn end(&self, state: &HandlerState) {
         for watched in self.classes.values() {
             watched.subscribers.iter().for_each(|subscriber| subscriber.end(state.clone()));
@@ -332,6 +349,9 @@ impl Router {
     fn obey(&mut self, events: &Events, command: Command) -> Result<(), ChangesError> {
         match command {
             Command::Join { subscriber, is_new, answer } => {
+                if self.classes.is_empty() {
+                    self.skip();
+                }
                 let place = subscriber.queue.lock().place.whole();
                 while self.follower.state.position < place {
                     if !self.route()? {
@@ -371,9 +391,6 @@ impl Router {
         subscriber: &Arc<Subscriber>,
         is_new: bool,
     ) -> Result<(), EventError> {
-        if self.classes.is_empty() {
-            self.skip();
-        }
         let position = self.follower.state.position;
         let place = subscriber.queue.lock().place;
         if place.whole() < position && !is_new {
@@ -575,6 +592,17 @@ impl Router {
             tracing::debug!(%error, "the log is kept longer than needed");
         }
     }
+}
+
+/// The reader that keeps the log and its versions for handlers, from where it was.
+fn reader(store: &Store, after: Option<Sequence>) -> Result<ChangeReader, ChangesError> {
+    store.changes(ChangeOptions { name: Some(VERSIONS_CURSOR.to_owned()), after })
+}
+
+/// The same, wherever it was.
+fn reader_anew(store: &Store, after: Option<Sequence>) -> Result<ChangeReader, ChangesError> {
+    store.drop_cursor(VERSIONS_CURSOR)?;
+    reader(store, after)
 }
 
 /// From where on a handler reads the log by itself.
