@@ -539,8 +539,8 @@ class Database(Schematic["_native.Database"]):
             Gather commits for so long after the first one of a batch; by default a batch is what is there.
         stateful : bool
             Bring the graph exactly after the batch as ``batch.snapshot``. Behind the newest version that
-            takes
-            history; where there is none, batches end at the newest version, however large.
+            takes history; where there is none, batches end at the newest version, however large. Incremental
+            algorithms can follow such a stream, which holds the graph where it is for them.
         from_version : int, optional
             Begin with the commit after this version; by default with the next one.
         name : str, optional

@@ -1,4 +1,4 @@
-"""Algorithms that follow a database or a window: they do what a change asks for, not all anew."""
+"""Algorithms that follow a database, a window or a stream: they do what a change asks for, not all anew."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from evergraph._results import (
     PageRankResult,
 )
 from evergraph._snapshot import Snapshot
+from evergraph._stream import Stream
+from evergraph._table import Table
 from evergraph._window import Window
 
 if TYPE_CHECKING:
@@ -31,8 +33,10 @@ _Build = Callable[["_native.VertexTable | None", "dict[str, bool | int | float]"
 class Incremental(Generic[R]):
     """A result that follows a graph: that of the batch algorithm, after every change.
 
-    One that follows a window is brought along whenever the window moves. One that follows a database goes on
-    when `update` is called.
+    One that follows a window is brought along whenever the window moves, one that follows a stream by every
+    batch that is pulled, from where the stream was, so that `snapshot` is that of the batch. One that follows
+    a database goes on when `update` is called. Any number can follow the same window or stream, which works
+    out what changed once for all of them.
     """
 
     __slots__ = ("_build", "_native", "_window")
@@ -45,6 +49,8 @@ class Incremental(Generic[R]):
 
     def update(self) -> R:
         """Go on to the newest state, and give the result. Costs what the changes affect, and the result.
+
+        A window is moved. A stream is not: its next batch belongs to whoever pulls it.
 
         Raises
         ------
@@ -62,6 +68,33 @@ class Incremental(Generic[R]):
         """The result on `snapshot`."""
         return self._build(*self._native.result())
 
+    def top(self, count: int = 10) -> Table:
+        """Give the rows of `result` with the largest values as a table, the largest first, ties in order.
+
+        Those of `incremental_degrees` are followed from the first call on, as many as were asked for at most,
+        at the cost of what changes; others look at every vertex, which costs less than `result`.
+
+        Raises
+        ------
+        TypeError
+            If the algorithm gives vertices no numbers, as that of triangles.
+        ValueError
+            If ``count`` is negative, or an earlier update has failed.
+
+        Examples
+        --------
+        >>> import evergraph as eg
+        >>> db = eg.open()
+        >>> added = db.add_edges(["a", "b"], ["hub", "hub"])
+        >>> degrees = eg.incremental_degrees(db)
+        >>> list(degrees.top(1).rows())
+        [('hub', 2)]
+        """
+        if count < 0:
+            message = f"count: {count} is not 0 or above"
+            raise ValueError(message)
+        return Table(self._native.top(count))
+
     @property
     def snapshot(self) -> Snapshot:
         """The graph that the result is of."""
@@ -69,7 +102,7 @@ class Incremental(Generic[R]):
 
 
 def incremental_bfs(
-    source_of_changes: Database | Window,
+    source_of_changes: Database | Window | Stream,
     source: Key | Iterable[Key],
     *,
     reverse: bool = False,
@@ -80,8 +113,8 @@ def incremental_bfs(
 
     Parameters
     ----------
-    source_of_changes : Database or Window
-        What to follow.
+    source_of_changes : Database, Window or Stream
+        What to follow. A stream must be opened with ``stateful=True``.
     source : key, or several
         The vertices to start from. They must be there; while one is deleted it reaches nothing.
     reverse : bool
@@ -116,7 +149,7 @@ def incremental_bfs(
 
 
 def incremental_sssp(
-    source_of_changes: Database | Window,
+    source_of_changes: Database | Window | Stream,
     source: Key | Iterable[Key],
     weight: str | None = "weight",
     *,
@@ -131,7 +164,7 @@ def incremental_sssp(
 
 
 def incremental_components(
-    source_of_changes: Database | Window, *, edge_type: str | None = None
+    source_of_changes: Database | Window | Stream, *, edge_type: str | None = None
 ) -> Incremental[ComponentsResult]:
     """Follow the connected components, while edges come and go; see `connected_components`.
 
@@ -149,7 +182,7 @@ def incremental_components(
 
 
 def incremental_pagerank(
-    source_of_changes: Database | Window,
+    source_of_changes: Database | Window | Stream,
     alpha: float = 0.85,
     tol: float = 1e-6,
     *,
@@ -164,21 +197,35 @@ def incremental_pagerank(
 
 
 def incremental_triangles(
-    source_of_changes: Database | Window, *, edge_type: str | None = None
+    source_of_changes: Database | Window | Stream, *, edge_type: str | None = None
 ) -> Incremental[int]:
     """Follow the number of triangles; see `triangle_count`."""
     return _follow("triangle_count", source_of_changes, {}, edge_type, _triangles)
 
 
 def incremental_degrees(
-    source_of_changes: Database | Window, *, edge_type: str | None = None
+    source_of_changes: Database | Window | Stream, *, edge_type: str | None = None
 ) -> Incremental[DegreeResult]:
-    """Follow the degrees of all vertices; see `degree_statistics`."""
+    """Follow the degrees of all vertices; see `degree_statistics`.
+
+    `Incremental.top` follows the vertices of the largest degrees.
+
+    Examples
+    --------
+    >>> import evergraph as eg
+    >>> db = eg.open()
+    >>> stream = db.stream(stateful=True, timeout=0)
+    >>> degrees = eg.incremental_degrees(stream)
+    >>> added = db.add_edges([1, 2, 3], [2, 3, 2])
+    >>> for batch in stream:
+    ...     print(batch.version, degrees.result[2], list(degrees.top(2).rows()))
+    1 3 [(2, 3), (3, 2)]
+    """
     return _follow("degree_statistics", source_of_changes, {}, edge_type, DegreeResult)
 
 
 def incremental_cores(
-    source_of_changes: Database | Window, *, edge_type: str | None = None
+    source_of_changes: Database | Window | Stream, *, edge_type: str | None = None
 ) -> Incremental[CoreResult]:
     """Follow the core number of every vertex; see `core_number`."""
     return _follow("core_number", source_of_changes, {}, edge_type, CoreResult)
@@ -190,17 +237,18 @@ def _triangles(_: _native.VertexTable | None, values: Mapping[str, bool | int | 
 
 def _follow(
     name: str,
-    followed: Database | Window,
+    followed: Database | Window | Stream,
     arguments: Mapping[str, object],
     edge_type: str | None,
     build: _Build[R],
 ) -> Incremental[R]:
-    if isinstance(followed, Window):
+    if isinstance(followed, Window | Stream):
         if edge_type is not None:
-            message = "a window has one edge type: leave edge_type out"
+            message = "a window or a stream has its edge types: leave edge_type out"
             raise TypeError(message)
-        return Incremental(followed._native.follow(name, dict(arguments)), followed, build)
+        window = followed if isinstance(followed, Window) else None
+        return Incremental(followed._native.follow(name, dict(arguments)), window, build)
     if isinstance(followed, Database):
         return Incremental(followed._native.follow(edge_type, name, dict(arguments)), None, build)
-    message = f"an algorithm follows a database or a window, not {type(followed).__name__}"
+    message = f"an algorithm follows a database, a window or a stream, not {type(followed).__name__}"
     raise TypeError(message)

@@ -69,7 +69,8 @@ class Stream:
     """Batches of the commits of a database, pulled one after the other. Made by `Database.stream`.
 
     Iterating waits for the next batch; ``async for`` does so without blocking the event loop. Pulling a batch
-    acknowledges the one before. Close it, or use it as a context manager, so that the log is no longer kept
+    acknowledges the one before, and brings along the algorithms that follow the stream, such as
+    `incremental_bfs`. Close it, or use it as a context manager, so that the log is no longer kept
     for it; a named one keeps its place.
     """
 
@@ -123,7 +124,10 @@ class Stream:
         return self
 
     async def __anext__(self) -> Batch:
-        """Wait for the next batch on a thread of its own. One who is cancelled leaves it to the next one."""
+        """Wait for the next batch on a thread of its own.
+
+        One who is cancelled leaves it to the next one; algorithms that follow the stream are there already.
+        """
         # Not needed by those who do not await, and slow to import.
         import asyncio
 

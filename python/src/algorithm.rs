@@ -179,7 +179,7 @@ pub(crate) struct VertexTable {
 #[pymethods]
 impl VertexTable {
     #[getter]
-    fn table(&self) -> Table {
+    pub(crate) fn table(&self) -> Table {
         Table::new(self.batch.clone())
     }
 

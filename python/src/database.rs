@@ -12,6 +12,7 @@ use crate::column::batch_of;
 use crate::events::status_to_python;
 use crate::gate::{enter, enter_interruptibly};
 use crate::history::Stream;
+use crate::incremental::Incremental;
 use crate::key::key_of;
 use crate::load::{LoadReport, load_request};
 use crate::progress::LoadProgress;
@@ -21,7 +22,7 @@ use crate::stats::{report_to_python, stats_to_python};
 use crate::transaction::{Transaction, transaction_options};
 use crate::value::{borrowed, properties_of};
 use crate::view::View;
-use crate::window::{Incremental, Window, WindowArguments};
+use crate::window::{Window, WindowArguments};
 
 /// An open store.
 #[pyclass(frozen, module = "evergraph._native")]

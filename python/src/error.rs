@@ -162,7 +162,7 @@ impl Raise for ChangesError {
 impl Raise for StreamError {
     fn raise(self, py: Python<'_>) -> PyErr {
         match self {
-            StreamError::BatchSize => PyValueError::new_err(self.to_string()),
+            StreamError::BatchSize | StreamError::Stateless => PyValueError::new_err(self.to_string()),
             StreamError::Schema(error) => error.raise(py),
             StreamError::TypesDropped { .. } => Raised::new(py, "SchemaError", self).error,
             StreamError::Changes(error) => error.raise(py),

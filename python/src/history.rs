@@ -5,14 +5,15 @@ use std::time::Duration;
 
 use arrow_array::ArrayRef;
 use arrow_schema::Field;
-use evergraph::{Batch, Sequence, Stream as InnerStream};
+use evergraph::{Batch, Sequence, Stream as InnerStream, StreamError};
 use parking_lot::Mutex;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 
 use crate::error::Raise;
 use crate::error::closed;
+use crate::incremental::{Failure, Followers, Incremental, follow};
 use crate::snapshot::Snapshot;
 use crate::table::{Column, Table};
 use crate::value::time_to_python;
@@ -23,12 +24,30 @@ const POLL: Duration = Duration::from_millis(50);
 /// A stream of batches.
 #[pyclass(frozen, module = "evergraph._native")]
 pub(crate) struct Stream {
-    inner: Mutex<Option<InnerStream>>,
+    inner: Mutex<Option<Followed>>,
+}
+
+/// A stream, and who follows it.
+struct Followed {
+    stream: InnerStream,
+    followers: Followers,
+}
+
+impl Followed {
+    /// The next batch; every algorithm is brought to where it ends. One that cannot follow says so when it is asked.
+    fn next(&mut self, timeout: Option<Duration>) -> Result<Option<Batch>, StreamError> {
+        let batch = self.stream.next(timeout)?;
+        if let Some(batch) = &batch {
+            let moved = || Ok::<_, StreamError>(batch.snapshot.clone().zip(batch.changes()));
+            drop(self.followers.update(moved));
+        }
+        Ok(batch)
+    }
 }
 
 impl Stream {
     pub(crate) fn new(inner: InnerStream) -> Self {
-        Stream { inner: Mutex::new(Some(inner)) }
+        Stream { inner: Mutex::new(Some(Followed { stream: inner, followers: Followers::default() })) }
     }
 }
 
@@ -61,7 +80,7 @@ impl Stream {
         let mut left = timeout_seconds.map(Duration::from_secs_f64);
         loop {
             let slice = left.map_or(POLL, |left| left.min(POLL));
-            let next = py.detach(|| self.inner.lock().as_mut().map(|stream| stream.next(Some(slice))));
+            let next = py.detach(|| self.inner.lock().as_mut().map(|followed| followed.next(Some(slice))));
             let next = next.ok_or_else(|| closed(py, "the stream is closed"))?;
             if let Some(batch) = next.map_err(|error| error.raise(py))? {
                 return batch_to_python(py, batch).map(Some);
@@ -77,7 +96,7 @@ impl Stream {
     }
 
     fn acknowledge(&self, py: Python<'_>) -> PyResult<()> {
-        let done = py.detach(|| self.inner.lock().as_mut().map(InnerStream::acknowledge));
+        let done = py.detach(|| self.inner.lock().as_mut().map(|followed| followed.stream.acknowledge()));
         done.ok_or_else(|| closed(py, "the stream is closed"))?.map_err(|error| error.raise(py))
     }
 
@@ -86,9 +105,24 @@ impl Stream {
         py.detach(|| drop(self.inner.lock().take()));
     }
 
+    /// An algorithm that follows the stream from where it is.
+    fn follow(&self, name: &str, arguments: &Bound<'_, PyDict>) -> PyResult<Incremental> {
+        let here = || {
+            let mut inner = self.inner.lock();
+            let followed = inner.as_mut().ok_or(Failure::Closed)?;
+            let state = followed.stream.state()?;
+            followed.followers.begin(&state);
+            Ok(state)
+        };
+        let join = |begun, new: &Incremental| {
+            self.inner.lock().as_mut().is_none_or(|followed| followed.followers.join(begun, new))
+        };
+        follow(name, arguments, here, join)
+    }
+
     #[getter]
     fn position(&self, py: Python<'_>) -> Option<Sequence> {
-        py.detach(|| self.inner.lock().as_ref().map(InnerStream::position))
+        py.detach(|| self.inner.lock().as_ref().map(|followed| followed.stream.position()))
     }
 }
 

@@ -19,6 +19,7 @@ mod events;
 mod frontier;
 mod gate;
 mod history;
+mod incremental;
 mod key;
 mod load;
 mod module;

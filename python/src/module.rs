@@ -16,6 +16,8 @@ mod _native {
     #[pymodule_export]
     use crate::history::{Stream, diff};
     #[pymodule_export]
+    use crate::incremental::Incremental;
+    #[pymodule_export]
     use crate::load::LoadReport;
     #[pymodule_export]
     use crate::snapshot::Snapshot;
@@ -24,7 +26,7 @@ mod _native {
     #[pymodule_export]
     use crate::transaction::{Savepoint, Transaction, conflict_backoff};
     #[pymodule_export]
-    use crate::window::{Incremental, Window};
+    use crate::window::Window;
 
     #[pymodule_export]
     use crate::view::View;

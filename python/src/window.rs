@@ -1,192 +1,43 @@
-//! Windows and incremental algorithms as Python holds them.
-//!
-//! ```text
-//!  Window ──► evergraph::Window          advance, next: then every algorithm that follows it, with the changes of the move
-//!     └─────► [Incremental, weak] ──┐
-//!  Incremental ─────────────────────┴─► algorithm and snapshot, behind a lock
-//!     └─────► Follower, of one that follows a database on its own
-//! ```
-//!
-//! Invariant: an algorithm's state is that of its snapshot; after an error it has none, and says so.
+//! Windows as Python holds them, each with the algorithms that it brings along.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::Mutex;
 use std::time::Duration;
 
-use evergraph::algorithms::incremental::{self, Changes};
-use evergraph::algorithms::{AlgorithmError, Control, Outcome, algorithm};
-use evergraph::{
-    Duplicates, Follower, Order, PropertyType, Snapshot as View, Span, Window as Inner, WindowError,
-    WindowOptions,
-};
+use evergraph::{Duplicates, Order, PropertyType, Snapshot as View, Span, Window as Inner, WindowOptions};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::algorithm::{VertexTable, arguments_of, scalar_to_python};
-use crate::error::{InView, Raise};
+use crate::error::Raise;
 use crate::gate::{enter, enter_interruptibly};
+use crate::incremental::{Failure, Followers, Incremental, follow, lock};
 use crate::snapshot::Snapshot;
 
 /// How long to wait for commits before looking whether the wait is to end.
 const SLICE: Duration = Duration::from_millis(50);
 
-/// What follows a window or a database.
-struct State {
-    /// None after an error.
-    algorithm: Option<Box<dyn incremental::Incremental>>,
-    view: View,
-}
-
-impl State {
-    fn update(&mut self, after: View, changes: &Changes) -> Result<(), Failure> {
-        let Some(mut algorithm) = self.algorithm.take() else { return Err(Failure::Broken) };
-        self.view = after;
-        algorithm.update(&self.view, changes).map_err(|error| Failure::of(error, &self.view))?;
-        self.algorithm = Some(algorithm);
-        Ok(())
-    }
-}
-
-/// Why an algorithm does not follow.
-enum Failure {
-    Window(WindowError),
-    Algorithm(AlgorithmError, View),
-    /// An update failed before.
-    Broken,
-}
-
-impl Failure {
-    fn of(error: AlgorithmError, view: &View) -> Self {
-        Failure::Algorithm(error, view.clone())
-    }
-}
-
-impl From<WindowError> for Failure {
-    fn from(error: WindowError) -> Self {
-        Failure::Window(error)
-    }
-}
-
-impl Raise for Failure {
-    fn raise(self, py: Python<'_>) -> PyErr {
-        match self {
-            Failure::Window(error) => error.raise(py),
-            Failure::Algorithm(error, view) => InView { error, view: &view }.raise(py),
-            Failure::Broken => PyValueError::new_err("an update of this algorithm has failed: make it anew"),
-        }
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// An algorithm that follows a graph.
-#[pyclass(frozen, module = "evergraph._native")]
-pub(crate) struct Incremental {
-    state: Arc<Mutex<State>>,
-    /// Where the changes come from; a window brings them itself.
-    follower: Option<Mutex<Follower>>,
-}
-
-impl Incremental {
-    fn new(
-        view: View,
-        follower: Option<Follower>,
-        name: &str,
-        arguments: &Bound<'_, PyDict>,
-    ) -> PyResult<Self> {
-        let twin = algorithm(name)
-            .ok_or_else(|| PyValueError::new_err(format!("there is no algorithm {name:?}")))?;
-        let snapshot = Snapshot::new(view.clone());
-        let arguments_by_id = arguments_of(twin, &snapshot, arguments)?;
-        let start = |control: &Control| {
-            let started = incremental::incremental(name, &view, &arguments_by_id, control);
-            started.map_err(|error| Failure::of(error, &view))
-        };
-        let algorithm = Some(enter_interruptibly(arguments.py(), None, start)?);
-        let state = Arc::new(Mutex::new(State { algorithm, view }));
-        Ok(Incremental { state, follower: follower.map(Mutex::new) })
-    }
-
-    /// Follows a database from now on.
-    pub(crate) fn of_database(
-        database: &evergraph::Database,
-        edge_type: Option<&str>,
-        name: &str,
-        arguments: &Bound<'_, PyDict>,
-    ) -> PyResult<Self> {
-        let follower = enter(arguments.py(), || database.follow(edge_type))?;
-        Self::new(follower.snapshot().clone(), Some(follower), name, arguments)
-    }
-}
-
-#[pymethods]
-impl Incremental {
-    /// Goes on to the newest state of the database; of a window there is nothing to do.
-    fn update(&self, py: Python<'_>) -> PyResult<()> {
-        let Some(follower) = &self.follower else { return Ok(()) };
-        enter(py, || {
-            let followed = lock(follower).advance()?;
-            lock(&self.state).update(followed.after, &followed.changes)
-        })
-    }
-
-    #[getter]
-    fn snapshot(&self) -> Snapshot {
-        Snapshot::new(lock(&self.state).view.clone())
-    }
-
-    /// The table of vertex values, if there are any, and the other values by name.
-    fn result<'py>(&self, py: Python<'py>) -> PyResult<(Option<VertexTable>, Bound<'py, PyDict>)> {
-        let (table, values) = enter(py, || {
-            let state = lock(&self.state);
-            let algorithm = state.algorithm.as_ref().ok_or(Failure::Broken)?;
-            let Outcome { rows, columns, values } = algorithm.outcome();
-            let table = (!columns.is_empty()).then(|| VertexTable::new(&state.view, rows, columns));
-            Ok::<_, Failure>((table, values))
-        })?;
-        let named = PyDict::new(py);
-        for (name, value) in values {
-            named.set_item(name, scalar_to_python(py, value)?)?;
-        }
-        Ok((table, named))
-    }
-}
-
 /// A sliding window, and who follows it.
 struct Followed {
     window: Inner,
-    followers: Vec<Weak<Mutex<State>>>,
-    /// The version of the window that they were told last.
-    told: Option<u64>,
+    followers: Followers,
 }
 
 impl Followed {
-    /// Where the followers are, and where another may begin.
-    fn tell(&mut self) -> Result<View, Failure> {
+    /// Where another may begin.
+    fn here(&mut self) -> Result<View, Failure> {
         let current = self.window.changes()?.after;
-        self.told = Some(current.version());
+        self.followers.begin(&current);
         Ok(current)
     }
 
-    /// Brings every algorithm to where the window is; the first error is told when all have been.
+    /// Brings every algorithm to where the window is.
     fn update_followers(&mut self) -> Result<(), Failure> {
-        self.followers.retain(|follower| follower.strong_count() > 0);
+        let window = &mut self.window;
+        self.followers.update(|| window.changes().map(|moved| Some((moved.after, moved.changes))))?;
         if self.followers.is_empty() {
-            self.window.forget_changes();
-            return Ok(());
+            window.forget_changes();
         }
-        let moved = self.window.changes()?;
-        self.told = Some(moved.after.version());
-        let update = |follower: &Weak<Mutex<State>>| match follower.upgrade() {
-            Some(state) => lock(&state).update(moved.after.clone(), &moved.changes),
-            None => Ok(()),
-        };
-        // One that failed before has told so already.
-        let outcomes: Vec<Result<(), Failure>> = self.followers.iter().map(update).collect();
-        let failed = outcomes.into_iter().filter_map(Result::err);
-        failed.filter(|failure| !matches!(failure, Failure::Broken)).map(Err).next().unwrap_or(Ok(()))
+        Ok(())
     }
 }
 
@@ -264,7 +115,7 @@ impl Window {
         let (edge_type, after) = (arguments.edge_type, arguments.from_version);
         let options = WindowOptions { edge_type, span, order, every, duplicates, lateness, after };
         let window = enter(py, || database.window(options))?;
-        Ok(Window { inner: Mutex::new(Followed { window, followers: Vec::new(), told: None }) })
+        Ok(Window { inner: Mutex::new(Followed { window, followers: Followers::default() }) })
     }
 }
 
@@ -321,21 +172,11 @@ impl Window {
 
     /// An algorithm that follows the window from where it is.
     fn follow(&self, name: &str, arguments: &Bound<'_, PyDict>) -> PyResult<Incremental> {
-        let py = arguments.py();
-        loop {
-            let current = enter(py, || {
-                let mut followed = lock(&self.inner);
-                followed.update_followers()?;
-                followed.tell()
-            })?;
-            let told = current.version();
-            let incremental = Incremental::new(current, None, name, arguments)?;
+        let here = || {
             let mut followed = lock(&self.inner);
-            // If others have been brought further meanwhile, it has missed what they were told.
-            if followed.told == Some(told) {
-                followed.followers.push(Arc::downgrade(&incremental.state));
-                return Ok(incremental);
-            }
-        }
+            followed.update_followers()?;
+            followed.here()
+        };
+        follow(name, arguments, here, |begun, new| lock(&self.inner).followers.join(begun, new))
     }
 }

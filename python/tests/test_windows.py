@@ -163,5 +163,110 @@ def test_algorithms_follow_a_database(db: eg.Database) -> None:
         _ = distances.result
     with pytest.raises(eg.NotFoundError):
         eg.incremental_bfs(db, 99)
-    with pytest.raises(TypeError, match="database or a window"):
+    with pytest.raises(TypeError, match="a window or a stream"):
         eg.incremental_bfs(db.snapshot(), 1)  # type: ignore[arg-type]
+
+
+def test_algorithms_follow_a_stream(db: eg.Database) -> None:
+    db.add_edges([1, 2, 3], [2, 3, 4], weight=[1.0, 1.0, 5.0])
+    stream = db.stream(["edge"], batch_size=2, stateful=True, timeout=0)
+    # What comes before the algorithms begin comes to them with the first batch.
+    db.put_edge(4, 5, weight=1.0)
+    hops, distances = eg.incremental_bfs(stream, 1), eg.incremental_sssp(stream, 1)
+    components, ranks = eg.incremental_components(stream), eg.incremental_pagerank(stream, tol=1e-9)
+    others: list[tuple[eg.Incremental[Any], Callable[[eg.Snapshot], Any]]] = [
+        (eg.incremental_triangles(stream), eg.triangle_count),
+        (eg.incremental_degrees(stream), eg.degree_statistics),
+        (eg.incremental_cores(stream), eg.core_number),
+    ]
+    assert hops.result.depth == 3
+    assert hops.snapshot.version == stream.position
+    steps: list[Callable[[], object]] = [
+        lambda: db.add_edges([1, 2, 5], [3, 4, 1], weight=[1.0, 1.0, 2.0]),
+        lambda: db.delete_edge(2, 3),
+        lambda: db.put_edge(7, 8, "other"),
+        lambda: (db.put_edge(1, 3, weight=9.0), db.put_edge(1, 3, weight=8.0), db.put_edge(6, 7, weight=1.0)),
+        lambda: db.delete_vertex(4),
+        lambda: (db.put_vertex(9), db.put_edge(3, 4, weight=1.0)),
+    ]
+    batches = 0
+    for step in steps:
+        step()
+        for batch in stream:
+            batches += 1
+            view = batch.snapshot
+            assert view is not None
+            assert dict(hops.result) == dict(eg.bfs(view, 1))
+            assert dict(distances.result) == dict(eg.sssp(view, 1))
+            assert dict(components.result) == dict(eg.connected_components(view))
+            assert dict(ranks.result) == pytest.approx(dict(eg.pagerank(view, tol=1e-12)), abs=1e-6)
+            for incremental, batch_twin in others:
+                assert incremental.snapshot.version == view.version == batch.version
+                found, wanted = incremental.update(), batch_twin(view)
+                assert found == wanted if isinstance(found, int) else dict(found) == dict(wanted)
+    assert batches == 5
+    stream.close()
+    with pytest.raises(eg.ClosedError):
+        eg.incremental_bfs(stream, 1)
+
+
+def test_a_batch_is_given_out_whatever_algorithms_say(db: eg.Database) -> None:
+    db.put_edge(1, 2, weight=1.0)
+    stream = db.stream(stateful=True, timeout=0)
+    distances, hops = eg.incremental_sssp(stream, 1), eg.incremental_bfs(stream, 1)
+    db.put_edge(1, 3, weight=-1.0)
+    assert [batch.version for batch in stream] == [2]
+    assert dict(hops.result) == {1: 0, 2: 1, 3: 1}
+    for asked in (lambda: distances.result, distances.update, distances.top):
+        with pytest.raises(
+            ValueError, match="make it anew: the edge from vertex 1 to 3 has a negative weight"
+        ):
+            asked()
+
+
+def test_what_a_stream_must_be_to_be_followed(db: eg.Database) -> None:
+    db.put_edge(1, 2)
+    with pytest.raises(ValueError, match="stateful"):
+        eg.incremental_components(db.stream())
+    with pytest.raises(TypeError, match="edge types"):
+        eg.incremental_components(db.stream(stateful=True), edge_type="edge")
+    # What it does not pull is kept for the next one.
+    early = db.stream()
+    db.put_edge(2, 3)
+    past = db.stream(stateful=True, from_version=early.position, timeout=0)
+    with pytest.raises(eg.NotRetainedError):
+        eg.incremental_components(past)
+    assert next(past).version == 2
+    assert eg.incremental_components(past).result.count == 1
+
+
+def test_the_largest_values_follow(logins: eg.Database) -> None:
+    """As the rows of the batch twin's largest, after insertions, deletions and moves of a window."""
+    window = logins.window(edges=6, edge_type="login")
+    stream = logins.stream(["login"], stateful=True, timeout=0)
+    batch_twins: list[tuple[Callable[..., eg.Incremental[Any]], Callable[[eg.Snapshot], Any]]] = [
+        (eg.incremental_degrees, eg.degree_statistics),
+        (eg.incremental_cores, eg.core_number),
+    ]
+    login(logins, "a", "b", 0)
+    following = [(build(of), twin) for of in (window, stream) for build, twin in batch_twins]
+    for at, (user, host) in enumerate(pairwise("abcdaxbycabdbabzaqabcc")):
+        login(logins, user, host, at)
+        if at % 5 == 4:
+            logins.delete_edge(user, host, "login")
+        if at % 7 == 6:
+            logins.delete_vertex(host)
+        window.advance()
+        for _ in stream:
+            pass
+        for incremental, twin in following:
+            expected = twin(incremental.snapshot)
+            for count in (0, 2, 1, 5, 100):
+                assert list(incremental.top(count).rows()) == list(expected.top(count).rows())
+    ranks = eg.incremental_pagerank(window)
+    assert [row[0] for row in ranks.top(2).rows()] == [row[0] for row in ranks.result.top(2).rows()]
+    for nothing in (eg.incremental_triangles(window), eg.incremental_components(window)):
+        with pytest.raises(TypeError, match="numbers"):
+            nothing.top()
+    with pytest.raises(ValueError, match="count"):
+        ranks.top(-1)

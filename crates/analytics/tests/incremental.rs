@@ -9,8 +9,8 @@ use evergraph_analytics::incremental::{
     IncrementalPageRank, IncrementalSssp, IncrementalTriangles, TopK, incremental, incremental_algorithms,
 };
 use evergraph_analytics::{
-    Arguments, BfsOptions, Control, PageRankOptions, SsspOptions, UNREACHED, Value, Weight, algorithm, bfs,
-    connected_components, core_number, degree_statistics, pagerank, sssp, triangle_count,
+    Arguments, BfsOptions, Control, PageRankOptions, SsspOptions, UNREACHED, Value, VertexColumn, Weight,
+    algorithm, bfs, connected_components, core_number, degree_statistics, pagerank, sssp, triangle_count,
 };
 use evergraph_types::VertexId;
 use evergraph_view::{FlatView, GraphView};
@@ -206,7 +206,13 @@ impl Followers {
         for (label, size) in twin.sizes() {
             assert_eq!(self.components.size_of(label), size);
         }
-        assert_eq!(self.degrees.result(), degree_statistics(view, &control).expect("a result"));
+        let twin = degree_statistics(view, &control).expect("a result");
+        let existing = (0..).zip(&twin.degrees).filter(|&(vertex, _)| view.has_vertex(vertex));
+        let mut largest: Vec<(VertexId, u32)> = existing.map(|(vertex, &degree)| (vertex, degree)).collect();
+        largest.sort_by_key(|&(vertex, degree)| (std::cmp::Reverse(degree), vertex));
+        largest.truncate(3);
+        assert_eq!(self.degrees.top(3), largest);
+        assert_eq!(self.degrees.result(), twin);
         assert_eq!(self.triangles.count(), triangle_count(view, &control).expect("a result"));
         assert_eq!(self.cores.result(), core_number(view, &control).expect("a result"));
         let (found, twin) = (self.pagerank.result(), pagerank(view, &ranks(), &control).expect("a result"));
@@ -249,8 +255,10 @@ proptest! {
         k in 0usize..8,
         batches in prop::collection::vec(prop::collection::vec((any::<prop::sample::Index>(), 0u8..60), 0..80), 0..12),
     ) {
-        let numbers = |scores: &[u8]| scores.iter().map(|&score| f64::from(score)).collect::<Vec<f64>>();
-        let mut top = TopK::new(k, &numbers(&scores));
+        // Who has a score of 0 is not there.
+        let known = |scores: &[u8], vertex: VertexId| Some(f64::from(scores[vertex as usize])).filter(|&score| score > 0.0);
+        let bound = |scores: &[u8]| scores.len() as VertexId;
+        let mut top = TopK::new(k, bound(&scores), |vertex| known(&scores, vertex));
         for batch in batches {
             let mut changed = Vec::new();
             for (place, score) in batch {
@@ -258,8 +266,9 @@ proptest! {
                 if at == scores.len() { scores.push(score) } else { scores[at] = score }
                 changed.push(at as VertexId);
             }
-            top.update(&numbers(&scores), changed);
-            let mut sorted: Vec<(VertexId, f64)> = (0..).zip(numbers(&scores)).collect();
+            top.update(bound(&scores), |vertex| known(&scores, vertex), changed);
+            let all = (0..bound(&scores)).filter_map(|vertex| Some((vertex, known(&scores, vertex)?)));
+            let mut sorted: Vec<(VertexId, f64)> = all.collect();
             sorted.sort_by(|left, right| right.1.total_cmp(&left.1).then(left.0.cmp(&right.0)));
             sorted.truncate(k);
             prop_assert_eq!(top.result(), sorted);
@@ -311,6 +320,26 @@ fn by_name_an_algorithm_has_the_outcome_of_its_twin() {
         assert_eq!(names(&found), names(&expected), "{name}");
         if name != "pagerank" {
             assert_eq!(found, expected, "{name}");
+        }
+        // The largest values, but of labels and of algorithms without any.
+        let has_values = !["connected_components", "triangle_count"].contains(&name);
+        let top = state.top(&after, 2);
+        assert_eq!(
+            top.as_ref().map(|top| top.columns[1].0),
+            has_values.then(|| expected.columns[0].0),
+            "{name}"
+        );
+        let largest = |top: evergraph_analytics::Outcome| match (&top.columns[0].1, &top.columns[1].1) {
+            (VertexColumn::Vertices(vertices), values) => (vertices.clone(), values.clone()),
+            other => panic!("{other:?}"),
+        };
+        match name {
+            "degree_statistics" => {
+                let wanted = (vec![1, 2], VertexColumn::Counts(vec![2, 2]));
+                assert_eq!(top.map(largest), Some(wanted), "{name}");
+            }
+            "bfs" => assert_eq!(top.map(largest), Some((vec![3, 2], VertexColumn::Counts(vec![3, 2])))),
+            _ => {}
         }
     }
     for (name, arguments) in [("louvain", Arguments::new()), ("bfs", Arguments::new()), ("pagerank", source)]

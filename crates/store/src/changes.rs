@@ -105,6 +105,11 @@ impl Store {
         ChangeReader::open(self.inner(), options)
     }
 
+    /// Has readers that wait for something else, too, look for that; see [`ChangeReader::wait_or`].
+    pub fn call_readers(&self) {
+        self.inner().follow.wake();
+    }
+
     /// The durable cursors there are, each with the last commit it acknowledged.
     pub fn cursors(&self) -> Vec<(String, Sequence)> {
         self.inner().cursors.names()
@@ -218,6 +223,12 @@ impl ChangeReader {
     /// Waits until there is a commit to read, the time is over, or the store is closed; tells whether there is one.
     pub fn wait(&self, timeout: Option<Duration>) -> bool {
         !self.ready.is_empty() || self.inner.follow.wait_beyond(self.position, timeout)
+    }
+
+    /// As [`ChangeReader::wait`], but also ends when `is_called`. That is asked again after [`Store::call_readers`]; it must not
+    /// commit.
+    pub fn wait_or(&self, timeout: Option<Duration>, is_called: impl Fn() -> bool) -> bool {
+        !self.ready.is_empty() || self.inner.follow.wait_beyond_or(self.position, timeout, is_called)
     }
 
     /// Says that everything up to a commit given out has been dealt with: a reader of this name goes on after it,

@@ -56,6 +56,16 @@ impl Follow {
     /// Waits until there is a commit after `sequence`, nothing will come any more, or the time is over; tells whether
     /// there is one.
     pub(crate) fn wait_beyond(&self, sequence: Sequence, timeout: Option<Duration>) -> bool {
+        self.wait_beyond_or(sequence, timeout, || false)
+    }
+
+    /// As [`Follow::wait_beyond`], but also ends when `is_called`, which is asked again after [`Follow::wake`].
+    pub(crate) fn wait_beyond_or(
+        &self,
+        sequence: Sequence,
+        timeout: Option<Duration>,
+        is_called: impl Fn() -> bool,
+    ) -> bool {
         if self.through() > sequence {
             return true;
         }
@@ -66,7 +76,7 @@ impl Follow {
             if self.through.load(Ordering::SeqCst) > sequence {
                 break true;
             }
-            if self.is_over.load(Ordering::SeqCst) {
+            if self.is_over.load(Ordering::SeqCst) || is_called() {
                 break false;
             }
             match deadline {
@@ -81,7 +91,8 @@ impl Follow {
         found
     }
 
-    fn wake(&self) {
+    /// Has those who wait look again.
+    pub(crate) fn wake(&self) {
         if self.waiting.load(Ordering::SeqCst) > 0 {
             drop(self.lock.lock());
             self.changed.notify_all();

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use evergraph_types::{Column, Direction, EdgeTypeId, PropertyId, Value, VertexId, VertexTypeId};
+use evergraph_types::{Cells, Column, Direction, EdgeTypeId, PropertyId, Value, VertexId, VertexTypeId};
 
 use crate::adjacency::{ChunkRef, Entry};
 use crate::compression::RunBuffer;
@@ -238,6 +238,13 @@ impl Version {
         let mut column = Column::new(kind);
         self.for_each_page(range, |base, vertices, rows| {
             let leaf = cells.leaf(base);
+            let is_full = vertices.occupied == u64::MAX && rows.len() == LEAF_CELLS as usize;
+            if let (Some(leaf), None) =
+                (leaf.filter(|leaf| is_full && leaf.occupied == u64::MAX), &column.validity)
+                && let Cells::Eight(bits) = column.cells_mut()
+            {
+                return bits.extend_from_slice(&leaf.cells);
+            }
             for id in rows.filter(|&id| vertices.get(id).is_some()) {
                 match leaf.and_then(|leaf| leaf.get(id)) {
                     None => column.push_nulls(1),
@@ -247,6 +254,19 @@ impl Version {
             }
         });
         Some(column)
+    }
+
+    /// The vertices of a range of ids, ascending.
+    pub fn vertex_ids_in(&self, range: Range<VertexId>) -> Vec<VertexId> {
+        let mut ids = Vec::with_capacity(range.len());
+        self.for_each_page(range, |_, vertices, rows| {
+            if vertices.occupied == u64::MAX {
+                ids.extend(rows);
+            } else {
+                ids.extend(rows.filter(|&id| vertices.get(id).is_some()));
+            }
+        });
+        ids
     }
 
     /// The types of the vertices of a range of ids, in order; ids that are no vertices have no row.

@@ -155,6 +155,22 @@ fn waiting_ends_with_a_commit_the_time_or_the_store() {
 }
 
 #[test]
+fn a_reader_that_waits_can_be_called() {
+    let store = Store::in_memory(options());
+    let reader = store.changes(ChangeOptions::default()).expect("a reader");
+    let (reader, called) = (&reader, &AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        for call in 1..=1000 {
+            let is_called = move || called.load(Ordering::SeqCst) == call;
+            let waiting = scope.spawn(move || reader.wait_or(None, is_called));
+            called.store(call, Ordering::SeqCst);
+            store.call_readers();
+            assert!(!waiting.join().expect("no panic"), "there is no commit");
+        }
+    });
+}
+
+#[test]
 fn only_what_is_synced_is_read() {
     let disk = SimDisk::new(0);
     let store = open(&disk, Options { durability: Durability::Interval, ..options() });

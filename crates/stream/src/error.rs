@@ -64,6 +64,9 @@ pub enum StreamError {
     /// A batch of no edges.
     #[error("batch_size is 0, and a batch needs room for one edge at least")]
     BatchSize,
+    /// An algorithm cannot follow a stream without states.
+    #[error("algorithms need the state after each batch: open the stream with stateful=True")]
+    Stateless,
     /// There is no such edge type.
     #[error(transparent)]
     Schema(#[from] SchemaError),

@@ -2,15 +2,15 @@
 //!
 //! Invariant: the changes handed out lead from the snapshot before to the snapshot after, exactly.
 
-use std::ops::ControlFlow;
 use std::time::Duration;
 
 use evergraph_analytics::incremental::Changes;
 use evergraph_store::{ChangeOptions, ChangeReader, Store, WriteSet};
-use evergraph_types::{Direction, EdgeTypeId, Sequence, VertexId};
-use evergraph_view::{GraphView, Snapshot};
+use evergraph_types::{EdgeType, EdgeTypeId, Sequence};
+use evergraph_view::Snapshot;
 
 use crate::WindowError;
+use crate::written::{Written, has_gaps};
 
 /// How long to wait at a time for a commit to become safe to read.
 const UNTIL_SAFE: Duration = Duration::from_millis(20);
@@ -39,6 +39,7 @@ pub struct Follower {
     store: Store,
     reader: ChangeReader,
     edge_type: Option<String>,
+    takes_repeats: bool,
     snapshot: Snapshot,
 }
 
@@ -63,9 +64,16 @@ impl Follower {
         let reader = store.changes(ChangeOptions::default())?;
         let snapshot = selected(Snapshot::new(store.version()?), edge_type)?;
         let edge_type = edge_type.map(str::to_owned);
-        let mut follower = Follower { store: store.clone(), reader, edge_type, snapshot };
+        let mut follower =
+            Follower { store: store.clone(), reader, edge_type, takes_repeats: false, snapshot };
         follower.read_through(follower.snapshot.version(), |_| {})?;
         Ok(follower)
+    }
+
+    /// From now on edges that were there may be among those inserted, for algorithms that
+    /// [take repeats](evergraph_analytics::incremental::takes_repeats): where edges are put and none deleted, none is looked up.
+    pub fn take_repeats(&mut self) {
+        self.takes_repeats = true;
     }
 
     /// The state that the last step led to.
@@ -81,36 +89,28 @@ impl Follower {
         let after = selected(Snapshot::new(self.store.version()?), self.edge_type.as_deref())?;
         let selected: Vec<bool> = {
             let names = after.edge_types();
-            after.schema().edge_types.iter().map(|kind| names.contains(&kind.name.as_str())).collect()
+            let is_there = |kind: &EdgeType| !kind.is_dropped() && names.contains(&kind.name.as_str());
+            after.schema().edge_types.iter().map(is_there).collect()
         };
         let is_selected = |edge_type: EdgeTypeId| selected.get(usize::from(edge_type)) == Some(&true);
-        let kinds = after.schema().edge_types.iter().zip(&selected).filter(|(_, selected)| **selected);
-        let mut is_plain = kinds.into_iter().all(|(kind, _)| kind.options.multi);
         let before = self.snapshot.clone();
-        // Without gaps, whoever is not new has been there.
-        let has_gaps = before.num_vertices() < u64::from(before.id_bound());
-        let mut vertices: Vec<VertexId> = (before.id_bound()..after.id_bound()).collect();
-        let mut edges = edges_dropped(&before, &after)?;
-        is_plain &= edges.is_empty();
+        let has_gaps = has_gaps(&before);
+        let mut written = Written::default();
         self.read_through(after.version(), |writes| {
-            vertices.extend(writes.vertex_deletes);
-            vertices.extend(writes.vertex_puts.iter().map(|put| put.vertex));
+            written.vertices.extend(writes.vertex_deletes);
+            written.vertices.extend(writes.vertex_puts.iter().map(|put| put.vertex));
             for (edge_type, ops) in writes.edges {
                 if has_gaps {
-                    vertices.extend(ops.src.iter().chain(&ops.dst));
+                    written.vertices.extend(ops.src.iter().chain(&ops.dst));
                 }
                 if is_selected(edge_type) {
-                    is_plain &= ops.deletes.is_none();
-                    edges.extend(ops.src.into_iter().zip(ops.dst));
+                    written.must_look_up |= ops.deletes.is_some();
+                    written.edges.extend(ops.src.into_iter().zip(ops.dst));
                 }
             }
         })?;
         self.snapshot = after.clone();
-        let changes = if is_plain {
-            Changes::of_insertions(&before, &after, edges, vertices)
-        } else {
-            Changes::between(&before, &after, edges, vertices)
-        };
+        let changes = written.changes(&before, &after, self.takes_repeats);
         Ok(Followed { before, after, changes })
     }
 
@@ -137,23 +137,4 @@ fn selected(snapshot: Snapshot, edge_type: Option<&str>) -> Result<Snapshot, Win
         Some(name) => Ok(snapshot.with_edge_types(&[name])?),
         None => Ok(snapshot),
     }
-}
-
-/// The edges of the types that were dropped from one snapshot to the next. The log does not name them.
-fn edges_dropped(before: &Snapshot, after: &Snapshot) -> Result<Vec<(VertexId, VertexId)>, WindowError> {
-    let mut edges = Vec::new();
-    let is_gone = |id| after.schema().edge_types.get(usize::from(id)).is_some_and(|kind| kind.is_dropped());
-    for (_, kind) in before.schema().live_edge_types().filter(|(id, _)| is_gone(*id)) {
-        if !before.edge_types().contains(&kind.name.as_str()) {
-            continue;
-        }
-        let dropped = before.with_edge_types(&[&kind.name])?;
-        for vertex in 0..dropped.id_bound() {
-            dropped.for_each_slice(Direction::Out, vertex, &mut |neighbors| {
-                edges.extend(neighbors.iter().map(|&neighbor| (vertex, neighbor)));
-                ControlFlow::Continue(())
-            });
-        }
-    }
-    Ok(edges)
 }

@@ -17,6 +17,7 @@ mod follower;
 mod options;
 mod stream;
 mod window;
+mod written;
 
 pub use error::{StreamError, WindowError};
 pub use follower::{Followed, Follower};

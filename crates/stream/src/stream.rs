@@ -11,6 +11,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use evergraph_analytics::incremental::Changes;
 use evergraph_store::{
     At, ChangeOptions, ChangeReader, ChangesError, Commit, EdgeOps, HistoryError, Store, Version,
 };
@@ -18,6 +19,7 @@ use evergraph_types::{Column, EdgeType, EdgeTypeId, Schema, Sequence, VertexId};
 use evergraph_view::{ListedEdges, Snapshot};
 
 use crate::StreamError;
+use crate::written::{Written, has_gaps};
 
 /// How long to wait at a time for a commit to become safe to read.
 const UNTIL_SAFE: Duration = Duration::from_millis(20);
@@ -70,8 +72,27 @@ pub struct Batch {
     pub changed_vertices: Vec<VertexId>,
     /// The state after the batch, of a stateful stream.
     pub snapshot: Option<Snapshot>,
+    /// The state before, where the stream had it: see [`Stream::state`].
+    pub before: Option<Snapshot>,
     /// A later state, which tells all keys and names.
     pub names: Snapshot,
+    /// What was written beside the edges above.
+    beside: Written,
+}
+
+impl Batch {
+    /// What led from `before` to `snapshot`, for incremental algorithms; `None` unless the batch has both. Made anew
+    /// with each call, once for any number of algorithms.
+    pub fn changes(&self) -> Option<Changes> {
+        let (before, after) = (self.before.as_ref()?, self.snapshot.as_ref()?);
+        let mut written = self.beside.clone();
+        written.must_look_up |= !self.deleted.is_empty();
+        for listed in self.edges.iter().chain(&self.deleted) {
+            written.edges.extend(listed.src.iter().copied().zip(listed.dst.iter().copied()));
+        }
+        written.vertices.extend(&self.changed_vertices);
+        Some(written.changes(before, after, false))
+    }
 }
 
 /// Gives batches of the commits of a store; see [`StreamOptions`].
@@ -98,6 +119,9 @@ pub struct Stream {
     edge_types: Option<Vec<EdgeTypeId>>,
     /// The last commit of the last batch, or passed over since.
     given: Sequence,
+    /// Of a stateful stream, the state that the next batch leads on from, if it could be had. Commits passed over since are
+    /// in `gathered.beside`.
+    state: Option<Snapshot>,
     /// What the next batch has so far. After an error it is still there, so that no commit is lost.
     gathered: Gathered,
 }
@@ -110,6 +134,18 @@ struct Gathered {
     vertices: Vec<VertexId>,
     rows: usize,
     time_micros: i64,
+    /// Of a stateful stream: what else was written.
+    beside: Written,
+}
+
+/// What of a commit a stream is for.
+struct Interest<'a> {
+    edge_types: Option<&'a [EdgeTypeId]>,
+    /// Types that are not in it are told no more.
+    schema: &'a Schema,
+    is_stateful: bool,
+    /// Whether an edge of another type may bring a vertex under an old id.
+    has_gaps: bool,
 }
 
 impl Stream {
@@ -126,11 +162,41 @@ impl Stream {
             names.iter().map(|name| Ok(version.schema().require_edge_type(name)?.0)).collect()
         };
         let edge_types = options.edge_types.as_ref().map(ids_of).transpose()?;
-        let (after, name) = (options.after, options.name.clone());
-        let reader = store.changes(ChangeOptions { after, name })?;
+        let begins_now = options.after.is_none() && options.name.is_none();
+        let (reader, version) = loop {
+            let (after, name) = (options.after, options.name.clone());
+            let reader = store.changes(ChangeOptions { after, name })?;
+            let version = store.version()?;
+            // Whoever begins now begins at a version that is there, even if others commit meanwhile.
+            if !(begins_now && options.is_stateful && version.sequence() != reader.position()) {
+                break (reader, version);
+            }
+        };
         let given = reader.position();
         let gathered = Gathered::default();
-        Ok(Stream { store: store.clone(), reader, options, edge_types, given, gathered })
+        let mut stream =
+            Stream { store: store.clone(), reader, options, edge_types, given, state: None, gathered };
+        if stream.options.is_stateful && version.sequence() == given {
+            stream.state = Some(stream.select(Snapshot::new(version)));
+        }
+        Ok(stream)
+    }
+
+    /// Of a stateful stream, the state that the next batch leads on from, for algorithms that follow it from there: that
+    /// of the last batch, or of where it began. The stream holds it from then on, with what versions since have replaced.
+    ///
+    /// # Errors
+    /// [`StreamError::Stateless`]; [`StreamError::History`] where a stream began in the past or goes on there, and
+    /// that state cannot be had.
+    pub fn state(&mut self) -> Result<Snapshot, StreamError> {
+        if !self.options.is_stateful {
+            return Err(StreamError::Stateless);
+        }
+        if self.state.is_none() {
+            let version = self.store.version_at(At::Commit(self.given))?;
+            self.state = Some(self.select(Snapshot::new(version)));
+        }
+        self.state.clone().ok_or(StreamError::Stateless)
     }
 
     /// The next batch, as soon as there is one within the time; `None` if none came. What was given out before counts as dealt
@@ -181,8 +247,7 @@ impl Stream {
             }
         };
         if self.gathered.rows == 0 && (self.edge_types.is_some() || self.gathered.vertices.is_empty()) {
-            self.given = self.reader.position();
-            self.gathered = Gathered::default();
+            self.pass_over();
             return Ok(None);
         }
         let state = match state {
@@ -190,6 +255,7 @@ impl Stream {
             state => state,
         };
         let snapshot = state.map(|state| self.select(Snapshot::new(state)));
+        let before = std::mem::replace(&mut self.state, snapshot.clone());
         let names = self.select(Snapshot::new(self.reader.version()));
         let after = std::mem::replace(&mut self.given, self.reader.position());
         let mut gathered = std::mem::take(&mut self.gathered);
@@ -203,8 +269,21 @@ impl Stream {
             deleted: gathered.deleted,
             changed_vertices: gathered.vertices,
             snapshot,
+            before,
             names,
+            beside: gathered.beside,
         }))
+    }
+
+    /// Leaves commits out in which nothing is of interest, but for what changes the state.
+    fn pass_over(&mut self) {
+        self.given = self.reader.position();
+        let beside = std::mem::take(&mut self.gathered).beside;
+        if self.state.is_some() {
+            self.gathered.beside = beside;
+            self.gathered.beside.vertices.sort_unstable();
+            self.gathered.beside.vertices.dedup();
+        }
     }
 
     /// Reads commits until the batch is full, or no more are there: with the state, where the batch ends at one that can
@@ -221,7 +300,7 @@ impl Stream {
                 }
             }
             let Some(commit) = self.reader.next_through(through)? else { return Ok((None, is_full)) };
-            self.gathered.take(commit, self.edge_types.as_deref(), head.schema());
+            self.take(commit, head.schema());
         }
     }
 
@@ -242,12 +321,22 @@ impl Stream {
                 return Ok(state);
             }
             match self.reader.next_through(head.sequence())? {
-                Some(commit) => self.gathered.take(commit, self.edge_types.as_deref(), head.schema()),
+                Some(commit) => self.take(commit, head.schema()),
                 // With durability="interval" the rest is not synced yet.
                 None => drop(self.reader.wait(Some(UNTIL_SAFE))),
             }
         }
         Ok(head.clone())
+    }
+
+    fn take(&mut self, commit: Commit, schema: &Schema) {
+        let interest = Interest {
+            edge_types: self.edge_types.as_deref(),
+            schema,
+            is_stateful: self.options.is_stateful,
+            has_gaps: self.state.as_ref().is_none_or(has_gaps),
+        };
+        self.gathered.take(commit, &interest);
     }
 
     /// Of some types, one at least must be left.
@@ -272,19 +361,28 @@ impl Stream {
 }
 
 impl Gathered {
-    /// Adds what a commit did to edges of these types, as far as `schema` still has them.
-    fn take(&mut self, commit: Commit, wanted: Option<&[EdgeTypeId]>, schema: &Schema) {
+    /// Adds what a commit did.
+    fn take(&mut self, commit: Commit, interest: &Interest<'_>) {
         let Commit { sequence, time_micros, writes } = commit;
         self.time_micros = time_micros;
-        if wanted.is_none() {
-            self.vertices.extend(writes.vertex_deletes);
-            self.vertices.extend(writes.vertex_puts.iter().map(|put| put.vertex));
+        let wanted = interest.edge_types;
+        if wanted.is_none() || interest.is_stateful {
+            let vertices = if wanted.is_none() { &mut self.vertices } else { &mut self.beside.vertices };
+            vertices.extend(writes.vertex_deletes);
+            vertices.extend(writes.vertex_puts.iter().map(|put| put.vertex));
         }
         for (edge_type, ops) in writes.edges {
-            let kind = schema.edge_types.get(usize::from(edge_type));
-            if kind.is_some_and(EdgeType::is_dropped)
-                || wanted.is_some_and(|wanted| !wanted.contains(&edge_type))
-            {
+            let kind = interest.schema.edge_types.get(usize::from(edge_type));
+            let is_wanted = wanted.is_none_or(|wanted| wanted.contains(&edge_type));
+            if !is_wanted || kind.is_some_and(EdgeType::is_dropped) {
+                if interest.is_stateful && interest.has_gaps {
+                    self.beside.vertices.extend(ops.src.iter().chain(&ops.dst));
+                }
+                if interest.is_stateful && is_wanted {
+                    // Told no more, but the state here may still have them.
+                    self.beside.must_look_up = true;
+                    self.beside.edges.extend(ops.src.into_iter().zip(ops.dst));
+                }
                 continue;
             }
             self.rows += ops.len();

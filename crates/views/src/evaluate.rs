@@ -247,18 +247,35 @@ pub(crate) fn vertices_where(test: &Test, version: &Version) -> RoaringBitmap {
     members
 }
 
-/// The vertices of a range of ids for which a test holds, ascending.
-pub(crate) fn vertices_in(test: &Test, version: &Version, range: Range<VertexId>) -> Vec<VertexId> {
-    let ids: Vec<VertexId> = range.clone().filter(|&id| version.has_vertex(id)).collect();
-    let rows = VertexRows { version, range, ids: &ids };
-    let truths = evaluate(test, &rows);
-    ids.iter().zip(truths).filter(|(_, truth)| *truth == TRUE).map(|(id, _)| *id).collect()
+/// The vertices of a range of ids for which a test holds, ascending. What is excluded by one part of it is not asked for
+/// the next.
+fn vertices_in(test: &Test, version: &Version, range: Range<VertexId>) -> Vec<VertexId> {
+    let existing = version.vertex_ids_in(range.clone());
+    let mut found = existing.clone();
+    let parts = if let Test::All(parts) = test { &parts[..] } else { std::slice::from_ref(test) };
+    for part in parts {
+        let rows = VertexRows { version, range: range.clone(), existing: &existing, ids: &found };
+        let mut truths = evaluate(part, &rows).into_iter();
+        found.retain(|_| truths.next() == Some(TRUE));
+    }
+    found
 }
 
 struct VertexRows<'a> {
     version: &'a Version,
     range: Range<VertexId>,
+    /// All vertices of the range, and those asked for.
+    existing: &'a [VertexId],
     ids: &'a [VertexId],
+}
+
+impl VertexRows<'_> {
+    /// Of values of all vertices of the range those of the vertices asked for.
+    fn pick<T: Copy>(&self, all: &[T]) -> Vec<T> {
+        let mut ids = self.ids.iter().peekable();
+        let asked = |(id, _): &(&VertexId, &T)| ids.next_if_eq(id).is_some();
+        self.existing.iter().zip(all).filter(asked).map(|(_, value)| *value).collect()
+    }
 }
 
 impl Rows for VertexRows<'_> {
@@ -267,7 +284,20 @@ impl Rows for VertexRows<'_> {
     }
 
     fn property(&self, property: PropertyId) -> Option<Column> {
-        self.version.vertex_column(property, self.range.clone())
+        let all = self.version.vertex_column(property, self.range.clone())?;
+        if self.ids.len() == self.existing.len() {
+            return Some(all);
+        }
+        let validity = all.validity.as_ref().map(|validity| self.pick(validity));
+        if let Cells::Eight(bits) = all.cells() {
+            let picked = Column::of_cells(all.property_type(), Cells::Eight(self.pick(bits)));
+            return picked.map(|picked| picked.with_validity(validity));
+        }
+        let rows: Vec<usize> = (0..self.existing.len()).collect();
+        let mut picked = Column::new(all.property_type());
+        // The values have the column's own type.
+        self.pick(&rows).into_iter().for_each(|row| drop(picked.push(all.get(row))));
+        Some(picked)
     }
 
     fn keys(&self) -> Option<Column> {
@@ -284,7 +314,7 @@ impl Rows for VertexRows<'_> {
     }
 
     fn types(&self) -> Vec<u16> {
-        self.version.vertex_types(self.range.clone())
+        self.pick(&self.version.vertex_types(self.range.clone()))
     }
 
     fn may_lack_type(&self) -> bool {

@@ -3,11 +3,13 @@
 #![allow(clippy::unwrap_used)] // A failure to set up is a failed test.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use evergraph_store::{Options, Store, Transaction};
+use evergraph_disk::SimDisk;
+use evergraph_store::{Options, Retain, Store, Transaction};
 use evergraph_types::{EdgeTypeOptions, Key, Value};
 use evergraph_view::Snapshot;
 use evergraph_views::{
@@ -404,6 +406,95 @@ fn a_handler_goes_on_where_it_was() {
         store.close().unwrap();
     }
     assert_eq!(all, [0, 101, 201, 1, 102, 202, 2].map(|key| Subject::Vertex(Key::Int(key))));
+}
+
+/// Handlers come and go while others write: each is told of everything from when it was put to work until it is stopped.
+#[test]
+fn handlers_join_and_leave_in_the_midst_of_commits() {
+    let store = new_store();
+    let views = Views::new(store.clone());
+    let view_of =
+        |bound: i64| views.create(&format!("from {bound}"), &by(&format!("id >= {bound}"))).unwrap();
+    let made: Vec<View> = (0..20).map(view_of).collect();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for round in 0.. {
+                if is_over.load(Ordering::Relaxed) {
+                    break;
+                }
+                store.put_vertex(round % 20, None, &[("load", round.into())]).unwrap();
+            }
+        });
+        for (bound, view) in (0i64..).zip(&made) {
+            let mut options = HandlerOptions::new("h");
+            (options.kinds, options.batch_size) = (vec![EventKind::Property], 64);
+            let (subscription, seen) = collect(view, options);
+            let first = store.version().unwrap().sequence();
+            assert!(within(|| store.version().unwrap().sequence() > first + 200));
+            let last = store.version().unwrap().sequence();
+            assert!(subscription.wait(last, LONG), "{:?}", subscription.status());
+            subscription.stop();
+            let seen = seen.lock().unwrap();
+            // Each value once, the next of its vertex 20 after it; all of those between the two versions.
+            let mut newest = BTreeMap::new();
+            for event in &*seen {
+                let Subject::Vertex(Key::Int(key)) = event.subject else { panic!("{event:?}") };
+                let Transition::Changed { new: Value::Int(new), .. } = event.transition else {
+                    panic!("{event:?}")
+                };
+                assert!(key >= bound && new % 20 == key, "{event:?}");
+                assert_eq!(newest.insert(key, new).unwrap_or(new - 20), new - 20, "{event:?}");
+            }
+            assert_eq!(newest.len() as i64, 20 - bound);
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+}
+
+#[test]
+fn a_handler_that_retention_has_passed_is_refused_until_it_is_forgotten() {
+    let (retain, log_limit_bytes) = (Some(Retain::Commits(10)), 1000);
+    let options = Options { retain, background: false, log_limit_bytes, ..Options::default() };
+    let disk = Arc::new(SimDisk::new(0));
+    let open = || Store::open_on(disk.clone(), Path::new("/net.eg"), options.clone()).unwrap();
+    let write = |store: &Store| {
+        for round in 0..20 {
+            (0..20).for_each(|key| _ = store.put_vertex(20 * round + key, None, &[]).unwrap());
+            store.checkpoint().unwrap();
+        }
+    };
+    let mut store = open();
+    let mut views = Views::new(store.clone());
+    views.create("all", &by("id >= 0")).unwrap();
+    // While a router is there that nobody listens to, and while there is none.
+    for is_open in [true, false] {
+        let (subscription, seen) = collect(&views.get("all").unwrap(), HandlerOptions::new("h"));
+        store.put_vertex(1000, None, &[]).unwrap();
+        settle(&store, &subscription);
+        subscription.stop();
+        assert_eq!(seen.lock().unwrap().len(), usize::from(is_open));
+        if !is_open {
+            views.stop_handlers();
+            store.close().unwrap();
+            store = open();
+            views = Views::new(store.clone());
+        }
+        write(&store);
+        refused_until_forgotten(&store, &views);
+    }
+}
+
+fn refused_until_forgotten(store: &Store, views: &Views) {
+    let view = views.get("all").unwrap();
+    let again = view.on_update(HandlerOptions::new("h"), |_: &[Event], _: Option<&mut Transaction>| Ok(()));
+    assert!(matches!(again, Err(EventError::NotRetained { .. })), "{again:?}");
+    assert!(view.forget_handler("h").unwrap());
+    let (subscription, seen) = collect(&view, HandlerOptions::new("h"));
+    store.delete_vertex(7).unwrap();
+    settle(store, &subscription);
+    assert_eq!(seen.lock().unwrap().len(), 1);
+    subscription.stop();
 }
 
 #[test]

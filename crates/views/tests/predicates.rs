@@ -304,6 +304,39 @@ proptest! {
     }
 }
 
+/// Pages of 64 vertices are read as a whole where each has a value, of all vertices or of those that the parts before left.
+#[test]
+fn full_pages_and_others_are_read_alike() {
+    let store = Store::in_memory(Options::default());
+    declare(&store);
+    for id in 0..400i64 {
+        let (age, name) = (id % 7, format!("n{}", id % 5));
+        let score = if id < 200 { Value::Float(id as f64) } else { Value::Null };
+        let properties = [("age", age.into()), ("name", name.as_str().into()), ("score", score)];
+        // One page with a null, one with a gap, and one that is not full.
+        store.put_vertex(id, Some("Person"), if id == 150 { &properties[1..] } else { &properties }).unwrap();
+    }
+    store.delete_vertex(70).unwrap();
+    let views = Views::new(store);
+    let there = |id: &i64| *id != 70;
+    let aged = |id: i64| id != 150;
+    type Naive<'a> = &'a dyn Fn(i64) -> bool;
+    let cases: [(&str, Naive<'_>); 5] = [
+        ("age = 0", &|id| aged(id) && id % 7 == 0),
+        ("age >= 3 and id < 250 and age < 6", &|id| aged(id) && id < 250 && (3..6).contains(&(id % 7))),
+        ("id >= 100 and age is null", &|id| !aged(id)),
+        ("age = 2 and name = 'n3' and score > 20 and type = 'Person'", &|id| {
+            aged(id) && id % 7 == 2 && id % 5 == 3 && id > 20 && id < 200
+        }),
+        ("name in ('n1', 'n2') and not score <= 90", &|id| [1, 2].contains(&(id % 5)) && id > 90 && id < 200),
+    ];
+    for (text, naive) in cases {
+        let shown = where_vertices(&views, text).unwrap();
+        let found: Vec<i64> = (0..400).filter(|&id| shown.vertex_id(id).is_some()).collect();
+        assert_eq!(found, (0..400).filter(there).filter(|&id| naive(id)).collect::<Vec<_>>(), "{text}");
+    }
+}
+
 fn refused(text: &str) -> String {
     let store = Store::in_memory(Options::default());
     declare(&store);

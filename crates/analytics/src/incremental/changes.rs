@@ -1,7 +1,8 @@
 //! What turned one view into the next.
 //!
 //! Invariant: with `inserted` added to the lists of the view before, and `deleted` taken away, there are exactly those of
-//! the view after: parallel edges count each, and an edge of a symmetric view comes once, either way round.
+//! the view after: parallel edges count each, and an edge of a symmetric view comes once, either way round. Only whoever
+//! says so gets [repeats](super::takes_repeats): among `inserted`, edges that were there.
 
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatView, GraphView};
@@ -51,6 +52,29 @@ impl Changes {
         edges: impl IntoIterator<Item = Edge>,
         vertices: impl IntoIterator<Item = VertexId>,
     ) -> Self {
+        Self::looked_up(before, after, edges, vertices, false)
+    }
+
+    /// As [`Changes::between`] where each edge was put and nothing was deleted: edges of lists that ascend are looked up
+    /// once, in the view before.
+    pub fn of_puts(
+        before: &dyn GraphView,
+        after: &dyn GraphView,
+        edges: impl IntoIterator<Item = Edge>,
+        vertices: impl IntoIterator<Item = VertexId>,
+    ) -> Self {
+        let is_there = after.flat().is_sorted();
+        Self::looked_up(before, after, edges, vertices, is_there)
+    }
+
+    /// `is_there`: each edge is in the view after, once.
+    fn looked_up(
+        before: &dyn GraphView,
+        after: &dyn GraphView,
+        edges: impl IntoIterator<Item = Edge>,
+        vertices: impl IntoIterator<Item = VertexId>,
+        is_there: bool,
+    ) -> Self {
         let mut changes = Changes::default();
         changes.extend_vertices(before, after, vertices);
         let symmetric = after.is_symmetric();
@@ -60,8 +84,9 @@ impl Changes {
         edges.dedup();
         let (before, after) = (before.flat(), after.flat());
         let looked_up = edges.par_iter().with_min_len(EDGES_AT_A_TIME);
+        let count_after = |edge| if is_there { 1 } else { multiplicity(&after, edge) };
         let counts: Vec<[usize; 2]> =
-            looked_up.map(|&edge| [multiplicity(&before, edge), multiplicity(&after, edge)]).collect();
+            looked_up.map(|&edge| [multiplicity(&before, edge), count_after(edge)]).collect();
         for (edge, [was, is]) in edges.into_iter().zip(counts) {
             (is..was).for_each(|_| changes.deleted.push(edge));
             (was..is).for_each(|_| changes.inserted.push(edge));
@@ -72,7 +97,8 @@ impl Changes {
         changes
     }
 
-    /// As [`Changes::between`] where nothing was deleted and every edge put is one more: nothing is looked up.
+    /// As [`Changes::between`] where nothing was deleted and every edge put is one more: nothing is looked up. Those that
+    /// were there are repeats.
     pub fn of_insertions(
         before: &dyn GraphView,
         after: &dyn GraphView,

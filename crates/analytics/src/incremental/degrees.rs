@@ -5,7 +5,7 @@
 use evergraph_types::VertexId;
 use evergraph_view::GraphView;
 
-use super::Changes;
+use super::{Changes, TopK};
 use crate::degree_statistics::{DegreeStatistics, degree_statistics, summary};
 use crate::{AlgorithmError, Control};
 
@@ -28,6 +28,8 @@ pub struct IncrementalDegrees {
     degrees: Vec<u32>,
     exists: Vec<bool>,
     self_loops: u64,
+    /// Those of the largest degrees, once somebody has asked for them.
+    top: Option<TopK>,
 }
 
 impl IncrementalDegrees {
@@ -38,7 +40,7 @@ impl IncrementalDegrees {
     pub fn new(view: &dyn GraphView, control: &Control) -> Result<Self, AlgorithmError> {
         let DegreeStatistics { degrees, self_loops, .. } = degree_statistics(view, control)?;
         let exists = (0..view.id_bound()).map(|vertex| view.has_vertex(vertex)).collect();
-        Ok(IncrementalDegrees { degrees, exists, self_loops })
+        Ok(IncrementalDegrees { degrees, exists, self_loops, top: None })
     }
 
     /// Follows the changes to the view after them.
@@ -68,7 +70,31 @@ impl IncrementalDegrees {
                 }
             }
         }
+        if let Some(mut top) = self.top.take() {
+            let edges = changes.inserted.iter().chain(&changes.deleted);
+            let ends = edges.flat_map(|&(src, dst)| [src, dst]);
+            let vertices = changes.appeared.iter().chain(&changes.vanished).copied();
+            top.update(bound as VertexId, |vertex| self.score(vertex), ends.chain(vertices));
+            self.top = Some(top);
+        }
         Ok(())
+    }
+
+    /// The vertices of the largest degrees, the largest first, ties by id. From the first time on they are followed, for
+    /// as many as that, at a cost in proportion to the changes.
+    pub fn top(&mut self, count: usize) -> Vec<(VertexId, u32)> {
+        let top = match self.top.take().filter(|top| top.k() >= count) {
+            Some(top) => top,
+            None => TopK::new(count, self.degrees.len() as VertexId, |vertex| self.score(vertex)),
+        };
+        let largest = top.result().into_iter().take(count);
+        let largest = largest.map(|(vertex, degree)| (vertex, degree as u32)).collect();
+        self.top = Some(top);
+        largest
+    }
+
+    fn score(&self, vertex: VertexId) -> Option<f64> {
+        self.exists[vertex as usize].then(|| f64::from(self.degrees[vertex as usize]))
     }
 
     /// The degree of each vertex id; 0 where there is no vertex.

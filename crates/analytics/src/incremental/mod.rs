@@ -30,7 +30,7 @@ pub use changes::Changes;
 pub use components::IncrementalComponents;
 pub use cores::IncrementalCores;
 pub use degrees::IncrementalDegrees;
-pub use follow::{Incremental, incremental, incremental_algorithms};
+pub use follow::{Incremental, incremental, incremental_algorithms, takes_repeats};
 pub use pagerank::IncrementalPageRank;
 pub use sssp::IncrementalSssp;
 pub use top::TopK;

@@ -36,16 +36,17 @@ impl PartialOrd for Ranked {
     }
 }
 
-/// The vertices of the largest scores, for scores that change a few at a time: degrees, ranks, any other.
+/// The vertices of the largest scores, for scores that change a few at a time: degrees, ranks, any other. Scores are asked
+/// for by vertex id; who has none is not among them.
 ///
 /// ```
 /// use evergraph_analytics::incremental::TopK;
 ///
 /// let mut scores = vec![3.0, 9.0, 4.0, 9.0];
-/// let mut top = TopK::new(2, &scores);
+/// let mut top = TopK::new(2, 4, |vertex| Some(scores[vertex as usize]));
 /// assert_eq!(top.result(), [(1, 9.0), (3, 9.0)]);
 /// scores[2] = 10.0;
-/// top.update(&scores, [2]);
+/// top.update(4, |vertex| Some(scores[vertex as usize]), [2]);
 /// assert_eq!(top.result(), [(2, 10.0), (1, 9.0)]);
 /// ```
 #[derive(Clone, Debug)]
@@ -58,21 +59,30 @@ pub struct TopK {
 }
 
 impl TopK {
-    /// The `k` largest of the scores by vertex id.
-    pub fn new(k: usize, scores: &[f64]) -> Self {
+    /// The `k` largest of the scores of the vertex ids below `bound`.
+    pub fn new(k: usize, bound: VertexId, score: impl Fn(VertexId) -> Option<f64>) -> Self {
         let mut top = TopK { k, pool: BTreeSet::new(), score_of: HashMap::new(), floor: None };
-        top.fill(scores);
+        top.fill(bound, score);
         top
     }
 
-    /// Follows the scores of these vertices to what they are now; `scores` are those of all. A vertex past their end has
-    /// none any more.
-    pub fn update(&mut self, scores: &[f64], changed: impl IntoIterator<Item = VertexId>) {
+    /// How many are asked for.
+    pub fn k(&self) -> usize {
+        self.k
+    }
+
+    /// Follows the scores of these vertices to what they are now; `score` tells those of all vertex ids below `bound`.
+    pub fn update(
+        &mut self,
+        bound: VertexId,
+        score: impl Fn(VertexId) -> Option<f64>,
+        changed: impl IntoIterator<Item = VertexId>,
+    ) {
         for vertex in changed {
             if let Some(score) = self.score_of.remove(&vertex) {
                 self.pool.remove(&Ranked { score, vertex });
             }
-            if let Some(&score) = scores.get(vertex as usize) {
+            if let Some(score) = Some(vertex).filter(|&vertex| vertex < bound).and_then(&score) {
                 let ranked = Ranked { score, vertex };
                 if self.floor.is_none_or(|floor| ranked <= floor) {
                     self.pool.insert(ranked);
@@ -82,7 +92,7 @@ impl TopK {
         }
         let too_few = self.pool.len() < self.k && self.floor.is_some();
         if too_few || self.pool.len() > 2 * SPARE * self.k.max(16) {
-            self.fill(scores);
+            self.fill(bound, score);
         }
     }
 
@@ -91,10 +101,10 @@ impl TopK {
         self.pool.iter().take(self.k).map(|ranked| (ranked.vertex, ranked.score)).collect()
     }
 
-    fn fill(&mut self, scores: &[f64]) {
+    fn fill(&mut self, bound: VertexId, score: impl Fn(VertexId) -> Option<f64>) {
         let wanted = SPARE * self.k.max(16);
-        let mut all: Vec<Ranked> =
-            (0..).zip(scores).map(|(vertex, &score)| Ranked { score, vertex }).collect();
+        let ranked = |vertex| score(vertex).map(|score| Ranked { score, vertex });
+        let mut all: Vec<Ranked> = (0..bound).filter_map(ranked).collect();
         self.floor = None;
         if all.len() > wanted {
             let (_, &mut last, _) = all.select_nth_unstable(wanted - 1);

@@ -9,7 +9,7 @@ use evergraph_types::{Property, Schema, VertexId};
 
 use super::change::Changes;
 use super::event::{Event, EventKind, Subject, Transition};
-use super::index::{Concern, Index, What};
+use super::index::{Concern, Index, Wanted, What};
 use super::sets::ClassId;
 use super::state::State;
 use crate::definition::Definition;
@@ -37,9 +37,13 @@ impl Follower {
     }
 
     /// One view alone, from a state on.
-    pub(crate) fn of(state: State, definition: Arc<Definition>) -> Result<(Self, ClassId), EvaluateError> {
-        let mut follower = Follower { state, index: Index::default() };
-        let class = follower.index.add(definition, &follower.state)?;
+    pub(crate) fn of(
+        state: State,
+        definition: Arc<Definition>,
+        wanted: Wanted,
+    ) -> Result<(Self, ClassId), EvaluateError> {
+        let mut follower = Follower { state, index: Index::of_one() };
+        let class = follower.index.add(definition, wanted, &follower.state)?;
         Ok((follower, class))
     }
 

@@ -3,9 +3,11 @@
 //! ```text
 //!  vertex changed ─► its set before ─► predicates that look at what changed, over all changed vertices at once ─► its set
 //!  edge changed   ─► the sets of its ends, in common ─► rule of the view, before and after
+//!  told           ─► of those only the views whose handlers want to be told of that: one more set in common
 //! ```
 //!
-//! Invariant: between commits, the set of a vertex holds exactly the classes whose members it is one of.
+//! Invariant: between commits, the set of a vertex holds exactly the classes whose members it is one of, and any of
+//! classes that are gone.
 
 use std::sync::Arc;
 
@@ -15,6 +17,7 @@ use roaring::RoaringBitmap;
 
 use super::change::Changes;
 use super::event::EventKind;
+use super::handler::HandlerOptions;
 use super::sets::{ClassId, SetId, Sets};
 use super::state::State;
 use crate::bind::{Test, bind_edges, bind_vertices, properties_of};
@@ -46,14 +49,97 @@ pub(crate) struct Concern {
     pub(crate) index: u32,
 }
 
+/// What the handlers of a view want to be told of.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wanted {
+    vertices: bool,
+    edges: bool,
+    /// Every property, or those of these names.
+    every_property: bool,
+    properties: Vec<String>,
+}
+
+impl Wanted {
+    /// What at least one of some handlers wants.
+    pub(crate) fn of<'a>(handlers: impl IntoIterator<Item = &'a HandlerOptions>) -> Self {
+        let mut wanted = Wanted::default();
+        for options in handlers {
+            wanted.vertices |= options.kinds.contains(&EventKind::Vertex);
+            wanted.edges |= options.kinds.contains(&EventKind::Edge);
+            if options.kinds.contains(&EventKind::Property) {
+                wanted.every_property |= options.properties.is_empty();
+                wanted.properties.extend(options.properties.iter().cloned());
+            }
+        }
+        wanted
+    }
+
+    fn wants_property(&self, name: &str) -> bool {
+        self.every_property || self.properties.iter().any(|wanted| wanted == name)
+    }
+
+    /// Whether it wants anything that is told of edges.
+    fn looks_at_edges(&self, schema: &Schema) -> bool {
+        let of_edges = schema.edge_types.iter().flat_map(|kind| &kind.options.properties);
+        self.edges || of_edges.into_iter().any(|property| self.wants_property(&property.name))
+    }
+}
+
+/// The views to tell of something, as sets. Made when something is first to be told.
+#[derive(Debug, Default)]
+struct Told {
+    vertices: Option<SetId>,
+    edges: Option<SetId>,
+    properties: HashMap<PropertyId, SetId>,
+}
+
 /// A view as events see it.
 #[derive(Debug)]
 struct Class {
     definition: Arc<Definition>,
+    wanted: Wanted,
     test: Option<Test>,
     edge_tests: Option<Vec<Test>>,
     /// Members by name, existing or not.
     explicit: Option<RoaringBitmap>,
+}
+
+/// The set of each vertex.
+#[derive(Debug)]
+enum SetsOfVertices {
+    /// By id.
+    Many(Vec<SetId>),
+    /// With one view there is one set besides the empty one: its members.
+    One(RoaringBitmap),
+}
+
+impl Default for SetsOfVertices {
+    fn default() -> Self {
+        SetsOfVertices::Many(Vec::new())
+    }
+}
+
+impl SetsOfVertices {
+    fn get(&self, vertex: VertexId) -> SetId {
+        match self {
+            SetsOfVertices::Many(sets) => sets.get(vertex as usize).copied().unwrap_or(0),
+            SetsOfVertices::One(members) => SetId::from(members.contains(vertex)),
+        }
+    }
+
+    fn set(&mut self, vertex: VertexId, set: SetId) {
+        match self {
+            SetsOfVertices::Many(sets) => {
+                let at = vertex as usize;
+                if at >= sets.len() {
+                    sets.resize((at + 1).max(2 * sets.len()), 0);
+                }
+                sets[at] = set;
+            }
+            SetsOfVertices::One(members) if set == 0 => _ = members.remove(vertex),
+            SetsOfVertices::One(members) => _ = members.insert(vertex),
+        }
+    }
 }
 
 /// The views there are handlers for.
@@ -61,12 +147,15 @@ struct Class {
 pub(crate) struct Index {
     classes: Vec<Option<Class>>,
     sets: Sets,
-    by_vertex: Vec<SetId>,
+    by_vertex: SetsOfVertices,
     /// Views that look at a property of vertices, and those that look at the type.
     by_property: HashMap<PropertyId, Vec<ClassId>>,
     predicates: Vec<ClassId>,
     /// Views of edges by a predicate alone, which any edge may be in.
     edges_alone: Vec<ClassId>,
+    told: Told,
+    /// Views that are gone, which sets may still hold.
+    num_gone: usize,
     /// By edge type.
     symmetric: Vec<bool>,
     /// How many sets there may be before those in use are looked for.
@@ -74,10 +163,16 @@ pub(crate) struct Index {
 }
 
 impl Index {
+    /// Room for one view, which takes a bit for each vertex at the most.
+    pub(crate) fn of_one() -> Self {
+        Index { by_vertex: SetsOfVertices::One(RoaringBitmap::new()), ..Index::default() }
+    }
+
     /// Takes a view in, as it is on the state.
     pub(crate) fn add(
         &mut self,
         definition: Arc<Definition>,
+        wanted: Wanted,
         state: &State,
     ) -> Result<ClassId, EvaluateError> {
         let class = self.classes.len() as ClassId;
@@ -89,11 +184,12 @@ impl Index {
             (None, Some(EdgeSelection::Members(edges))) => Some(ends(edges)),
             (Some(VertexSelection::Where(_)), _) | (None, _) => None,
         };
-        self.classes.push(Some(Class { definition, test: None, edge_tests: None, explicit }));
+        self.classes.push(Some(Class { definition, wanted, test: None, edge_tests: None, explicit }));
         if let Err(error) = self.bind(class, &state.schema) {
             self.classes.pop();
             return Err(error);
         }
+        self.look_up();
         let members = match self.classes.last() {
             Some(Some(Class { explicit: Some(explicit), .. })) => {
                 explicit.iter().filter(|&vertex| state.exists(vertex)).collect()
@@ -104,26 +200,45 @@ impl Index {
                 RoaringBitmap::new()
             }
         };
-        members.iter().for_each(|vertex| self.set_member(vertex, class, true));
+        let mut last = (0, self.sets.step(0, class, true));
+        for vertex in &members {
+            let before = self.set_of(vertex);
+            if before != last.0 {
+                last = (before, self.sets.step(before, class, true));
+            }
+            self.by_vertex.set(vertex, last.1);
+        }
         Ok(class)
     }
 
-    /// Lets go of a view.
-    pub(crate) fn remove(&mut self, class: ClassId) {
-        if let Some(place) = self.classes.get_mut(class as usize) {
-            *place = None;
+    /// Changes what the handlers of a view want to be told of.
+    pub(crate) fn set_wanted(&mut self, class: ClassId, wanted: Wanted) {
+        if let Some(Some(found)) = self.classes.get_mut(class as usize) {
+            found.wanted = wanted;
+            self.told = Told::default();
         }
+    }
+
+    /// Lets go of a view. Sets are gone through once as many views are gone as are left.
+    pub(crate) fn remove(&mut self, class: ClassId) {
+        let place = self.classes.get_mut(class as usize);
+        self.num_gone += usize::from(place.is_some_and(|place| place.take().is_some()));
         self.edges_alone.retain(|other| *other != class);
-        self.look_up_predicates();
-        for vertex in 0..self.by_vertex.len() {
-            self.set_member(vertex as VertexId, class, false);
+        self.look_up();
+        if 2 * self.num_gone >= self.classes.len() {
+            self.sweep();
+            while self.classes.pop_if(|last| last.is_none()).is_some() {}
+            self.num_gone = self.classes.iter().filter(|class| class.is_none()).count();
         }
     }
 
     /// Fits all views to another schema; gives those that no longer do.
     pub(crate) fn set_schema(&mut self, schema: &Schema) -> Vec<(ClassId, EvaluateError)> {
         let all = 0..self.classes.len() as ClassId;
-        all.filter_map(|class| self.bind(class, schema).err().map(|error| (class, error))).collect()
+        let misfits =
+            all.filter_map(|class| self.bind(class, schema).err().map(|error| (class, error))).collect();
+        self.look_up();
+        misfits
     }
 
     fn bind(&mut self, class: ClassId, schema: &Schema) -> Result<(), EvaluateError> {
@@ -135,11 +250,12 @@ impl Index {
         if let Some(EdgeSelection::Where(predicate)) = &found.definition.edges {
             found.edge_tests = Some(bind_edges(predicate, schema)?);
         }
-        self.look_up_predicates();
         Ok(())
     }
 
-    fn look_up_predicates(&mut self) {
+    /// Looks up which predicates there are, and forgets whom to tell.
+    fn look_up(&mut self) {
+        self.told = Told::default();
         self.by_property.clear();
         self.predicates.clear();
         for (class, found) in (0..).zip(&self.classes) {
@@ -156,23 +272,45 @@ impl Index {
     }
 
     fn set_of(&self, vertex: VertexId) -> SetId {
-        self.by_vertex.get(vertex as usize).copied().unwrap_or(0)
+        self.by_vertex.get(vertex)
     }
 
     fn set_member(&mut self, vertex: VertexId, class: ClassId, add: bool) {
         let before = self.set_of(vertex);
         let after = self.sets.step(before, class, add);
         if before != after {
-            self.place(vertex, after);
+            self.by_vertex.set(vertex, after);
         }
     }
 
-    fn place(&mut self, vertex: VertexId, set: SetId) {
-        let at = vertex as usize;
-        if at >= self.by_vertex.len() {
-            self.by_vertex.resize((at + 1).max(2 * self.by_vertex.len()), 0);
+    /// The set of the views that are wanted.
+    fn set_of_wanting(&mut self, is_wanted: impl Fn(&Wanted) -> bool) -> SetId {
+        let is_wanted = |class: &Option<Class>| class.as_ref().is_some_and(|class| is_wanted(&class.wanted));
+        let wanting = (0..).zip(&self.classes).filter(|(_, class)| is_wanted(class)).map(|(id, _)| id);
+        let wanting = wanting.collect();
+        self.sets.number(wanting)
+    }
+
+    fn told_of_vertices(&mut self) -> SetId {
+        let known = self.told.vertices;
+        let set = known.unwrap_or_else(|| self.set_of_wanting(|wanted| wanted.vertices));
+        *self.told.vertices.insert(set)
+    }
+
+    fn told_of_edges(&mut self, schema: &Schema) -> SetId {
+        let known = self.told.edges;
+        let set = known.unwrap_or_else(|| self.set_of_wanting(|wanted| wanted.looks_at_edges(schema)));
+        *self.told.edges.insert(set)
+    }
+
+    fn told_of_property(&mut self, property: PropertyId, schema: &Schema) -> SetId {
+        if let Some(&known) = self.told.properties.get(&property) {
+            return known;
         }
-        self.by_vertex[at] = set;
+        let name = schema.vertex_properties.get(usize::from(property)).map_or("", |found| &found.name);
+        let set = self.set_of_wanting(|wanted| wanted.wants_property(name));
+        self.told.properties.insert(property, set);
+        set
     }
 
     /// Whom the changes of a commit concern, `state` being that after it. Takes the changes in.
@@ -188,18 +326,23 @@ impl Index {
                 concerns.push(Concern { class, what, kind: EventKind::Vertex, position, index });
             };
             if old != new {
+                let told = self.told_of_vertices();
+                let [old, new] = [old, new].map(|set| self.sets.intersection(set, told));
                 let (old, new) = (self.sets.members(old), self.sets.members(new));
+                let without = |all: &[ClassId], class| all.binary_search(class).is_err();
                 new.iter()
-                    .filter(|class| !old.contains(class))
+                    .filter(|class| without(old, class))
                     .for_each(|class| tell(*class, What::Added, index));
                 old.iter()
-                    .filter(|class| !new.contains(class))
+                    .filter(|class| without(new, class))
                     .for_each(|class| tell(*class, What::Removed, index));
             }
             index += 1;
             let stayed = if change.properties.is_empty() { 0 } else { self.sets.intersection(old, new) };
-            for at in 0..change.properties.len() {
-                self.sets.members(stayed).iter().for_each(|class| tell(*class, What::Property(at), index));
+            for (at, (property, ..)) in change.properties.iter().enumerate() {
+                let told = self.told_of_property(*property, &state.schema);
+                let told = self.sets.intersection(stayed, told);
+                self.sets.members(told).iter().for_each(|class| tell(*class, What::Property(at), index));
                 index += 1;
             }
         }
@@ -209,6 +352,8 @@ impl Index {
             let old = if change.before.is_some() { self.sets.intersection(src, dst) } else { 0 };
             let (src, dst) = (self.set_of(change.src), self.set_of(change.dst));
             let new = if change.after.is_some() { self.sets.intersection(src, dst) } else { 0 };
+            let told = self.told_of_edges(&state.schema);
+            let [old, new] = [old, new].map(|set| self.sets.intersection(set, told));
             let properties = self.edge_concerns(changes, position, (old, new), index, &mut concerns);
             index += 1 + properties;
         }
@@ -226,12 +371,14 @@ impl Index {
     ) -> u32 {
         let change = &changes.edges[position];
         let (old, new) = (self.sets.members(old), self.sets.members(new));
-        let others = new.iter().filter(|class| !old.contains(class));
+        let others = new.iter().filter(|class| old.binary_search(class).is_err());
+        let told = self.told.edges.map_or(&[][..], |told| self.sets.members(told));
+        let alone = self.edges_alone.iter().filter(|class| told.binary_search(class).is_ok());
         let mut tell = |class, what, index| {
             concerns.push(Concern { class, what, kind: EventKind::Edge, position, index })
         };
         let pair = (change.src, change.dst);
-        for &class in old.iter().chain(others).chain(&self.edges_alone) {
+        for &class in old.iter().chain(others).chain(alone) {
             let alone = self.edges_alone.contains(&class);
             let is_in = |members: &[ClassId], values: &Option<Vec<Value>>| {
                 let values = values.as_ref().filter(|_| alone || members.binary_search(&class).is_ok());
@@ -285,7 +432,7 @@ impl Index {
             before.insert(vertex, old);
             if !change.exists {
                 if old != 0 {
-                    self.place(vertex, 0);
+                    self.by_vertex.set(vertex, 0);
                 }
                 continue;
             }
@@ -326,13 +473,25 @@ impl Index {
         if self.sets.len() < self.sets_wanted.max(SETS_KEPT) {
             return;
         }
+        self.sweep();
+        self.sets_wanted = 2 * self.sets.len();
+    }
+
+    /// Keeps the sets that vertices are in, without the views that are gone.
+    fn sweep(&mut self) {
+        let SetsOfVertices::Many(by_vertex) = &mut self.by_vertex else { return };
         let mut kept = Sets::default();
-        let mut numbers: HashMap<SetId, SetId> = HashMap::new();
-        for set in &mut self.by_vertex {
-            *set = *numbers.entry(*set).or_insert_with(|| kept.number(self.sets.members(*set).to_vec()));
+        let mut numbers: Vec<Option<SetId>> = vec![None; self.sets.len()];
+        for set in by_vertex {
+            let number = &mut numbers[*set as usize];
+            *set = *number.get_or_insert_with(|| {
+                let is_there =
+                    |class: &ClassId| self.classes.get(*class as usize).is_some_and(Option::is_some);
+                kept.number(self.sets.members(*set).iter().copied().filter(is_there).collect())
+            });
         }
         self.sets = kept;
-        self.sets_wanted = 2 * self.sets.len();
+        self.told = Told::default();
     }
 }
 

@@ -4,9 +4,11 @@
 //! nobody waits for it; once that has caught up, it asks to join again. Places of handlers are written to the catalog a
 //! few times a second, all in one transaction; the log is kept from the least of them on.
 //!
-//! Invariant: a live handler has been handed every event up to `through` of its queue.
+//! Invariant: a live handler has been handed every event up to `through` of its queue. Those without events are told of that
+//! now and then only.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -22,6 +24,7 @@ use super::cursor::{self, Place};
 use super::event::Event;
 use super::follower::Follower;
 use super::handler::{Handler, HandlerOptions};
+use super::index::Wanted;
 use super::letters::{self, DeadLetter};
 use super::sets::ClassId;
 use super::state::State;
@@ -29,11 +32,15 @@ use super::subscription::{
     HandlerState, HandlerStatus, QUEUE_EVENTS, Seed, Source, Subscriber, Subscription, start,
 };
 use crate::definition::Definition;
-use crate::error::EventError;
+use crate::error::{EvaluateError, EventError};
 use crate::registry::{VIEW_PREFIX, item as view_item};
 
 /// Commits that are routed before queues are filled.
 const COMMITS_AT_A_TIME: usize = 256;
+/// Events that are made before queues are filled.
+const EVENTS_AT_A_TIME: usize = 1 << 14;
+/// How often handlers are told how far the router is that have no events.
+const PASS: Duration = Duration::from_millis(1);
 /// How long the router waits for a commit before it looks around.
 const LOOK: Duration = Duration::from_millis(5);
 /// How often places are written.
@@ -46,6 +53,8 @@ const IDLE_COMMITS: u64 = 4096;
 pub(crate) struct Events {
     pub(crate) store: Store,
     hub: Mutex<Hub>,
+    /// Whether there are commands, for the router to ask while it waits and keeps nothing else alive.
+    is_called: Arc<AtomicBool>,
 }
 
 #[derive(Debug, Default)]
@@ -57,8 +66,12 @@ struct Hub {
 
 #[derive(Debug)]
 enum Command {
-    /// Route to this handler, from its place on.
-    Join(Arc<Subscriber>, Sender<Result<(), EventError>>),
+    /// Route to this handler, from its place on, or if it is new from here on.
+    Join {
+        subscriber: Arc<Subscriber>,
+        is_new: bool,
+        answer: Sender<Result<(), EventError>>,
+    },
     /// Route to this one again; tells the commit after which.
     Rejoin(Arc<Subscriber>, Sender<Sequence>),
     Leave(Arc<Subscriber>),
@@ -68,7 +81,7 @@ enum Command {
 
 impl Events {
     pub(crate) fn new(store: Store) -> Arc<Self> {
-        Arc::new(Events { store, hub: Mutex::default() })
+        Arc::new(Events { store, hub: Mutex::default(), is_called: Arc::default() })
     }
 
     /// Puts a handler to work; every commit after this returns is looked at.
@@ -99,8 +112,8 @@ impl Events {
                 hub.is_running = true;
             }
             hub.subscribers.insert(key.clone(), subscriber.clone());
-            hub.commands.push(Command::Join(subscriber.clone(), answer));
         }
+        self.command(Command::Join { subscriber: subscriber.clone(), is_new: known.is_none(), answer });
         let joined = answered.recv().unwrap_or(Err(EventError::Closed));
         let started = joined.and_then(|()| {
             self.note_first(&subscriber, known.is_none())?;
@@ -129,14 +142,19 @@ impl Events {
     }
 
     fn run_router(self: &Arc<Self>) -> Result<(), EventError> {
-        let options = ChangeOptions { name: Some(VERSIONS_CURSOR.to_owned()), ..ChangeOptions::default() };
-        let reader = self.store.changes(options)?;
+        let reader = match reader(&self.store, None) {
+            // Handlers that have come no further are refused when they join.
+            Err(ChangesError::Trimmed { .. }) => reader_anew(&self.store, None)?,
+            other => other?,
+        };
         let base = self.store.version().map_err(|_| EventError::Closed)?;
         let router = Router {
             events: Arc::downgrade(self),
             reader,
             follower: Follower::new(base),
             classes: HashMap::new(),
+            passed: Instant::now(),
+            is_passed: true,
             kept: Instant::now(),
         };
         let thread = std::thread::Builder::new().name("evergraph-events".to_owned());
@@ -146,28 +164,32 @@ impl Events {
             .map_err(|error| EventError::Thread { reason: error.to_string() })
     }
 
+    /// Has the router do something, at once if it waits.
+    fn command(&self, command: Command) {
+        self.hub.lock().commands.push(command);
+        self.is_called.store(true, Ordering::SeqCst);
+        self.store.call_readers();
+    }
+
     pub(crate) fn leave(&self, subscriber: &Arc<Subscriber>) {
-        self.hub.lock().commands.push(Command::Leave(subscriber.clone()));
+        self.command(Command::Leave(subscriber.clone()));
         self.keep();
     }
 
     /// Writes the places of all handlers.
     pub(crate) fn keep(&self) {
         let (answer, answered) = channel();
-        {
-            let mut hub = self.hub.lock();
-            if !hub.is_running {
-                return;
-            }
-            hub.commands.push(Command::Keep(answer));
+        if !self.hub.lock().is_running {
+            return;
         }
+        self.command(Command::Keep(answer));
         let _ = answered.recv_timeout(Duration::from_secs(5));
     }
 
     /// Has the router fill the queue again; gives the last commit that is not its business.
     pub(crate) fn rejoin(&self, subscriber: &Arc<Subscriber>) -> Option<Sequence> {
         let (answer, answered) = channel();
-        self.hub.lock().commands.push(Command::Rejoin(subscriber.clone(), answer));
+        self.command(Command::Rejoin(subscriber.clone(), answer));
         answered.recv().ok()
     }
 
@@ -250,11 +272,23 @@ struct Watched {
     subscribers: Vec<Arc<Subscriber>>,
 }
 
+impl Watched {
+    fn wanted(&self) -> Wanted {
+        Wanted::of(self.subscribers.iter().map(|subscriber| &subscriber.options))
+    }
+}
+
+/// Events by handler.
+type Found = HashMap<*const Subscriber, (Arc<Subscriber>, Vec<Event>)>;
+
 struct Router {
     events: Weak<Events>,
     reader: ChangeReader,
     follower: Follower,
     classes: HashMap<ClassId, Watched>,
+    /// When handlers were told last how far this is, and whether it has not moved since.
+    passed: Instant,
+    is_passed: bool,
     kept: Instant,
 }
 
@@ -262,12 +296,19 @@ impl Router {
     fn run(mut self) {
         loop {
             let Some(events) = self.events.upgrade() else { return self.end(&HandlerState::Stopped) };
+            events.is_called.store(false, Ordering::SeqCst);
             let commands = std::mem::take(&mut events.hub.lock().commands);
             let moved = commands.into_iter().try_for_each(|command| self.obey(&events, command));
             let moved = moved.and_then(|()| self.route());
             match moved {
                 Ok(true) => continue,
                 Ok(false) => {}
+                // Retention has passed what nobody was to be told of.
+                Err(ChangesError::Trimmed { first, .. })
+                    if first <= self.follower.state.position + 1 && self.read_anew(&events).is_ok() =>
+                {
+                    continue;
+                }
                 Err(error) => {
                     let state = match error {
                         ChangesError::Closed => HandlerState::Stopped,
@@ -283,10 +324,20 @@ impl Router {
             if self.kept.elapsed() > KEEP {
                 self.keep(&events);
             }
-            let is_idle = self.classes.is_empty() && events.hub.lock().commands.is_empty();
+            self.pass();
+            let wait = if self.classes.is_empty() { 4 * LOOK } else { LOOK };
+            let is_called = events.is_called.clone();
             drop(events);
-            self.reader.wait(Some(if is_idle { 4 * LOOK } else { LOOK }));
+            self.reader.wait_or(Some(wait), || is_called.load(Ordering::SeqCst));
         }
+    }
+
+    /// Reads on from where the state is.
+    fn read_anew(&mut self, events: &Events) -> Result<(), ChangesError> {
+        // The name is free once the old one is gone.
+        self.reader = events.store.changes(ChangeOptions::default())?;
+        self.reader = reader_anew(&events.store, Some(self.follower.state.position))?;
+        Ok(())
     }
 
     fn end(&self, state: &HandlerState) {
@@ -297,10 +348,17 @@ impl Router {
 
     fn obey(&mut self, events: &Events, command: Command) -> Result<(), ChangesError> {
         match command {
-            Command::Join(subscriber, answer) => {
-                // Up to the newest commit, so that the view is evaluated on a version.
-                while self.route()? || !self.follower.state.base().1 {}
-                let _ = answer.send(self.join(events, &subscriber));
+            Command::Join { subscriber, is_new, answer } => {
+                if self.classes.is_empty() {
+                    self.skip();
+                }
+                let place = subscriber.queue.lock().place.whole();
+                while self.follower.state.position < place {
+                    if !self.route()? {
+                        self.reader.wait(Some(LOOK));
+                    }
+                }
+                let _ = answer.send(self.join(events, &subscriber, is_new));
             }
             Command::Rejoin(subscriber, answer) => {
                 let through = self.follower.state.position;
@@ -327,61 +385,85 @@ impl Router {
         Ok(())
     }
 
-    fn join(&mut self, events: &Events, subscriber: &Arc<Subscriber>) -> Result<(), EventError> {
+    fn join(
+        &mut self,
+        events: &Events,
+        subscriber: &Arc<Subscriber>,
+        is_new: bool,
+    ) -> Result<(), EventError> {
         let position = self.follower.state.position;
         let place = subscriber.queue.lock().place;
-        if place.whole() < position {
+        if place.whole() < position && !is_new {
             let base = version_at(&events.store, place.whole())?;
-            let (follower, class) = Follower::of(State::new(base), subscriber.definition.clone())?;
-            let seed = Box::new(Seed { follower, class });
+            let seed = seed(State::new(base), subscriber)?;
             let mut queue = subscriber.queue.lock();
             queue.source = Some(Source::Behind(seed));
             queue.state = HandlerState::Behind;
             return Ok(());
         }
         self.watch(subscriber)?;
-        subscriber.queue.lock().through = position;
+        let mut queue = subscriber.queue.lock();
+        queue.through = position;
+        if is_new {
+            (queue.place, queue.kept) = (Place::after(position), Place::after(position));
+        }
         Ok(())
     }
 
     /// Routes to a subscriber from the next commit on.
     fn watch(&mut self, subscriber: &Arc<Subscriber>) -> Result<(), EventError> {
-        let same = |watched: &&mut Watched| *watched.definition == *subscriber.definition;
-        if let Some(watched) = self.classes.values_mut().find(same) {
+        let same = |watched: &Watched| *watched.definition == *subscriber.definition;
+        let index = &mut self.follower.index;
+        if let Some((class, watched)) = self.classes.iter_mut().find(|(_, watched)| same(watched)) {
             watched.subscribers.push(subscriber.clone());
+            index.set_wanted(*class, watched.wanted());
             return Ok(());
         }
         let definition = subscriber.definition.clone();
-        let class = self.follower.index.add(definition.clone(), &self.follower.state)?;
+        let wanted = Wanted::of([&subscriber.options]);
+        let class = index.add(definition.clone(), wanted, &self.follower.state)?;
         self.classes.insert(class, Watched { definition, subscribers: vec![subscriber.clone()] });
         Ok(())
     }
 
     fn forget(&mut self, subscriber: &Arc<Subscriber>) {
-        for watched in self.classes.values_mut() {
-            watched.subscribers.retain(|other| !Arc::ptr_eq(other, subscriber));
-        }
         let index = &mut self.follower.index;
         self.classes.retain(|class, watched| {
+            let before = watched.subscribers.len();
+            watched.subscribers.retain(|other| !Arc::ptr_eq(other, subscriber));
             if watched.subscribers.is_empty() {
                 index.remove(*class);
+            } else if watched.subscribers.len() < before {
+                index.set_wanted(*class, watched.wanted());
             }
             !watched.subscribers.is_empty()
         });
     }
 
+    /// Goes on to the newest version, where nobody is to be told of what is before it.
+    fn skip(&mut self) {
+        let version = self.reader.version();
+        if version.sequence() > self.follower.state.position {
+            self.follower.state = State::new(version);
+        }
+    }
+
     /// Routes some commits; tells whether there may be more.
     fn route(&mut self) -> Result<bool, ChangesError> {
+        if self.classes.is_empty() {
+            self.skip();
+        }
         self.follower.state.names = self.reader.version();
-        let mut found: HashMap<*const Subscriber, (Arc<Subscriber>, Vec<Event>)> = HashMap::new();
-        let mut count = 0;
-        while count < COMMITS_AT_A_TIME {
+        let mut found: Found = HashMap::new();
+        let (mut commits, mut events) = (0, 0);
+        while commits < COMMITS_AT_A_TIME && events < EVENTS_AT_A_TIME {
             let Some(commit) = self.reader.next()? else { break };
-            count += 1;
+            commits += 1;
             if commit.sequence <= self.follower.state.position {
-                // From before this process: handlers that need it read it by themselves.
+                // From before this process, where handlers that need it read it by themselves, or passed over.
                 continue;
             }
+            self.is_passed = false;
             let step = self.follower.advance(&commit);
             for (class, error) in &step.broken {
                 if let Some(watched) = self.classes.get(class) {
@@ -393,19 +475,21 @@ impl Router {
                 let Some(watched) = self.classes.get(&concern.class) else { continue };
                 let kind = self.follower.describe(&step, concern);
                 for subscriber in watched.subscribers.iter().filter(|subscriber| subscriber.wants(kind)) {
-                    let (_, events) = found
+                    let (_, told) = found
                         .entry(Arc::as_ptr(subscriber))
                         .or_insert_with(|| (subscriber.clone(), Vec::new()));
-                    events.push(self.follower.event(&step, concern));
+                    told.push(self.follower.event(&step, concern));
+                    events += 1;
                 }
             }
             self.end_dropped(&commit.writes.items);
         }
         self.follower.state.rebase(&self.reader.version());
-        if count > 0 {
-            self.fill(found);
+        self.fill(found);
+        if self.passed.elapsed() > PASS {
+            self.pass();
         }
-        Ok(count == COMMITS_AT_A_TIME)
+        Ok(commits == COMMITS_AT_A_TIME || events >= EVENTS_AT_A_TIME)
     }
 
     /// Ends the handlers of views that were dropped.
@@ -417,41 +501,50 @@ impl Router {
         }
     }
 
-    /// Hands events over, and takes out who is over or has too much.
-    fn fill(&mut self, mut found: HashMap<*const Subscriber, (Arc<Subscriber>, Vec<Event>)>) {
+    /// Hands events over, and takes out who has too much.
+    fn fill(&mut self, found: Found) {
         let through = self.follower.state.position;
-        let mut leaving = Vec::new();
-        for watched in self.classes.values() {
-            for subscriber in &watched.subscribers {
-                let events =
-                    found.remove(&Arc::as_ptr(subscriber)).map(|(_, events)| events).unwrap_or_default();
-                let mut queue = subscriber.queue.lock();
-                let was_idle = queue.events.is_empty();
-                queue.through = through;
+        let mut full = Vec::new();
+        for (subscriber, events) in found.into_values() {
+            let mut queue = subscriber.queue.lock();
+            let was_idle = queue.events.is_empty();
+            queue.through = through;
+            if queue.is_at_work() {
                 queue.events.extend(events);
-                let is_over = !matches!(queue.state, HandlerState::Live | HandlerState::Behind);
-                let is_full = queue.events.len() > QUEUE_EVENTS;
-                if is_over || is_full {
-                    leaving.push((subscriber.clone(), is_full && !is_over));
-                }
-                if was_idle && !queue.events.is_empty() {
-                    subscriber.changed.notify_all();
-                }
+            }
+            if was_idle && !queue.events.is_empty() {
+                subscriber.changed.notify_all();
+            }
+            if queue.events.len() > QUEUE_EVENTS {
+                drop(queue);
+                full.push(subscriber);
             }
         }
-        for (subscriber, is_full) in leaving {
-            if is_full {
-                let seed = Follower::of(self.follower.state.clone(), subscriber.definition.clone());
-                match seed {
-                    Ok((follower, class)) => {
-                        let seed = Box::new(Seed { follower, class });
-                        subscriber.queue.lock().source = Some(Source::Behind(seed));
-                    }
-                    Err(error) => subscriber.end(HandlerState::Failed(error.to_string())),
-                }
+        for subscriber in full {
+            match seed(self.follower.state.clone(), &subscriber) {
+                Ok(seed) => subscriber.queue.lock().source = Some(Source::Behind(seed)),
+                Err(error) => subscriber.end(HandlerState::Failed(error.to_string())),
             }
             self.forget(&subscriber);
         }
+    }
+
+    /// Tells all handlers how far this is, and takes out who is over.
+    fn pass(&mut self) {
+        if std::mem::replace(&mut self.is_passed, true) {
+            return;
+        }
+        self.passed = Instant::now();
+        let through = self.follower.state.position;
+        let mut over = Vec::new();
+        for subscriber in self.classes.values().flat_map(|watched| &watched.subscribers) {
+            let mut queue = subscriber.queue.lock();
+            queue.through = through;
+            if !queue.is_at_work() {
+                over.push(subscriber.clone());
+            }
+        }
+        over.iter().for_each(|subscriber| self.forget(subscriber));
     }
 
     /// Writes the places that have moved, and lets the log go up to the least of all.
@@ -499,6 +592,24 @@ impl Router {
             tracing::debug!(%error, "the log is kept longer than needed");
         }
     }
+}
+
+/// The reader that keeps the log and its versions for handlers, from where it was.
+fn reader(store: &Store, after: Option<Sequence>) -> Result<ChangeReader, ChangesError> {
+    store.changes(ChangeOptions { name: Some(VERSIONS_CURSOR.to_owned()), after })
+}
+
+/// The same, wherever it was.
+fn reader_anew(store: &Store, after: Option<Sequence>) -> Result<ChangeReader, ChangesError> {
+    store.drop_cursor(VERSIONS_CURSOR)?;
+    reader(store, after)
+}
+
+/// From where on a handler reads the log by itself.
+fn seed(state: State, subscriber: &Subscriber) -> Result<Box<Seed>, EvaluateError> {
+    let wanted = Wanted::of([&subscriber.options]);
+    let (follower, class) = Follower::of(state, subscriber.definition.clone(), wanted)?;
+    Ok(Box::new(Seed { follower, class }))
 }
 
 /// The catalog items that the handlers of a view have.

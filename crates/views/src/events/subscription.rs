@@ -105,6 +105,13 @@ pub(crate) struct Queue {
     dead: u64,
 }
 
+impl Queue {
+    /// Whether there is a handler for it.
+    pub(crate) fn is_at_work(&self) -> bool {
+        matches!(self.state, HandlerState::Live | HandlerState::Behind)
+    }
+}
+
 /// What the router and the thread of a handler share.
 #[derive(Debug)]
 pub(crate) struct Subscriber {
@@ -151,13 +158,13 @@ impl Subscriber {
     }
 
     pub(crate) fn is_over(&self) -> bool {
-        !matches!(self.queue.lock().state, HandlerState::Live | HandlerState::Behind)
+        !self.queue.lock().is_at_work()
     }
 
     /// Ends it, unless it has ended.
     pub(crate) fn end(&self, state: HandlerState) {
         let mut queue = self.queue.lock();
-        if matches!(queue.state, HandlerState::Live | HandlerState::Behind) {
+        if queue.is_at_work() {
             queue.state = state;
             queue.events.clear();
             queue.source = None;
@@ -216,7 +223,7 @@ impl Subscription {
             if queue.place.whole() >= version {
                 return true;
             }
-            let over = !matches!(queue.state, HandlerState::Live | HandlerState::Behind);
+            let over = !queue.is_at_work();
             if over || self.subscriber.changed.wait_until(&mut queue, deadline).timed_out() {
                 return queue.place.whole() >= version;
             }
@@ -272,7 +279,7 @@ impl Worker {
     fn next(&self) -> Work {
         let mut queue = self.subscriber.queue.lock();
         loop {
-            if !matches!(queue.state, HandlerState::Live | HandlerState::Behind) {
+            if !queue.is_at_work() {
                 return Work::End;
             }
             if !queue.events.is_empty() {
