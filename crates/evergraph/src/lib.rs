@@ -88,7 +88,7 @@ pub mod load {
 }
 
 pub use database::Database;
-pub use evergraph_disk::{Corruption, Disk, DiskError};
+pub use evergraph_disk::{Access, Corruption, Disk, DiskError};
 pub use evergraph_load::{ExportError, LoadError};
 pub use evergraph_store::{
     At, BackupError, BatchSummary, ChangeOptions, ChangeReader, ChangesError, CheckReport, Closed, Commit,

@@ -6,7 +6,7 @@ use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use evergraph_disk::{Corruption, Disk, Mapping};
+use evergraph_disk::{Access, Corruption, Disk, Mapping};
 use rayon::prelude::*;
 
 use crate::format::{self, Layout, Section};
@@ -84,6 +84,11 @@ impl Segment {
     /// The length of the file in bytes.
     pub fn bytes(&self) -> u64 {
         self.file.len() as u64
+    }
+
+    /// Tells the system how the file will be read. Only a hint.
+    pub fn advise(&self, access: Access) {
+        self.file.advise(access);
     }
 
     /// The bytes of a section, the first one at an address divisible by [`crate::SECTION_ALIGNMENT`].

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use arc_swap::{ArcSwap, Guard};
-use evergraph_disk::{Disk, MemoryDisk, OsDisk};
+use evergraph_disk::{Access, Disk, MemoryDisk, OsDisk};
 use evergraph_types::{
     Alteration, EdgeBatch, EdgeTypeOptions, KeyKind, KeyRef, PropertyType, Schema, Sequence, Value,
 };
@@ -425,6 +425,11 @@ impl Store {
     pub fn backup(&self, directory: impl AsRef<Path>) -> Result<Sequence, BackupError> {
         let directory = directory.as_ref();
         in_pool(|| crate::backup::backup(self.inner(), directory))
+    }
+
+    /// Tells the system how the segments there are now will be read. It is a hint: results do not depend on it.
+    pub fn advise(&self, access: Access) {
+        self.inner().current.load().segments.iter().for_each(|segment| segment.advise(access));
     }
 
     /// What the store holds and takes up.
