@@ -21,6 +21,7 @@ use evergraph_view::{FlatTable, FlatView, GraphView, Neighbors};
 use rayon::prelude::*;
 
 use crate::bitmap::{WORD_BITS, bits};
+use crate::fetch::FetchAhead;
 use crate::prefetch::prefetch_list;
 use crate::ranges::{HUB_DEGREE, split_list};
 use crate::{AlgorithmError, Bitmap, Control, VertexSubset};
@@ -62,6 +63,9 @@ const SEQUENTIAL_EDGES: u64 = 1 << 12;
 
 /// Words of the next bitmap filled by one task of a pull.
 const WORDS_PER_TASK: usize = 16;
+
+/// A frontier whose lists are not in memory is asked for by so many at a time.
+const IDS_PER_FETCH: usize = 1 << 10;
 
 /// How many lists ahead of its own a pull asks for.
 const LISTS_AHEAD: usize = 16;
@@ -106,6 +110,9 @@ fn push<F: EdgeFunction>(
     function: &F,
     control: &Control,
 ) -> Result<Vec<VertexId>, AlgorithmError> {
+    if table.is_cold() {
+        ids.par_chunks(IDS_PER_FETCH).for_each(|ids| table.will_need(ids.iter().copied()));
+    }
     let visit = |next: &mut Vec<VertexId>, src: VertexId, slice: &[VertexId]| {
         next.extend(slice.iter().copied().filter(|&dst| function.push(src, dst)));
     };
@@ -144,9 +151,16 @@ fn pull<F: EdgeFunction>(
 ) -> Result<VertexSubset, AlgorithmError> {
     let bound = frontier.bound();
     let mut next = Bitmap::empty(bound);
+    let per_task = WORDS_PER_TASK * WORD_BITS;
+    let ahead = FetchAhead::new(table, (bound as usize).div_ceil(per_task));
+    let vertices =
+        |task: usize| (task * per_task) as VertexId..bound.min(((task + 1) * per_task) as VertexId);
     let tasks = next.words_mut().par_chunks_mut(WORDS_PER_TASK).enumerate();
     let counts = tasks.map(|(task, words)| -> Result<usize, AlgorithmError> {
         control.check()?;
+        if let Some(ahead) = &ahead {
+            ahead.at(task, vertices, |dst| function.cond(dst));
+        }
         let mut count = 0;
         for (index, word) in words.iter_mut().enumerate() {
             let first = ((task * WORDS_PER_TASK + index) * WORD_BITS) as VertexId;

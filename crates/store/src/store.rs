@@ -35,6 +35,7 @@ use crate::reads::Reads;
 use crate::reclaim::Reclaimer;
 use crate::resolve::Resolver;
 use crate::retain::Retain;
+use crate::staged::BulkLoad;
 use crate::stats::Stats;
 use crate::transaction::{Transaction, TransactionOptions};
 use crate::version::Version;
@@ -143,6 +144,7 @@ impl Store {
 
     fn start(inner: Inner) -> Store {
         let inner = Arc::new(inner);
+        inner.settle_access();
         crate::maintenance::start(&inner);
         Store { handle: Arc::new(Handle { inner }) }
     }
@@ -355,7 +357,7 @@ impl Store {
     /// # Errors
     /// All of [`CommitError`] but the conflict; then nothing is added.
     pub fn add_edges(&self, edge_type: &str, parts: Vec<EdgeBatch>) -> Result<BatchSummary, CommitError> {
-        self.commit_batch(BatchWrites { edge_type: edge_type.to_owned(), create: None, parts, delete: false })
+        self.commit_batch(BatchWrites { parts, ..BatchWrites::of(edge_type, None) })
     }
 
     /// [`Store::add_edges`], with an edge type that is made by the same transaction if there is none. One that is there
@@ -382,8 +384,14 @@ impl Store {
         options: EdgeTypeOptions,
         parts: Vec<EdgeBatch>,
     ) -> Result<BatchSummary, CommitError> {
-        let (edge_type, create) = (edge_type.to_owned(), Some(options));
-        self.commit_batch(BatchWrites { edge_type, create, parts, delete: false })
+        self.commit_batch(BatchWrites { parts, ..BatchWrites::of(edge_type, Some(options)) })
+    }
+
+    /// Begins to add edges that come in pieces, as one transaction. On a store with a memory limit they wait in a file, so
+    /// that they may be more than memory holds. `create` says how the edge type is made if there is none; one that is
+    /// there must behave like it.
+    pub fn bulk_load(&self, edge_type: &str, create: Option<EdgeTypeOptions>) -> BulkLoad {
+        BulkLoad::new(self.clone(), edge_type, create)
     }
 
     /// Deletes the edges of one type between these ends as one transaction, which conflicts with nothing. Edges
@@ -397,7 +405,7 @@ impl Store {
         mut parts: Vec<EdgeBatch>,
     ) -> Result<BatchSummary, CommitError> {
         parts.iter_mut().for_each(|part| part.columns.clear());
-        self.commit_batch(BatchWrites { edge_type: edge_type.to_owned(), create: None, parts, delete: true })
+        self.commit_batch(BatchWrites { parts, delete: true, ..BatchWrites::of(edge_type, None) })
     }
 
     /// Archives what is in memory only, so that the log can be trimmed. Does nothing for a store in memory.
@@ -475,12 +483,12 @@ impl Store {
         }
     }
 
-    fn commit_batch(&self, batch: BatchWrites) -> Result<BatchSummary, CommitError> {
+    pub(crate) fn commit_batch(&self, batch: BatchWrites) -> Result<BatchSummary, CommitError> {
         match &self.inner().home {
             Some(home) if batch.rows() >= self.inner().options.bulk_edges && !self.inner().is_log_kept() => {
                 commit_bulk(self.inner(), home, batch)
             }
-            _ => self.inner().submit(Request::Batch(batch)),
+            _ => self.inner().submit(Request::Batch(batch.unstaged()?)),
         }
     }
 }

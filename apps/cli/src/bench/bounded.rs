@@ -36,14 +36,12 @@ pub(crate) struct BoundedArgs {
 /// What the system is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum AccessArg {
-    /// What the store does by itself
+    /// Here and there, and passes ask for what comes next: what the store does by itself
     Default,
     /// Nothing
     Normal,
     /// From front to back
     Sequential,
-    /// Here and there
-    Random,
 }
 
 impl AccessArg {
@@ -52,7 +50,6 @@ impl AccessArg {
             AccessArg::Default => None,
             AccessArg::Normal => Some(Access::Normal),
             AccessArg::Sequential => Some(Access::Sequential),
-            AccessArg::Random => Some(Access::Random),
         }
     }
 }
@@ -81,9 +78,12 @@ pub(super) struct Found {
 
 /// Runs the command in the process of its own.
 pub(crate) fn measure_bounded(args: &BoundedArgs, console: &mut Console) -> Result<(), CommandError> {
-    let bound = PageBound::new(args.limit_bytes);
+    let bound = PageBound::new(args.limit_bytes)?;
     let found = bound.during(|| -> Result<Found, CommandError> {
-        let database = Database::open(&args.store, Options { read_only: true, ..Options::default() })?;
+        let database = Database::open(
+            &args.store,
+            Options { read_only: true, memory_limit_bytes: Some(args.limit_bytes), ..Options::default() },
+        )?;
         if let Some(access) = args.access.access() {
             database.advise(access);
         }

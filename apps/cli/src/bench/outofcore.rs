@@ -67,7 +67,7 @@ pub(super) struct OutOfCoreArgs {
 const EXAMPLES: &str = "\
 Examples:
   evergraph bench outofcore                         some minutes, and 2 GB of memory and of disk
-  evergraph bench outofcore --access default,normal,sequential,random
+  evergraph bench outofcore --access default,normal,sequential
   evergraph bench outofcore --scale 16
 
 The process gives pages back by itself whenever its heap and what the system holds of its segments
@@ -87,7 +87,8 @@ pub(super) fn run(
     let files = on_disk(args, &edges, home.path())?;
     let edge_count = edges.len() as u64;
     drop(edges);
-    let bytes = files.iter().map(|path| std::fs::metadata(path).map(|file| file.len())).sum::<io::Result<u64>>()?;
+    let bytes =
+        files.iter().map(|path| std::fs::metadata(path).map(|file| file.len())).sum::<io::Result<u64>>()?;
     let limit_bytes = bytes / args.times;
     let what = format_args!(
         "Kronecker graph, scale {}, {} undirected edges, {} in segments, {} of memory",
@@ -125,7 +126,12 @@ fn rows(
     vec![
         row("pagerank, bytes/s", Unit::BytesPerSecond, useful, Some(speed)).bar(Bar::RatioAtLeast(SHARE)),
         agree(
-            row("pagerank, an iteration", Unit::Seconds, per_round(ranks), Some(per_round(&in_memory.pagerank))),
+            row(
+                "pagerank, an iteration",
+                Unit::Seconds,
+                per_round(ranks),
+                Some(per_round(&in_memory.pagerank)),
+            ),
             ranks.checksum,
             in_memory.pagerank.checksum,
         ),
@@ -203,7 +209,8 @@ fn disk_speed(files: &[PathBuf]) -> Result<f64, CommandError> {
     let mut fastest: f64 = 0.0;
     for readers in [1, rayon::current_num_threads() as u64] {
         files.iter().try_for_each(|path| forget(path))?;
-        let (seconds, read) = time(|| files.iter().map(|path| read_in_parts(path, readers)).sum::<io::Result<u64>>());
+        let (seconds, read) =
+            time(|| files.iter().map(|path| read_in_parts(path, readers)).sum::<io::Result<u64>>());
         fastest = fastest.max(read? as f64 / seconds);
     }
     Ok(fastest)

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!  every few milliseconds:  heap + pages of segments > limit ?  ─► hand ─► gives pages back, part by part, in the
-//!                           /proc       mincore                            order of the files, until there is room
+//!                           /proc      cachestat                           order of the files, until there is room
 //! ```
 //!
 //! A control group does that from outside, but takes rights that a benchmark should not ask for. What differs: pages go
@@ -41,15 +41,15 @@ pub(super) struct PageBound {
 struct Map {
     start: usize,
     length: usize,
-    file: Option<File>,
-    /// Bytes in memory, by part.
-    resident: Vec<usize>,
+    file: File,
 }
 
 impl PageBound {
-    pub(super) fn new(limit_bytes: u64) -> Self {
+    /// A bound of so many bytes; an error where the system does not tell what it holds of a file.
+    pub(super) fn new(limit_bytes: u64) -> std::io::Result<Self> {
+        cached_bytes(&File::open("/proc/self/exe")?, 0, 1)?;
         let zero = || AtomicU64::new(0);
-        PageBound { limit_bytes, peak_bytes: zero(), looks: zero(), is_over: AtomicBool::new(false) }
+        Ok(PageBound { limit_bytes, peak_bytes: zero(), looks: zero(), is_over: AtomicBool::new(false) })
     }
 
     /// Runs `work` while the bound is kept.
@@ -75,65 +75,57 @@ impl PageBound {
             if self.looks.fetch_add(1, Ordering::Relaxed).is_multiple_of(16) {
                 maps = segment_maps();
             }
-            maps.iter_mut().for_each(Map::count);
-            let pages: usize = maps.iter().flat_map(|map| &map.resident).sum();
+            let pages: u64 = maps.iter().map(|map| cached_bytes(&map.file, 0, map.length).unwrap_or(0)).sum();
             let heap = resident_bytes().unwrap_or(0);
-            self.peak_bytes.fetch_max(heap + pages as u64, Ordering::Relaxed);
+            self.peak_bytes.fetch_max(heap + pages, Ordering::Relaxed);
             let room = self.limit_bytes * (100 - HEADROOM_PERCENT) / 100;
-            let excess = (heap + pages as u64).saturating_sub(room).min(pages as u64);
-            give_back(&maps, excess as usize, &mut hand);
+            give_back(&maps, (heap + pages).saturating_sub(room).min(pages), &mut hand);
             std::thread::sleep(NAP);
         }
     }
 }
 
 /// Gives back this much, from the part on where it stopped the last time.
-fn give_back(maps: &[Map], excess: usize, hand: &mut usize) {
-    let parts: Vec<(&Map, usize)> =
-        maps.iter().flat_map(|map| (0..map.resident.len()).map(move |part| (map, part))).collect();
+fn give_back(maps: &[Map], excess: u64, hand: &mut usize) {
+    let parts: Vec<(&Map, usize)> = maps
+        .iter()
+        .flat_map(|map| (0..map.length).step_by(PART_BYTES).map(move |offset| (map, offset)))
+        .collect();
     let mut given = 0;
     for _ in 0..parts.len() {
         if given >= excess {
             return;
         }
-        let (map, part) = parts[*hand % parts.len()];
-        if map.resident[part] > 0 {
-            map.give_back(part);
-            given += map.resident[part];
+        let (map, offset) = parts[*hand % parts.len()];
+        let length = PART_BYTES.min(map.length - offset);
+        let cached = cached_bytes(&map.file, offset, length).unwrap_or(0);
+        if cached > 0 {
+            map.give_back(offset, length);
+            given += cached;
         }
         *hand = (*hand + 1) % parts.len();
     }
 }
 
 impl Map {
-    fn part(&self, part: usize) -> (usize, usize) {
-        let offset = part * PART_BYTES;
-        (offset, PART_BYTES.min(self.length - offset))
-    }
-
-    /// Asks the system which pages are in memory.
-    fn count(&mut self) {
-        // SAFETY: `sysconf` reads a number.
-        let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
-        let mut pages = vec![0u8; self.length.div_ceil(page)];
-        // SAFETY: the vector has a byte for each page; if the range is no longer mapped, the call fails and writes none.
-        let failed = unsafe { libc::mincore(self.start as *mut _, self.length, pages.as_mut_ptr()) } != 0;
-        let resident = |pages: &[u8]| page * pages.iter().filter(|&&page| page & 1 == 1).count();
-        self.resident = pages.chunks(PART_BYTES / page).map(resident).collect();
-        if failed {
-            self.resident.fill(0);
-        }
-    }
-
-    fn give_back(&self, part: usize) {
-        let (offset, length) = self.part(part);
+    fn give_back(&self, offset: usize, length: usize) {
         // SAFETY: the range is a read-only map of a file, of which the next look reads the same bytes again; if it is no
         // longer mapped, the call fails. Nothing else is mapped in its place while the store is open.
         unsafe { libc::madvise((self.start + offset) as *mut _, length, libc::MADV_DONTNEED) };
-        if let Some(file) = &self.file {
-            drop_cached(file, offset, length);
-        }
+        drop_cached(&self.file, offset, length);
     }
+}
+
+/// What the system holds of a part of a file; an error where it does not tell (Linux before 6.5).
+fn cached_bytes(file: &File, offset: usize, length: usize) -> std::io::Result<u64> {
+    const CACHESTAT: libc::c_long = 451;
+    const PAGE_BYTES: u64 = 4096;
+    let range = [offset as u64, length as u64];
+    // In pages: cached, dirty, being written, evicted, recently evicted.
+    let mut pages = [0u64; 5];
+    // SAFETY: both arrays are laid out as the structures of the call, which reads the first and writes the second.
+    let failed = unsafe { libc::syscall(CACHESTAT, file.as_raw_fd(), &range, &mut pages, 0u32) } != 0;
+    if failed { Err(std::io::Error::last_os_error()) } else { Ok(pages[0] * PAGE_BYTES) }
 }
 
 /// Has the system forget what it holds of a part of a file; 0 bytes are all behind the offset.
@@ -159,7 +151,7 @@ fn segment_maps() -> Vec<Map> {
         path.extension().filter(|extension| *extension == "segment")?;
         let (start, end) = line.split_once(' ')?.0.split_once('-')?;
         let (start, end) = (usize::from_str_radix(start, 16).ok()?, usize::from_str_radix(end, 16).ok()?);
-        Some(Map { start, length: end - start, file: File::open(path).ok(), resident: Vec::new() })
+        Some(Map { start, length: end - start, file: File::open(path).ok()? })
     };
     maps.lines().filter_map(map).collect()
 }
