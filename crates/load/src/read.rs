@@ -77,7 +77,8 @@ fn read_in_pool(
     let source = Source::open(path)?;
     let mut sniffed = look(&source, options)?;
     let (mut parsed, not_numeric) = read_until_guesses_hold(&mut sniffed, |sniffed| {
-        let mut pass = Pass::new(&source, options, progress, sniffed, &mut Take::All);
+        let mut take = Take::All;
+        let mut pass = Pass::new(&source, options, progress, sniffed, &mut take);
         pass.read()?;
         pass.finish()
     })?;
@@ -286,10 +287,11 @@ impl<'a, 't> Pass<'a, 't> {
             .collect();
         let parts = self.put_together(&kinds);
         let place = self.place();
-        match self.take {
-            Take::Windows(take) if take(parts, place).is_break() => Err(self.cancelled()),
-            _ => Ok(()),
-        }
+        let flow = match self.take {
+            Take::Windows(take) => take(parts, place),
+            _ => ControlFlow::Continue(()),
+        };
+        if flow.is_break() { Err(self.cancelled()) } else { Ok(()) }
     }
 
     fn cancelled(&self) -> Halt {

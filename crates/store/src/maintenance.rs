@@ -110,8 +110,15 @@ impl Inner {
         let Some(limit) = self.options.memory_limit_bytes else { return };
         let segments = self.current.load().segments.clone();
         let bytes: u64 = segments.iter().map(|segment| segment.bytes()).sum();
-        let access = if bytes > limit { Access::Random } else { Access::Normal };
-        segments.iter().for_each(|segment| segment.advise(access));
+        for segment in segments.iter() {
+            if bytes <= limit {
+                segment.advise(Access::Normal);
+                continue;
+            }
+            segment.advise(Access::Random);
+            // It was read to be checked, and to be found by the vertex tables.
+            segment.release(0..segment.data().len());
+        }
     }
 
     /// Wakes the thread if there is enough to archive.

@@ -159,6 +159,11 @@ impl Store {
         home.map(|home| home.directory.as_path())
     }
 
+    /// The limit on memory it was opened with.
+    pub fn memory_limit_bytes(&self) -> Option<u64> {
+        self.inner().options.memory_limit_bytes
+    }
+
     /// Whether every write is refused.
     pub fn is_read_only(&self) -> bool {
         self.inner().options.read_only
