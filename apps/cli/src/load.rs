@@ -69,6 +69,9 @@ pub(crate) struct LoadArgs {
     /// Go on where an earlier load of the file was interrupted: commit it in parts, each with the place it has come to
     #[arg(long)]
     resume: bool,
+    /// With --resume, commit about every so many megabytes of the file [default: a sixteenth of it, at least 256]
+    #[arg(long, value_name = "MB", requires = "resume", value_parser = clap::value_parser!(u64).range(1..))]
+    part: Option<u64>,
     /// Write edges to files of the store on the way whenever they take more memory than this, in megabytes
     #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u64).range(1..))]
     memory_limit: Option<u64>,
@@ -190,7 +193,8 @@ impl LoadArgs {
         let is_plain = !multi && !symmetric && time.is_none();
         let create =
             (!is_plain).then(|| EdgeTypeOptions { multi, symmetric, time, ..EdgeTypeOptions::default() });
-        LoadRequest { edge_type: self.edge_type.clone(), options, create, resume: self.resume }
+        let part_bytes = self.part.map(|megabytes| megabytes << 20);
+        LoadRequest { edge_type: self.edge_type.clone(), options, create, resume: self.resume, part_bytes }
     }
 }
 

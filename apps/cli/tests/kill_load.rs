@@ -15,6 +15,52 @@ fn a_few_kills_leave_all_or_nothing() {
     kill_loads(6);
 }
 
+/// A load in parts, killed again and again, goes on each time until all of the file is there once.
+#[test]
+fn a_load_that_is_killed_is_resumed() {
+    let stage = tempfile::tempdir().unwrap();
+    let (file, store) = (stage.path().join("graph.csv"), stage.path().join("net.eg"));
+    let size = ["--vertices", "100000", "--edges", &(4 * EDGES).to_string()];
+    assert!(
+        evergraph(&["generate", "erdos-renyi"])
+            .args(size)
+            .arg("--out")
+            .arg(&file)
+            .status()
+            .unwrap()
+            .success()
+    );
+    let resume = ["load", "--multi", "--resume", "--part=1", "--memory-limit=16"];
+    let mut parts = Vec::new();
+    loop {
+        let mut loading = evergraph(&resume).arg(&store).arg(&file).spawn().unwrap();
+        let done = loop {
+            if loading.try_wait().unwrap().is_some() {
+                break true;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            let segments = std::fs::read_dir(store.join("segments")).map_or(0, |files| {
+                let name = |file: std::io::Result<std::fs::DirEntry>| file.unwrap().file_name();
+                files.map(name).filter(|name| name.to_string_lossy().ends_with(".segment")).count()
+            });
+            // Each process comes to a commit more than the one before.
+            if segments > parts.len() + 1 && parts.len() < 4 {
+                loading.kill().unwrap();
+                break false;
+            }
+        };
+        let status = loading.wait().unwrap();
+        parts.push(edges(&store));
+        if done {
+            assert!(status.success());
+            break;
+        }
+    }
+    assert!(parts.len() > 2 && parts.is_sorted(), "{parts:?}");
+    assert!(parts[..parts.len() - 1].iter().all(|part| (1..4 * EDGES).contains(part)), "{parts:?}");
+    assert_eq!(parts.last(), Some(&(4 * EDGES)));
+}
+
 #[test]
 #[ignore = "takes minutes: make soak"]
 fn soak_kills_of_a_load_leave_all_or_nothing() {

@@ -45,12 +45,21 @@ pub struct LoadRequest {
     /// load of a file of this name to this edge type has come to. So a load that was interrupted goes on, one that was
     /// complete adds nothing, and lines appended to the file since then are added.
     pub resume: bool,
+    /// With `resume`, commit whenever about so many bytes of the file are read. By default a sixteenth of the file, and at
+    /// least 256 MiB.
+    pub part_bytes: Option<u64>,
 }
 
 impl Default for LoadRequest {
     fn default() -> Self {
         let edge_type = "edge".to_owned();
-        LoadRequest { edge_type, options: LoadOptions::default(), create: None, resume: false }
+        LoadRequest {
+            edge_type,
+            options: LoadOptions::default(),
+            create: None,
+            resume: false,
+            part_bytes: None,
+        }
     }
 }
 

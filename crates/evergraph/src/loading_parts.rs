@@ -59,6 +59,7 @@ pub(crate) fn load_in_parts(
     let columns = options.properties.iter().flatten();
     let columns = columns.filter_map(|spec| Some((spec.name.as_str(), spec.kind?)));
     let create = request.create.as_ref().map(|options| with_time_as_found(options, columns));
+    let by_default = std::fs::metadata(path).map_or(0, |file| file.len() / MOST_PARTS).max(PART_BYTES);
     let mut parts = Parts {
         store,
         edge_type: &request.edge_type,
@@ -66,7 +67,7 @@ pub(crate) fn load_in_parts(
         create,
         item: request.resume.then_some(item),
         committed: from.unwrap_or_default(),
-        part_bytes: std::fs::metadata(path).map_or(0, |file| file.len() / MOST_PARTS).max(PART_BYTES),
+        part_bytes: request.part_bytes.unwrap_or(by_default),
         pending_rows: 0,
         rows: 0,
         total: BatchSummary::default(),

@@ -23,8 +23,9 @@ use super::resident::resident_bytes;
 
 /// How long nobody looks.
 const NAP: Duration = Duration::from_millis(2);
-/// Pages are counted and given back by so many bytes.
-const PART_BYTES: usize = 1 << 20;
+/// Pages are counted and given back by so many bytes: as many as the largest piece the system keeps as one, for it gives
+/// back none of which it is asked for a part.
+const PART_BYTES: usize = 1 << 21;
 /// Of the limit, in hundredths, is kept free for what comes in between two looks.
 const HEADROOM_PERCENT: u64 = 10;
 
