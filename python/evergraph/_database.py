@@ -76,7 +76,8 @@ def open(
         The kind of vertex keys; by default that of the first one. ``dense`` keys are numbers from 0 that are
         used as they are, without a dictionary: for graphs whose vertices are numbered already.
     memory_limit : int, optional
-        Bytes of memory for changes that are not archived yet; half of it starts archiving.
+        Bytes of memory for changes that are not archived yet; half of it starts archiving. Loads that take more
+        than a part of it go through files of the store.
     retain : int, str or timedelta, optional
         How much history to keep from now on: a number of versions, a time such as ``"7d"``, ``"all"``, or
         ``"none"``. By default what was said when it was last opened; nothing for a new one.

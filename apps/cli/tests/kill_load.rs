@@ -31,33 +31,31 @@ fn a_load_that_is_killed_is_resumed() {
             .success()
     );
     let resume = ["load", "--multi", "--resume", "--part=1", "--memory-limit=16"];
+    let newest_segment = || {
+        let files = std::fs::read_dir(store.join("segments")).into_iter().flatten();
+        let names = files.filter_map(|file| file.ok()?.file_name().into_string().ok());
+        names.filter(|name| name.ends_with(".segment")).max()
+    };
     let mut parts = Vec::new();
     loop {
+        let before = newest_segment();
         let mut loading = evergraph(&resume).arg(&store).arg(&file).spawn().unwrap();
-        let done = loop {
-            if loading.try_wait().unwrap().is_some() {
-                break true;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(50));
-            let segments = std::fs::read_dir(store.join("segments")).map_or(0, |files| {
-                let name = |file: std::io::Result<std::fs::DirEntry>| file.unwrap().file_name();
-                files.map(name).filter(|name| name.to_string_lossy().ends_with(".segment")).count()
-            });
-            // Each process comes to a commit more than the one before.
-            if segments > parts.len() + 1 && parts.len() < 4 {
-                loading.kill().unwrap();
-                break false;
-            }
-        };
+        // The first ones are killed once they have begun a segment, perhaps before it is committed.
+        while parts.len() < 3 && newest_segment() == before && loading.try_wait().unwrap().is_none() {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        if parts.len() < 3 {
+            std::thread::sleep(std::time::Duration::from_millis(100 * parts.len() as u64));
+            loading.kill().unwrap();
+        }
         let status = loading.wait().unwrap();
         parts.push(edges(&store));
-        if done {
-            assert!(status.success());
+        if status.success() {
             break;
         }
     }
     assert!(parts.len() > 2 && parts.is_sorted(), "{parts:?}");
-    assert!(parts[..parts.len() - 1].iter().all(|part| (1..4 * EDGES).contains(part)), "{parts:?}");
+    assert!(parts.iter().any(|part| (1..4 * EDGES).contains(part)), "{parts:?}");
     assert_eq!(parts.last(), Some(&(4 * EDGES)));
 }
 

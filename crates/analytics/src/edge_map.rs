@@ -65,7 +65,7 @@ const SEQUENTIAL_EDGES: u64 = 1 << 12;
 const WORDS_PER_TASK: usize = 16;
 
 /// A frontier whose lists are not in memory is asked for by so many at a time.
-const IDS_PER_FETCH: usize = 1 << 10;
+const IDS_PER_FETCH: usize = 1 << 7;
 
 /// How many lists ahead of its own a pull asks for.
 const LISTS_AHEAD: usize = 16;
@@ -110,9 +110,6 @@ fn push<F: EdgeFunction>(
     function: &F,
     control: &Control,
 ) -> Result<Vec<VertexId>, AlgorithmError> {
-    if table.is_cold() {
-        ids.par_chunks(IDS_PER_FETCH).for_each(|ids| table.will_need(ids.iter().copied()));
-    }
     let visit = |next: &mut Vec<VertexId>, src: VertexId, slice: &[VertexId]| {
         next.extend(slice.iter().copied().filter(|&dst| function.push(src, dst)));
     };
@@ -137,6 +134,14 @@ fn push<F: EdgeFunction>(
     };
     if ids.len() as u64 <= SEQUENTIAL_EDGES && total_degree(table, ids) <= SEQUENTIAL_EDGES {
         return ids.iter().try_fold(Vec::new(), visit_list);
+    }
+    if let Some(ahead) = FetchAhead::new(table, ids.len().div_ceil(IDS_PER_FETCH)) {
+        let chunk = |piece: usize| ids.iter().copied().skip(piece * IDS_PER_FETCH).take(IDS_PER_FETCH);
+        let pieces = ids.par_chunks(IDS_PER_FETCH).enumerate().map(|(piece, ids)| {
+            ahead.at(piece, chunk, |_| true);
+            ids.iter().try_fold(Vec::new(), visit_list)
+        });
+        return Ok(pieces.collect::<Result<Vec<_>, _>>()?.concat());
     }
     let pieces: Result<Vec<Vec<VertexId>>, AlgorithmError> =
         ids.par_iter().with_min_len(4).try_fold(Vec::new, visit_list).collect();

@@ -14,7 +14,6 @@
 //! Invariant: nothing is asked for where lists are in memory anyway ([`FlatTable::is_cold`]), and asking changes no
 //! result.
 
-use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use evergraph_types::VertexId;
@@ -37,10 +36,10 @@ impl<'a> FetchAhead<'a> {
     }
 
     /// Work begins on a piece. `vertices` gives those of any piece, and `wants` whether the list of one will be read.
-    pub(crate) fn at(
+    pub(crate) fn at<I: Iterator<Item = VertexId>>(
         &self,
         piece: usize,
-        vertices: impl Fn(usize) -> Range<VertexId>,
+        vertices: impl Fn(usize) -> I,
         wants: impl Fn(VertexId) -> bool,
     ) {
         for piece in piece..self.asked.len().min(piece + 1 + PIECES) {
@@ -49,7 +48,7 @@ impl<'a> FetchAhead<'a> {
             }
         }
         if piece.is_multiple_of(PIECES) && piece >= 2 * PIECES {
-            self.table.release(vertices(piece - 2 * PIECES).start..vertices(piece - PIECES).start);
+            self.table.release((piece - 2 * PIECES..piece - PIECES).flat_map(vertices));
         }
     }
 }

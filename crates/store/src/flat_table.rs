@@ -32,7 +32,7 @@ static EMPTY_LEAF: Leaf<Entry> = Leaf {
 };
 
 /// Lists this far apart are asked for together: to read what is between them costs less than to ask twice.
-const GAP_BYTES: usize = 1 << 14;
+const GAP_BYTES: usize = 1 << 13;
 
 /// The list of each vertex id, and whatever keeps the lists alive.
 #[derive(Clone)]
