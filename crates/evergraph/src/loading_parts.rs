@@ -16,9 +16,9 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
 
-use evergraph_load::{LoadError, Place, Progress, PropertySpec, read_edges_in_parts, survey};
+use evergraph_load::{LoadError, Place, Progress, PropertySpec, Survey, read_edges_in_parts, survey};
 use evergraph_store::{BatchSummary, BulkLoad, CommitError, Store};
-use evergraph_types::{EdgeBatch, EdgeType, Schema};
+use evergraph_types::{EdgeBatch, EdgeType, EdgeTypeOptions, Schema};
 
 use crate::loading::{DatabaseLoadError, LoadReport, LoadRequest, with_time_as_found};
 
@@ -36,21 +36,7 @@ pub(crate) fn load_in_parts(
     progress: &dyn Progress,
 ) -> Result<LoadReport, DatabaseLoadError> {
     let started = Instant::now();
-    let (schema, edge_type) = known;
-    let mut options = request.options.clone();
-    options.keys = options.keys.or(schema.key_kind);
-    let as_declared = |specs: &mut Option<Vec<PropertySpec>>, always: bool| {
-        for spec in specs.iter_mut().flatten().filter(|spec| always || spec.kind.is_none()) {
-            let declared = edge_type.and_then(|kind| kind.property(&spec.name));
-            spec.kind = declared.map(|(_, property)| property.kind).or(spec.kind);
-        }
-    };
-    as_declared(&mut options.properties, false);
-    let are_given = options.properties.is_some();
-    let found = survey(path, &options, progress)?;
-    let mut options = found.options;
-    // What was given is not overruled; what was inferred gives way to what the store has.
-    as_declared(&mut options.properties, !are_given);
+    let Survey { options, not_numeric, .. } = say_all(path, request, known, progress)?;
     let item = item_name(path, &request.edge_type);
     let from = match request.resume {
         true => store.version().map_err(|_| CommitError::Closed)?.item(&item).and_then(place_of),
@@ -97,18 +83,42 @@ pub(crate) fn load_in_parts(
         resumed_lines: from.map_or(0, |from| from.lines),
         rows: parts.rows,
         rejects: summary.rejects,
-        not_numeric: found.not_numeric,
+        not_numeric,
         format: summary.format,
         seconds: started.elapsed().as_secs_f64(),
         sequence: parts.total.sequence,
     })
 }
 
+/// What the request and the store say of the file, and what it says itself where they leave something open.
+fn say_all(
+    path: &Path,
+    request: &LoadRequest,
+    known: (&Schema, Option<&EdgeType>),
+    progress: &dyn Progress,
+) -> Result<Survey, LoadError> {
+    let (schema, edge_type) = known;
+    let mut options = request.options.clone();
+    options.keys = options.keys.or(schema.key_kind);
+    let as_declared = |specs: &mut Option<Vec<PropertySpec>>, always: bool| {
+        for spec in specs.iter_mut().flatten().filter(|spec| always || spec.kind.is_none()) {
+            let declared = edge_type.and_then(|kind| kind.property(&spec.name));
+            spec.kind = declared.map(|(_, property)| property.kind).or(spec.kind);
+        }
+    };
+    as_declared(&mut options.properties, false);
+    let are_given = options.properties.is_some();
+    let mut found = survey(path, &options, progress)?;
+    // What was given is not overruled; what was inferred gives way to what the store has.
+    as_declared(&mut found.options.properties, !are_given);
+    Ok(found)
+}
+
 /// The commits of a load.
 struct Parts<'a> {
     store: &'a Store,
     edge_type: &'a str,
-    create: Option<evergraph_types::EdgeTypeOptions>,
+    create: Option<EdgeTypeOptions>,
     /// What is read and not committed.
     load: BulkLoad,
     /// Where the catalog keeps the place, if the load can be resumed.
