@@ -76,7 +76,8 @@ def open(
         The kind of vertex keys; by default that of the first one. ``dense`` keys are numbers from 0 that are
         used as they are, without a dictionary: for graphs whose vertices are numbered already.
     memory_limit : int, optional
-        Bytes of memory for changes that are not archived yet; half of it starts archiving.
+        Bytes of memory for changes that are not archived yet; half of it starts archiving. Loads that take more
+        than a part of it go through files of the store.
     retain : int, str or timedelta, optional
         How much history to keep from now on: a number of versions, a time such as ``"7d"``, ``"all"``, or
         ``"none"``. By default what was said when it was last opened; nothing for a new one.
@@ -226,6 +227,7 @@ class Database(Schematic["_native.Database"]):
         keys: KeyKind | None = None,
         on_error: Literal["raise", "skip"] = "raise",
         max_rejects: int = 1000,
+        resume: bool = False,
         progress: bool = False,
     ) -> LoadResult:
         """Load a file of edges, in parallel, as one transaction: all of it, or nothing.
@@ -258,6 +260,11 @@ class Database(Schematic["_native.Database"]):
             Whether a line that is no edge ends the load, or is left out and reported.
         max_rejects : int
             How many of the lines left out to keep; all are counted.
+        resume : bool
+            Load the file in several transactions, and begin behind the last one that an earlier load of a file
+            of this name to this edge type was done with: so a load that was interrupted goes on, one that was
+            complete adds nothing, and lines appended since then are added. A file that has changed before that
+            place is refused.
         progress : bool
             Show a progress bar, on a terminal or in a notebook.
 
@@ -269,7 +276,8 @@ class Database(Schematic["_native.Database"]):
         Raises
         ------
         LoadError
-            If the file cannot be used, with ``path``, ``line`` and ``column``. Nothing was loaded.
+            If the file cannot be used, with ``path``, ``line`` and ``column``. Nothing was loaded; with ``resume``,
+            what came before the place is.
         SchemaError
             If its keys or values do not fit the schema. Nothing was loaded.
         """
@@ -283,6 +291,7 @@ class Database(Schematic["_native.Database"]):
             "keys": keys,
             "on_error": on_error,
             "max_rejects": max_rejects,
+            "resume": resume,
         }
         file = Path(path)
         with bar(f"Loading {file.name}", wanted=progress) as report:

@@ -49,6 +49,8 @@ class LoadResult:
     """Vertices that are new."""
     lines: int
     """Lines of the file, comments, header and blank ones included."""
+    resumed_lines: int
+    """Of these, the ones that an earlier load had read, which this one went on from."""
     rejected: int
     """Lines left out because of ``on_error="skip"``."""
     rejects: Rejects
@@ -66,6 +68,7 @@ class LoadResult:
             edges=report.edges,
             vertices=report.vertices,
             lines=report.lines,
+            resumed_lines=report.resumed_lines,
             rejected=report.rejected,
             rejects=Rejects(Reject(*reject) for reject in report.rejects),
             seconds=report.seconds,

@@ -252,6 +252,7 @@ impl Raise for LoadError {
             | LoadError::MissingColumn { path, .. }
             | LoadError::Unsupported { path, .. }
             | LoadError::Option { path, .. }
+            | LoadError::Changed { path, .. }
             | LoadError::Cancelled { path } => raised.path(&path).error,
             _ => raised.error,
         }

@@ -10,7 +10,7 @@ use crate::key::type_name;
 use crate::schema::{key_kind, property_type};
 
 /// How to load a file, from the keyword arguments that were given: `format`, `delimiter`, `header`, `src`, `dst`,
-/// `properties`, `keys`, `on_error`, `max_rejects`.
+/// `properties`, `keys`, `on_error`, `max_rejects`, `resume`.
 pub(crate) fn load_request(edge_type: String, options: &Bound<'_, PyDict>) -> PyResult<LoadRequest> {
     let given = |name: &str| Ok::<_, PyErr>(options.get_item(name)?.filter(|value| !value.is_none()));
     let text = |name: &str| given(name)?.map(|value| value.extract::<String>()).transpose();
@@ -38,7 +38,8 @@ pub(crate) fn load_request(edge_type: String, options: &Bound<'_, PyDict>) -> Py
     if let Some(kept) = given("max_rejects")? {
         wanted.max_rejects_kept = kept.extract()?;
     }
-    Ok(LoadRequest { edge_type, options: wanted, ..LoadRequest::default() })
+    let resume = given("resume")?.map(|value| value.extract()).transpose()?.unwrap_or_default();
+    Ok(LoadRequest { edge_type, options: wanted, resume, ..LoadRequest::default() })
 }
 
 fn format_of(name: &str) -> PyResult<Format> {
@@ -106,6 +107,7 @@ pub(crate) struct LoadReport {
     edges: u64,
     vertices: u64,
     lines: u64,
+    resumed_lines: u64,
     version: u64,
     seconds: f64,
     rejected: u64,
@@ -120,6 +122,7 @@ impl LoadReport {
             edges: inner.edges,
             vertices: inner.vertices,
             lines: inner.lines,
+            resumed_lines: inner.resumed_lines,
             version: inner.sequence,
             seconds: inner.seconds,
             rejected: inner.rejects.count,

@@ -220,3 +220,16 @@ def test_a_file_that_does_not_fit_the_schema_changes_nothing(db: eg.Database, tm
     with pytest.raises(eg.EvergraphError, match=r"(?s)heavy"):
         db.load(write(tmp_path / "f.csv", "src,dst,x\n3,4,heavy\n"), "e")
     assert list(db.snapshot().edges().rows()) == [(1, 2, 1.5)]
+
+
+def test_a_load_is_resumed(db: eg.Database, tmp_path: Path) -> None:
+    path = write(tmp_path / "edges.txt", "1 2\n2 3\n")
+    assert (first := db.load(path, resume=True)).edges == 2 and first.resumed_lines == 0
+    write(path, "1 2\n2 3\n3 4\n")
+    again = db.load(path, resume=True)
+    assert (again.edges, again.lines, again.resumed_lines) == (1, 3, 2)
+    assert db.load(path, resume=True).edges == 0
+    write(path, "1 2\n2 5\n3 4\n4 5\n")
+    with pytest.raises(eg.LoadError, match="changed before byte 12"):
+        db.load(path, resume=True)
+    assert db.load(path).edges == 2

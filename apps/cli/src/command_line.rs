@@ -69,6 +69,10 @@ enum Command {
     /// Tell by how much a process grows that ingests a graph (bench memory runs this)
     #[command(hide = true)]
     BenchIngestMemory(bench::ChildArgs),
+    /// Run algorithms in a process that may have only so much memory (bench outofcore runs this)
+    #[cfg(target_os = "linux")]
+    #[command(hide = true)]
+    BenchBounded(bench::BoundedArgs),
     /// Write to a store until killed (the demo and the tests do the killing)
     #[command(hide = true)]
     DemoWriter(crash::WriterArgs),
@@ -116,6 +120,8 @@ impl CommandLine {
             Command::Demo(args) => demo::run(args, program, console),
             Command::BenchMemory(args) => bench::measure_memory(args, console),
             Command::BenchIngestMemory(args) => bench::measure_child(args, console),
+            #[cfg(target_os = "linux")]
+            Command::BenchBounded(args) => bench::measure_bounded(args, console),
             Command::DemoWriter(args) => crash::write(args),
         }?;
         console.flush()

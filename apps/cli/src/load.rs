@@ -66,6 +66,15 @@ pub(crate) struct LoadArgs {
     /// Create the edge type with edges that are events, this property their time
     #[arg(long, value_name = "PROPERTY")]
     time: Option<String>,
+    /// Go on where an earlier load of the file was interrupted: commit it in parts, each with the place it has come to
+    #[arg(long)]
+    resume: bool,
+    /// With --resume, commit about every so many megabytes of the file [default: a sixteenth of it, at least 256]
+    #[arg(long, value_name = "MB", requires = "resume", value_parser = clap::value_parser!(u64).range(1..))]
+    part: Option<u64>,
+    /// Write edges to files of the store on the way whenever they take more memory than this, in megabytes
+    #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u64).range(1..))]
+    memory_limit: Option<u64>,
     /// When a load is done
     #[arg(long, value_enum, default_value = "sync")]
     durability: DurabilityArg,
@@ -82,7 +91,8 @@ Examples:
   evergraph load roads.eg part-*.tsv --symmetric --on-error skip
 
 Each file is one transaction: it is loaded as a whole or, if it fails or the command is killed, not
-at all. The edge type is made by the first file; --symmetric, --multi and --time say how.";
+at all; with --resume it is several, and the same command again goes on behind the last of them.
+A file that was changed before that place is refused. The edge type is made by the first file; --symmetric, --multi and --time say how.";
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -101,6 +111,7 @@ struct FileReport<'a> {
     edges: u64,
     vertices: u64,
     lines: u64,
+    resumed_lines: u64,
     rejected: u64,
     rejects: Vec<RejectReport>,
     version: u64,
@@ -125,6 +136,7 @@ pub(crate) fn run(args: &LoadArgs, console: &mut Console) -> Result<(), CommandE
         durability: args.durability.into(),
         keys: args.keys.map(Into::into),
         format: args.list_format.map(Into::into),
+        memory_limit_bytes: args.memory_limit.map(|megabytes| megabytes << 20),
         ..Options::default()
     };
     let database = Database::open(&args.database, options)?;
@@ -181,7 +193,8 @@ impl LoadArgs {
         let is_plain = !multi && !symmetric && time.is_none();
         let create =
             (!is_plain).then(|| EdgeTypeOptions { multi, symmetric, time, ..EdgeTypeOptions::default() });
-        LoadRequest { edge_type: self.edge_type.clone(), options, create }
+        let part_bytes = self.part.map(|megabytes| megabytes << 20);
+        LoadRequest { edge_type: self.edge_type.clone(), options, create, resume: self.resume, part_bytes }
     }
 }
 
@@ -192,6 +205,7 @@ impl<'a> FileReport<'a> {
             edges: loaded.edges,
             vertices: loaded.vertices,
             lines: loaded.lines,
+            resumed_lines: loaded.resumed_lines,
             rejected: loaded.rejects.count,
             rejects: loaded.rejects.kept.into_iter().map(RejectReport::from).collect(),
             version: loaded.sequence,
@@ -209,8 +223,12 @@ impl<'a> FileReport<'a> {
             0 => String::new(),
             count => format!(", {} left out", units::counted(count, "line", "lines")),
         };
+        let resumed = match self.resumed_lines {
+            0 => String::new(),
+            lines => format!(", {} loaded before", units::count(lines)),
+        };
         console.line_now(format_args!(
-            "{}: {} and {} new, {}{rejected}; version {}, {}",
+            "{}: {} and {} new, {}{resumed}{rejected}; version {}, {}",
             self.file.display(),
             units::counted(self.edges, "edge", "edges"),
             units::counted(self.vertices, "vertex", "vertices"),

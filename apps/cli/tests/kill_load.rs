@@ -15,6 +15,50 @@ fn a_few_kills_leave_all_or_nothing() {
     kill_loads(6);
 }
 
+/// A load in parts, killed again and again, goes on each time until all of the file is there once.
+#[test]
+fn a_load_that_is_killed_is_resumed() {
+    let stage = tempfile::tempdir().unwrap();
+    let (file, store) = (stage.path().join("graph.csv"), stage.path().join("net.eg"));
+    let size = ["--vertices", "100000", "--edges", &(4 * EDGES).to_string()];
+    assert!(
+        evergraph(&["generate", "erdos-renyi"])
+            .args(size)
+            .arg("--out")
+            .arg(&file)
+            .status()
+            .unwrap()
+            .success()
+    );
+    let resume = ["load", "--multi", "--resume", "--part=1", "--memory-limit=16"];
+    let newest_segment = || {
+        let files = std::fs::read_dir(store.join("segments")).into_iter().flatten();
+        let names = files.filter_map(|file| file.ok()?.file_name().into_string().ok());
+        names.filter(|name| name.ends_with(".segment")).max()
+    };
+    let mut parts = Vec::new();
+    loop {
+        let before = newest_segment();
+        let mut loading = evergraph(&resume).arg(&store).arg(&file).spawn().unwrap();
+        // The first ones are killed once they have begun a segment, perhaps before it is committed.
+        while parts.len() < 3 && newest_segment() == before && loading.try_wait().unwrap().is_none() {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        if parts.len() < 3 {
+            std::thread::sleep(std::time::Duration::from_millis(100 * parts.len() as u64));
+            loading.kill().unwrap();
+        }
+        let status = loading.wait().unwrap();
+        parts.push(edges(&store));
+        if status.success() {
+            break;
+        }
+    }
+    assert!(parts.len() > 2 && parts.is_sorted(), "{parts:?}");
+    assert!(parts.iter().any(|part| (1..4 * EDGES).contains(part)), "{parts:?}");
+    assert_eq!(parts.last(), Some(&(4 * EDGES)));
+}
+
 #[test]
 #[ignore = "takes minutes: make soak"]
 fn soak_kills_of_a_load_leave_all_or_nothing() {

@@ -21,6 +21,7 @@ use evergraph_view::{FlatTable, FlatView, GraphView, Neighbors};
 use rayon::prelude::*;
 
 use crate::bitmap::{WORD_BITS, bits};
+use crate::fetch::FetchAhead;
 use crate::prefetch::prefetch_list;
 use crate::ranges::{HUB_DEGREE, split_list};
 use crate::{AlgorithmError, Bitmap, Control, VertexSubset};
@@ -62,6 +63,9 @@ const SEQUENTIAL_EDGES: u64 = 1 << 12;
 
 /// Words of the next bitmap filled by one task of a pull.
 const WORDS_PER_TASK: usize = 16;
+
+/// A frontier whose lists are not in memory is asked for by so many at a time.
+const IDS_PER_FETCH: usize = 1 << 7;
 
 /// How many lists ahead of its own a pull asks for.
 const LISTS_AHEAD: usize = 16;
@@ -131,6 +135,14 @@ fn push<F: EdgeFunction>(
     if ids.len() as u64 <= SEQUENTIAL_EDGES && total_degree(table, ids) <= SEQUENTIAL_EDGES {
         return ids.iter().try_fold(Vec::new(), visit_list);
     }
+    if let Some(ahead) = FetchAhead::new(table, ids.len().div_ceil(IDS_PER_FETCH)) {
+        let chunk = |piece: usize| ids.iter().copied().skip(piece * IDS_PER_FETCH).take(IDS_PER_FETCH);
+        let pieces = ids.par_chunks(IDS_PER_FETCH).enumerate().map(|(piece, ids)| {
+            ahead.at(piece, chunk, |_| true);
+            ids.iter().try_fold(Vec::new(), visit_list)
+        });
+        return Ok(pieces.collect::<Result<Vec<_>, _>>()?.concat());
+    }
     let pieces: Result<Vec<Vec<VertexId>>, AlgorithmError> =
         ids.par_iter().with_min_len(4).try_fold(Vec::new, visit_list).collect();
     Ok(pieces?.concat())
@@ -144,9 +156,16 @@ fn pull<F: EdgeFunction>(
 ) -> Result<VertexSubset, AlgorithmError> {
     let bound = frontier.bound();
     let mut next = Bitmap::empty(bound);
+    let per_task = WORDS_PER_TASK * WORD_BITS;
+    let ahead = FetchAhead::new(table, (bound as usize).div_ceil(per_task));
+    let vertices =
+        |task: usize| (task * per_task) as VertexId..bound.min(((task + 1) * per_task) as VertexId);
     let tasks = next.words_mut().par_chunks_mut(WORDS_PER_TASK).enumerate();
     let counts = tasks.map(|(task, words)| -> Result<usize, AlgorithmError> {
         control.check()?;
+        if let Some(ahead) = &ahead {
+            ahead.at(task, vertices, |dst| function.cond(dst));
+        }
         let mut count = 0;
         for (index, word) in words.iter_mut().enumerate() {
             let first = ((task * WORDS_PER_TASK + index) * WORD_BITS) as VertexId;

@@ -35,6 +35,7 @@ mod documentation;
 mod edge_list;
 mod edge_map;
 pub mod eigenvector_centrality;
+mod fetch;
 mod gather;
 pub mod greedy_color;
 pub mod hits;

@@ -14,9 +14,10 @@
 use std::ops::Range;
 
 use evergraph_types::{Direction, VertexId};
-use evergraph_view::{FlatView, GraphView, Neighbors};
+use evergraph_view::{FlatTable, FlatView, GraphView, Neighbors};
 use rayon::prelude::*;
 
+use crate::fetch::FetchAhead;
 use crate::{AlgorithmError, Control};
 
 /// Edges in a range: a few tenths of a millisecond of work, hundreds of ranges on a graph worth running in parallel.
@@ -41,13 +42,17 @@ const HUB_PIECE: usize = 1 << 14;
 #[derive(Clone, Debug)]
 pub struct Ranges {
     cuts: Vec<VertexId>,
+    /// The lists that a pass over the ranges reads, where they are not in memory.
+    cold: Option<FlatTable>,
 }
 
 impl Ranges {
     /// Ranges with about equally many edges in one direction.
     pub fn by_edges(view: &FlatView, direction: Direction) -> Self {
         let table = view.table(direction);
-        Self::by_cost(view.id_bound(), EDGES_PER_RANGE, |vertex| table.degree(vertex) + VERTEX_COST)
+        let cost = |vertex| table.degree(vertex) + VERTEX_COST;
+        let cold = table.is_cold().then(|| table.clone());
+        Ranges { cold, ..Self::by_cost(view.id_bound(), EDGES_PER_RANGE, cost) }
     }
 
     /// Ranges that cost at most `budget` each, unless one vertex costs more.
@@ -69,17 +74,23 @@ impl Ranges {
             .collect();
         let mut cuts = segments.concat();
         cuts.push(bound);
-        Ranges { cuts }
+        Ranges { cuts, cold: None }
     }
 
     /// Ranges with equally many vertices, whatever their edges: for work that is the same at every vertex.
     pub fn by_vertices(bound: VertexId) -> Self {
-        Ranges { cuts: (0..bound).step_by(VERTICES_PER_RANGE).chain([bound]).collect() }
+        Ranges { cuts: (0..bound).step_by(VERTICES_PER_RANGE).chain([bound]).collect(), cold: None }
     }
 
     /// The ranges in order.
     pub fn par_iter(&self) -> impl IndexedParallelIterator<Item = Range<VertexId>> + '_ {
-        self.cuts.par_windows(2).map(|cut| cut[0]..cut[1])
+        let ahead = self.cold.as_ref().and_then(|table| FetchAhead::new(table, self.cuts.len() - 1));
+        self.cuts.par_windows(2).enumerate().map(move |(position, cut)| {
+            if let Some(ahead) = &ahead {
+                ahead.at(position, |range| self.cuts[range]..self.cuts[range + 1], |_| true);
+            }
+            cut[0]..cut[1]
+        })
     }
 
     /// The ranges in order, one at a time.

@@ -4,10 +4,12 @@
 //! lies at an address divisible by [`Mapping::ALIGNMENT`].
 
 use std::fmt;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 use memmap2::{Advice, Mmap};
+
+use crate::os::page_out;
 
 /// How a mapping will be read, so that the system can fetch ahead or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +64,22 @@ impl Mapping {
             Access::Random => Advice::Random,
         };
         let _ = map.advise(advice);
+    }
+
+    /// Tells the system that a part will not be read again soon, so that it takes that out of memory before anything else.
+    /// Only a hint, as [`Mapping::advise`], and one that not every system has.
+    pub fn release(&self, range: Range<usize>) {
+        let Bytes::Mapped(map) = &self.bytes else { return };
+        page_out(map, range);
+    }
+
+    /// Has the system fetch a part that will be read soon, without waiting for it. Only a hint, as [`Mapping::advise`].
+    pub fn will_need(&self, range: Range<usize>) {
+        let Bytes::Mapped(map) = &self.bytes else { return };
+        let end = range.end.min(map.len());
+        if range.start < end {
+            let _ = map.advise_range(Advice::WillNeed, range.start, end - range.start);
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IoSlice, Read, Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use memmap2::Mmap;
@@ -152,6 +153,23 @@ fn map_file(file: &File) -> io::Result<Mmap> {
     // is handed out. Another program that writes into a store's files breaks this, as it breaks the store.
     unsafe { Mmap::map(file) }
 }
+
+/// Has the system take the pages that lie within a part of a map out of memory, where it can.
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code)]
+pub(crate) fn page_out(map: &Mmap, range: Range<usize>) {
+    const PAGE_BYTES: usize = 4096;
+    let (start, end) =
+        (range.start.next_multiple_of(PAGE_BYTES), range.end.min(map.len()) / PAGE_BYTES * PAGE_BYTES);
+    if start < end {
+        // SAFETY: the pages are of this map, which lives, and stay what they are: they are read again when they are looked
+        // at. A page larger than assumed makes the call fail, which is no harm.
+        unsafe { libc::madvise(map.as_ptr().add(start) as *mut _, end - start, libc::MADV_PAGEOUT) };
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn page_out(_map: &Mmap, _range: Range<usize>) {}
 
 fn rewrite(path: &Path, offset: u64) -> io::Result<()> {
     let mut file = OpenOptions::new().read(true).write(true).open(path)?;

@@ -41,6 +41,7 @@
 mod database;
 mod export;
 mod loading;
+mod loading_parts;
 
 /// Graph algorithms, each a function of a [`GraphView`]; see [`evergraph_analytics`].
 ///
@@ -88,14 +89,14 @@ pub mod load {
 }
 
 pub use database::Database;
-pub use evergraph_disk::{Corruption, Disk, DiskError};
+pub use evergraph_disk::{Access, Corruption, Disk, DiskError};
 pub use evergraph_load::{ExportError, LoadError};
 pub use evergraph_store::{
-    At, BackupError, BatchSummary, ChangeOptions, ChangeReader, ChangesError, CheckReport, Closed, Commit,
-    CommitError, Diff, Durability, EdgeDiff, EdgeOps, EdgeRows, EdgeTypeStats, HistoryError, Isolation,
-    Layout as StoreLayout, Level, ListFormat, MemoryUse, OpColumn, OpenError, Options, Problem, ReadGuard,
-    Retain, Retained, Run, RunColumn, Savepoint, Stats, Store, TableLayout, Transaction, TransactionOptions,
-    Version, VertexPut, WriteError, WriteSet, check, conflict_backoff,
+    At, BackupError, BatchSummary, BulkLoad, ChangeOptions, ChangeReader, ChangesError, CheckReport, Closed,
+    Commit, CommitError, Diff, Durability, EdgeDiff, EdgeOps, EdgeRows, EdgeTypeStats, HistoryError,
+    Isolation, Layout as StoreLayout, Level, ListFormat, MemoryUse, OpColumn, OpenError, Options, Problem,
+    ReadGuard, Retain, Retained, Run, RunColumn, Savepoint, Stats, Store, TableLayout, Transaction,
+    TransactionOptions, Version, VertexPut, WriteError, WriteSet, check, conflict_backoff,
 };
 pub use evergraph_stream::{
     Advance, Batch, Duplicates, Followed, Follower, Order, Span, Stream, StreamError, StreamOptions, Window,

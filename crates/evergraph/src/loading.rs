@@ -6,7 +6,9 @@
 //!                                                  └─────────────────────────┘ (text that looked like numbers)
 //! ```
 //!
-//! Invariant: after an error nothing is added: no edge, no vertex and no edge type.
+//! A load that can be resumed, and one into a store with a memory limit, goes part by part (`loading_parts.rs`).
+//!
+//! Invariant: after an error nothing is added, but by a load that can be resumed: no edge, no vertex and no edge type.
 
 use std::path::Path;
 use std::time::Instant;
@@ -20,6 +22,8 @@ use evergraph_types::{
     EdgeType, EdgeTypeOptions, KeyKind, Property, PropertyType, Schema, SchemaError, Sequence,
 };
 use thiserror::Error;
+
+use crate::loading_parts::load_in_parts;
 
 /// What to load a file as.
 ///
@@ -37,11 +41,25 @@ pub struct LoadRequest {
     /// How the edge type is made if there is none; one that is there must be like this, its properties aside. By
     /// default it is made simple and directed.
     pub create: Option<EdgeTypeOptions>,
+    /// Commit the file in several parts, each with the place it has come to, and begin behind the place that an earlier
+    /// load of a file of this name to this edge type has come to. So a load that was interrupted goes on, one that was
+    /// complete adds nothing, and lines appended to the file since then are added.
+    pub resume: bool,
+    /// With `resume`, commit whenever about so many bytes of the file are read. By default a sixteenth of the file, and at
+    /// least 256 MiB.
+    pub part_bytes: Option<u64>,
 }
 
 impl Default for LoadRequest {
     fn default() -> Self {
-        LoadRequest { edge_type: "edge".to_owned(), options: LoadOptions::default(), create: None }
+        let edge_type = "edge".to_owned();
+        LoadRequest {
+            edge_type,
+            options: LoadOptions::default(),
+            create: None,
+            resume: false,
+            part_bytes: None,
+        }
     }
 }
 
@@ -67,6 +85,8 @@ pub struct LoadReport {
     pub vertices: u64,
     /// How many lines the file has, comments and header included.
     pub lines: u64,
+    /// How many of them an earlier load had read, which this one has resumed.
+    pub resumed_lines: u64,
     /// How many of them are edges.
     pub rows: u64,
     /// The lines left out, with `on_error: OnError::Skip`.
@@ -81,7 +101,7 @@ pub struct LoadReport {
     pub sequence: Sequence,
 }
 
-/// A file that was not loaded. Nothing of it is in the store.
+/// A file that was not loaded. Nothing of it is in the store, but the parts of a load that can be resumed.
 ///
 /// ```
 /// # use evergraph::load::NoProgress;
@@ -114,11 +134,17 @@ pub(crate) fn load(
     }
     let schema = store.version().map_err(|_| CommitError::Closed)?.schema().clone();
     let edge_type = edge_type_of(&schema, request)?;
+    if request.resume || store.memory_limit_bytes().is_some() {
+        return load_in_parts(store, path, request, (&schema, edge_type.as_ref()), progress);
+    }
     let parsed = read_as(schema.key_kind, edge_type.as_ref(), path, request, progress)?;
     let rows = parsed.edges();
     let summary = match &request.create {
         Some(options) => {
-            store.add_edges_as(&request.edge_type, with_time_as_found(options, &parsed), parsed.parts)?
+            let columns = parsed.parts.first().map_or(&[][..], |part| &part.columns);
+            let found = columns.iter().map(|(name, column)| (name.as_str(), column.property_type()));
+            let options = with_time_as_found(options, found);
+            store.add_edges_as(&request.edge_type, options, parsed.parts)?
         }
         None => store.add_edges(&request.edge_type, parsed.parts)?,
     };
@@ -126,6 +152,7 @@ pub(crate) fn load(
         edges: summary.edges,
         vertices: summary.vertices,
         lines: parsed.lines,
+        resumed_lines: 0,
         rows,
         rejects: parsed.rejects,
         not_numeric: parsed.not_numeric,
@@ -179,16 +206,16 @@ fn read_as(
     }
 }
 
-/// An edge type whose time is of the type that the file has it in.
-fn with_time_as_found(options: &EdgeTypeOptions, parsed: &ParsedEdges) -> EdgeTypeOptions {
+/// An edge type whose time is of the type that the file has it in; `found` are the columns of the file.
+pub(crate) fn with_time_as_found<'n>(
+    options: &EdgeTypeOptions,
+    mut found: impl Iterator<Item = (&'n str, PropertyType)>,
+) -> EdgeTypeOptions {
     let mut options = options.clone();
     let is_declared = |name: &String| options.properties.iter().any(|property| property.name == *name);
     if let Some(time) = options.time.clone().filter(|time| !is_declared(time)) {
-        let columns = parsed.parts.first().map_or(&[][..], |part| &part.columns);
-        let found = columns.iter().find(|(name, _)| *name == time);
-        options.properties.extend(
-            found.map(|(name, column)| Property { name: name.clone(), kind: column.property_type() }),
-        );
+        let found = found.find(|(name, _)| *name == time);
+        options.properties.extend(found.map(|(name, kind)| Property { name: name.to_owned(), kind }));
     }
     options
 }

@@ -44,6 +44,14 @@ pub(crate) struct Block {
     pub(crate) stop: Stop,
 }
 
+impl Block {
+    /// Drops the edges; what is known of the types of columns stays.
+    pub(crate) fn forget(&mut self) {
+        (self.src, self.dst) = (KeyColumn::Int(Vec::new()), KeyColumn::Int(Vec::new()));
+        self.columns.iter_mut().for_each(ColumnBuilder::forget);
+    }
+}
+
 /// Parses the records that start in `start..end` of the data; the last of them may end beyond `end`.
 pub(crate) fn parse_block(plan: &Plan, data: &[u8], start: usize, end: usize, complete: bool) -> Block {
     let rows = plan.rows_in(end.saturating_sub(start));

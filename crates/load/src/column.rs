@@ -77,6 +77,11 @@ impl ColumnBuilder {
         self.kind = kind;
     }
 
+    /// Drops the values; what is known of their type stays.
+    pub(crate) fn forget(&mut self) {
+        self.column = Column::new(self.column.property_type());
+    }
+
     /// The column as one of `kind`, which holds all values of the file.
     pub(crate) fn finish(self, kind: PropertyType) -> Column {
         if self.kind == Some(kind) { self.column } else { convert(self.column, kind) }

@@ -81,6 +81,15 @@ pub enum LoadError {
         /// What is wrong with it.
         reason: String,
     },
+    /// What a file begins with is not what it was when it was read up to some place.
+    #[error("{path}: changed before byte {offset}, up to which it was loaded; load it without resume, as a new file",
+        path = path.display())]
+    Changed {
+        /// The file.
+        path: PathBuf,
+        /// The place, in bytes as they are when decompressed.
+        offset: u64,
+    },
     /// [`Progress`](crate::Progress) said stop.
     #[error("{path}: reading was cancelled", path = path.display())]
     Cancelled {

@@ -31,6 +31,31 @@ impl ParsedEdges {
     }
 }
 
+/// A place in a file between two lines, up to which it was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Place {
+    /// The bytes before it; of a compressed file, as they are when decompressed.
+    pub offset: u64,
+    /// The lines before it.
+    pub lines: u64,
+    /// A checksum of the bytes before it.
+    pub checksum: u64,
+}
+
+/// What [`read_edges_in_parts`](crate::read_edges_in_parts) tells of a file besides its edges.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct PartsSummary {
+    /// Where the file ends.
+    pub end: Place,
+    /// The lines left out, with [`OnError::Skip`](crate::OnError::Skip), behind the place the reading began from.
+    pub rejects: Rejects,
+    /// The first key that is no int64, where that made the kind of keys string by inference.
+    pub not_numeric: Option<Reject>,
+    /// The format the file was read as.
+    pub format: Format,
+}
+
 /// The lines of a file that were left out.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Rejects {

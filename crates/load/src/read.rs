@@ -12,17 +12,19 @@
 //! Invariant: the blocks that count are exactly what one reader going record by record would have read.
 
 use std::io;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Receiver;
 
-use evergraph_types::EdgeBatch;
+use evergraph_disk::Checksum;
+use evergraph_types::{EdgeBatch, PropertyType};
 use memchr::{memchr, memchr_iter};
 use rayon::prelude::*;
 
 use crate::block::{Block, Stop, parse_block};
 use crate::column::settle;
-use crate::parsed::{ParsedEdges, Reject, Rejects};
+use crate::parsed::{ParsedEdges, Place, Reject, Rejects};
 use crate::plan::{Plan, Widen};
 use crate::sniff::{Sniffed, sniff};
 use crate::source::{Bytes, Packed, Source};
@@ -51,11 +53,20 @@ pub fn read_edges(
     options: &LoadOptions,
     progress: &dyn Progress,
 ) -> Result<ParsedEdges, LoadError> {
-    let Some(threads) = options.threads else { return read_in_pool(path, options, progress) };
+    in_pool(path, options, || read_in_pool(path, options, progress))
+}
+
+/// Runs `read` on as many threads as the options ask for.
+pub(crate) fn in_pool<T: Send>(
+    path: &Path,
+    options: &LoadOptions,
+    read: impl FnOnce() -> Result<T, LoadError> + Send,
+) -> Result<T, LoadError> {
+    let Some(threads) = options.threads else { return read() };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|error| {
         LoadError::Option { path: path.to_owned(), option: "threads", reason: error.to_string() }
     })?;
-    pool.install(|| read_in_pool(path, options, progress))
+    pool.install(read)
 }
 
 fn read_in_pool(
@@ -65,18 +76,26 @@ fn read_in_pool(
 ) -> Result<ParsedEdges, LoadError> {
     let source = Source::open(path)?;
     let mut sniffed = look(&source, options)?;
+    let (mut parsed, not_numeric) = read_until_guesses_hold(&mut sniffed, |sniffed| {
+        let mut take = Take::All;
+        let mut pass = Pass::new(&source, options, progress, sniffed, &mut take);
+        pass.read()?;
+        pass.finish()
+    })?;
+    parsed.not_numeric = not_numeric;
+    Ok(parsed)
+}
+
+/// Reads again and again, each time without the guesses that the time before has refuted. Gives also the first key that
+/// is no int64, where that was guessed.
+pub(crate) fn read_until_guesses_hold<T>(
+    sniffed: &mut Sniffed,
+    mut read: impl FnMut(&Sniffed) -> Result<T, Halt>,
+) -> Result<(T, Option<Reject>), LoadError> {
     let mut not_numeric = sniffed.widened.keys.take().map(|reject| reject.moved(sniffed.lines));
     loop {
-        let mut pass = Pass::new(&source, options, progress, &sniffed);
-        let outcome = match &source.bytes {
-            Bytes::Mapped(map) => pass.read_mapped(map.get(sniffed.start..).unwrap_or_default()),
-            Bytes::Packed(packed) => pass.read_packed(packed, sniffed.start),
-        };
-        match outcome.and_then(|()| pass.finish()) {
-            Ok(mut parsed) => {
-                parsed.not_numeric = not_numeric;
-                return Ok(parsed);
-            }
+        match read(sniffed) {
+            Ok(found) => return Ok((found, not_numeric)),
             Err(Halt::Error(error)) => return Err(error),
             Err(Halt::Widen(mut widen)) => {
                 sniffed.plan.widen(&widen);
@@ -87,7 +106,7 @@ fn read_in_pool(
 }
 
 /// The first look, at as much of the file as it takes to see a record.
-fn look(source: &Source, options: &LoadOptions) -> Result<Sniffed, LoadError> {
+pub(crate) fn look(source: &Source, options: &LoadOptions) -> Result<Sniffed, LoadError> {
     const HEAD_BYTES: usize = 1 << 20;
     let path = source.path();
     let mut wanted = HEAD_BYTES;
@@ -105,7 +124,7 @@ fn look(source: &Source, options: &LoadOptions) -> Result<Sniffed, LoadError> {
 }
 
 /// Why a pass over the file ends early.
-enum Halt {
+pub(crate) enum Halt {
     Error(LoadError),
     /// A guess was refuted; the file is to be read again without it.
     Widen(Widen),
@@ -117,29 +136,64 @@ impl From<LoadError> for Halt {
     }
 }
 
+/// What becomes of the blocks that a pass has read.
+pub(crate) enum Take<'a> {
+    /// They are put together when the file ends.
+    All,
+    /// Only the types of their columns are wanted.
+    Types,
+    /// They are handed over window by window, with the place that is reached. `Break` ends the pass.
+    Windows(&'a mut (dyn FnMut(Vec<EdgeBatch>, Place) -> ControlFlow<()> + Send)),
+}
+
 /// One pass over the file.
-struct Pass<'a> {
+pub(crate) struct Pass<'a, 't> {
     source: &'a Source,
     options: &'a LoadOptions,
     progress: &'a dyn Progress,
     sniffed: &'a Sniffed,
     plan: &'a Plan,
     blocks: Vec<Block>,
+    take: &'a mut Take<'t>,
+    /// Where the pass begins, if it goes on from where another one ended.
+    from: Option<Place>,
+    /// What lies before the place that is reached.
+    passed: Passed,
     /// The lines before the place that is reached.
     lines: u64,
-    rejects: Rejects,
+    pub(crate) rejects: Rejects,
     /// The place is inside a line that was given up.
     in_endless_line: bool,
 }
 
-impl<'a> Pass<'a> {
-    fn new(
+/// The bytes before a place.
+#[derive(Default)]
+struct Passed {
+    offset: u64,
+    checksum: Checksum,
+    last: Option<u8>,
+}
+
+impl Passed {
+    fn add(&mut self, bytes: &[u8]) {
+        self.offset += bytes.len() as u64;
+        self.checksum.update(bytes);
+        self.last = bytes.last().copied().or(self.last);
+    }
+}
+
+impl<'a, 't> Pass<'a, 't> {
+    pub(crate) fn new(
         source: &'a Source,
         options: &'a LoadOptions,
         progress: &'a dyn Progress,
         sniffed: &'a Sniffed,
+        take: &'a mut Take<'t>,
     ) -> Self {
         Pass {
+            take,
+            from: None,
+            passed: Passed::default(),
             source,
             options,
             progress,
@@ -152,12 +206,32 @@ impl<'a> Pass<'a> {
         }
     }
 
-    fn read_mapped(&mut self, data: &[u8]) -> Result<(), Halt> {
-        let mut at = 0;
-        self.report(self.sniffed.start as u64)?;
+    /// The same pass, from a place behind the header on.
+    pub(crate) fn from(mut self, from: Option<Place>) -> Self {
+        self.lines = from.map_or(self.lines, |from| from.lines);
+        self.from = from;
+        self
+    }
+
+    /// Reads the file from its first record on, or from the place where another pass ended.
+    pub(crate) fn read(&mut self) -> Result<(), Halt> {
+        let start = self.from.map_or(self.sniffed.start, |from| from.offset as usize);
+        match &self.source.bytes {
+            Bytes::Mapped(map) => self.read_mapped(map, start),
+            Bytes::Packed(packed) => self.read_packed(packed, start),
+        }
+    }
+
+    fn read_mapped(&mut self, data: &[u8], start: usize) -> Result<(), Halt> {
+        let mut at = start.min(data.len());
+        self.skip(&data[..at]);
+        self.check_place(at < data.len())?;
+        self.report(at as u64)?;
         while at < data.len() {
-            at += self.window(&data[at..], self.window_bytes(), true)?;
-            self.report((self.sniffed.start + at) as u64)?;
+            let consumed = self.window(&data[at..], self.window_bytes(), true)?;
+            self.hand_over(&data[at..at + consumed])?;
+            at += consumed;
+            self.report(at as u64)?;
         }
         Ok(())
     }
@@ -165,6 +239,63 @@ impl<'a> Pass<'a> {
     fn read_packed(&mut self, packed: &Packed, start: usize) -> Result<(), Halt> {
         let read_bytes = AtomicU64::new(0);
         packed.stream(self.block_bytes(), &read_bytes, |chunks| self.read_chunks(&chunks, start, &read_bytes))
+    }
+
+    /// Passes over bytes before the first record. Whether they are what they were matters only to who goes on behind them.
+    fn skip(&mut self, bytes: &[u8]) {
+        if matches!(self.take, Take::Windows(_)) {
+            self.passed.add(bytes);
+        }
+    }
+
+    /// Whether the place that is reached is the one to go on from.
+    fn check_place(&self, goes_on: bool) -> Result<(), Halt> {
+        let Some(from) = self.from else { return Ok(()) };
+        let Passed { offset, checksum, last } = &self.passed;
+        let is_same = *offset == from.offset && checksum.finish() == from.checksum;
+        // A last line without an end would go on with what was appended to it.
+        if is_same && (!goes_on || matches!(last, None | Some(b'\n'))) {
+            return Ok(());
+        }
+        Err(LoadError::Changed { path: self.source.path().to_owned(), offset: from.offset }.into())
+    }
+
+    /// The place that is reached.
+    pub(crate) fn place(&self) -> Place {
+        let Passed { offset, checksum, .. } = &self.passed;
+        Place { offset: *offset, lines: self.lines, checksum: checksum.finish() }
+    }
+
+    /// Disposes of what was read of a window, which had these bytes.
+    fn hand_over(&mut self, bytes: &[u8]) -> Result<(), Halt> {
+        match self.take {
+            Take::All => return Ok(()),
+            Take::Types => {
+                self.blocks.iter_mut().for_each(Block::forget);
+                return Ok(());
+            }
+            Take::Windows(_) => self.passed.add(bytes),
+        }
+        if self.in_endless_line {
+            return Ok(());
+        }
+        let kinds: Vec<PropertyType> = self
+            .plan
+            .properties
+            .iter()
+            .map(|property| property.kind.unwrap_or(PropertyType::String))
+            .collect();
+        let parts = self.put_together(&kinds);
+        let place = self.place();
+        let flow = match self.take {
+            Take::Windows(take) => take(parts, place),
+            _ => ControlFlow::Continue(()),
+        };
+        if flow.is_break() { Err(self.cancelled()) } else { Ok(()) }
+    }
+
+    fn cancelled(&self) -> Halt {
+        LoadError::Cancelled { path: self.source.path().to_owned() }.into()
     }
 
     fn read_chunks(
@@ -183,6 +314,7 @@ impl<'a> Pass<'a> {
                 match chunks.recv() {
                     Ok(Ok(chunk)) => {
                         let skipped = to_skip.min(chunk.len());
+                        self.skip(&chunk[..skipped]);
                         to_skip -= skipped;
                         buffer.extend_from_slice(&chunk[skipped..]);
                     }
@@ -191,7 +323,11 @@ impl<'a> Pass<'a> {
                 }
             }
             let complete = matches!(ended, Some(Ok(())));
+            if self.passed.offset <= start as u64 && (to_skip == 0 || complete) {
+                self.check_place(!buffer.is_empty())?;
+            }
             let consumed = self.window(&buffer, buffer.len(), complete)?;
+            self.hand_over(&buffer[..consumed])?;
             buffer.drain(..consumed);
             let offset = read_bytes.load(Ordering::Relaxed);
             self.report(offset)?;
@@ -212,9 +348,9 @@ impl<'a> Pass<'a> {
 
     /// Enough blocks that threads rarely wait for the last one.
     fn window_bytes(&self) -> usize {
-        let blocks = match self.source.bytes {
-            Bytes::Mapped(_) => 64.max(16 * rayon::current_num_threads()),
-            Bytes::Packed(_) => 4 * rayon::current_num_threads(),
+        let blocks = match (&self.source.bytes, &self.take) {
+            (Bytes::Mapped(_), Take::All) => 64.max(16 * rayon::current_num_threads()),
+            _ => 4 * rayon::current_num_threads(),
         };
         self.block_bytes().saturating_mul(blocks)
     }
@@ -222,10 +358,8 @@ impl<'a> Pass<'a> {
     fn report(&self, done_bytes: u64) -> Result<(), Halt> {
         let total_bytes = self.source.total_bytes;
         match self.progress.update(done_bytes.min(total_bytes), Some(total_bytes)) {
-            std::ops::ControlFlow::Continue(()) => Ok(()),
-            std::ops::ControlFlow::Break(()) => {
-                Err(LoadError::Cancelled { path: self.source.path().to_owned() }.into())
-            }
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(self.cancelled()),
         }
     }
 
@@ -286,8 +420,8 @@ impl<'a> Pass<'a> {
         Ok(follows)
     }
 
-    /// Puts the blocks together, once all columns are of one type throughout.
-    fn finish(self) -> Result<ParsedEdges, Halt> {
+    /// The types of the columns, once they are of one type throughout.
+    pub(crate) fn column_types(&self) -> Result<Vec<PropertyType>, Halt> {
         if self.blocks.is_empty() && self.rejects.count == 0 {
             return Err(LoadError::Empty { path: self.source.path().to_owned() }.into());
         }
@@ -300,16 +434,24 @@ impl<'a> Pass<'a> {
                 None => widen.properties.push(position),
             }
         }
-        if !widen.is_empty() {
-            return Err(Halt::Widen(widen));
-        }
+        if widen.is_empty() { Ok(kinds) } else { Err(Halt::Widen(widen)) }
+    }
+
+    /// Takes the blocks as batches with columns of these types.
+    fn put_together(&mut self, kinds: &[PropertyType]) -> Vec<EdgeBatch> {
         let names = || self.plan.properties.iter().map(|property| property.name.clone());
         let batch = |block: Block| {
-            let columns = block.columns.into_iter().zip(&kinds).map(|(column, kind)| column.finish(*kind));
+            let columns = block.columns.into_iter().zip(kinds).map(|(column, kind)| column.finish(*kind));
             EdgeBatch { src: block.src, dst: block.dst, columns: names().zip(columns).collect() }
         };
+        std::mem::take(&mut self.blocks).into_par_iter().map(batch).collect()
+    }
+
+    /// Puts the blocks together.
+    fn finish(mut self) -> Result<ParsedEdges, Halt> {
+        let kinds = self.column_types()?;
         Ok(ParsedEdges {
-            parts: self.blocks.into_par_iter().map(batch).collect(),
+            parts: self.put_together(&kinds),
             lines: self.lines,
             rejects: self.rejects,
             keys: self.plan.keys,

@@ -5,8 +5,9 @@
 use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use evergraph_disk::{Corruption, Disk, Mapping};
+use evergraph_disk::{Access, Corruption, Disk, Mapping};
 use rayon::prelude::*;
 
 use crate::format::{self, Layout, Section};
@@ -21,6 +22,8 @@ pub struct Segment {
     file: Mapping,
     info: SegmentInfo,
     layout: Layout,
+    /// How the system was last told that it will be read.
+    is_cold: AtomicBool,
 }
 
 impl Segment {
@@ -32,7 +35,7 @@ impl Segment {
     pub fn open(disk: &dyn Disk, path: &Path, store_id: &[u8; 16]) -> Result<Self, SegmentError> {
         let file = disk.map(path)?;
         let (info, layout) = check(path, &file, store_id)?;
-        Ok(Segment { path: path.to_owned(), file, info, layout })
+        Ok(Segment { path: path.to_owned(), file, info, layout, is_cold: AtomicBool::new(false) })
     }
 
     /// All the damage in the file `path`, in the order of offsets; empty if it is whole. What cannot be found
@@ -84,6 +87,28 @@ impl Segment {
     /// The length of the file in bytes.
     pub fn bytes(&self) -> u64 {
         self.file.len() as u64
+    }
+
+    /// Tells the system how the file will be read. Only a hint.
+    pub fn advise(&self, access: Access) {
+        self.is_cold.store(access == Access::Random, Ordering::Relaxed);
+        self.file.advise(access);
+    }
+
+    /// Whether the file is read here and there, so that the system fetches nothing ahead by itself and whoever knows
+    /// what comes next asks for it with [`Segment::will_need`].
+    pub fn is_cold(&self) -> bool {
+        self.is_cold.load(Ordering::Relaxed)
+    }
+
+    /// Has the system fetch a part of the file that will be read soon. Only a hint.
+    pub fn will_need(&self, range: Range<usize>) {
+        self.file.will_need(range);
+    }
+
+    /// Tells the system that a part of the file will not be read again soon. Only a hint.
+    pub fn release(&self, range: Range<usize>) {
+        self.file.release(range);
     }
 
     /// The bytes of a section, the first one at an address divisible by [`crate::SECTION_ALIGNMENT`].

@@ -153,6 +153,11 @@ impl<K: SortKey> Additions<K> {
         first as VertexId..(first + (1 << self.range_bits)).min(self.id_bound as usize) as VertexId
     }
 
+    /// Whether a range has any key.
+    pub(crate) fn has(&self, range: usize) -> bool {
+        self.cells.iter().any(|cells| cells.starts[range] < cells.starts[range + 1])
+    }
+
     /// The keys of a range in order, repeats included.
     pub(crate) fn sorted<'b>(&self, range: usize, buffers: &'b mut SortBuffers<K>) -> &'b [K] {
         let cells = self.cells.iter().map(|cells| {

@@ -18,7 +18,7 @@ use std::sync::atomic::Ordering;
 use evergraph_disk::{Corruption, DiskError};
 use evergraph_log::{Log, LogOptions, ReplayError};
 use evergraph_segment::{Segment, SegmentError};
-use evergraph_types::Sequence;
+use evergraph_types::{Direction, Sequence};
 use thiserror::Error;
 
 use crate::batch::{BatchWrites, ResolvedBatch};
@@ -30,9 +30,14 @@ use crate::install::install;
 use crate::manifest::{EdgeCounts, Manifest, SegmentEntry};
 use crate::pool::in_pool;
 use crate::retain::Retain;
-use crate::segment_writer::{Bulk, BulkGrowth, Contents, write_segment};
+use crate::segment_writer::{Bulk, BulkGrowth, BulkRows, Contents, side_of, write_segment};
+use crate::spill::Spilled;
 use crate::store::Inner;
 use crate::version::Version;
+
+/// Of the memory limit, what a row that is read back may take: an eighth of the limit in rows of eight bytes, merged and
+/// written in some times that.
+const SPILLED_BYTES_PER_ROW: u64 = 8 * 8;
 
 /// A store has at most this many segments after an archive.
 pub(crate) const MAX_SEGMENTS: usize = 8;
@@ -115,6 +120,7 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge) -> Result<(), CommitError>
     }
     draft.set_segments(archived.mapped());
     inner.publish(base, draft);
+    inner.settle_access();
     home.heap_bytes.store(inner.reclaimer.live_bytes(), Ordering::Relaxed);
     inner.follow.advance(version.sequence);
     let needed = inner.log_needed_after(&archived);
@@ -158,30 +164,26 @@ fn commit_as_segment(
     batch: BatchWrites,
 ) -> Result<BatchSummary, CommitError> {
     let base = inner.current.load_full();
-    let mut batch = committer.resolver.resolve_batch(batch)?;
-    committer.refusal = Some(Refusal::Failed(INTERRUPTED.to_owned()));
     let sequence = base.sequence + 1;
     let time_micros = now_micros().max(base.time_micros);
-    committer.recent.note_bulk(batch.edge_type, sequence);
-    if batch.writes.schema.is_some() {
-        committer.recent.newest_schema = sequence;
-    }
     let mut draft = Draft::new(&base, committer.resolver.dictionary.clone(), sequence, time_micros);
     let mut summary = BatchSummary { sequence, ..BatchSummary::default() };
-    let bulk = if draft.takes_bulk(&batch) {
-        let vertices = batch.vertices();
-        let ResolvedBatch { writes, edge_type, ends, .. } = batch;
-        draft.apply(writes);
-        draft.flush();
-        let before = draft.version.num_vertices;
-        draft.mark_ids(&vertices);
-        summary.vertices = draft.version.num_vertices - before;
-        let options = &draft.version.schema.edge_types[usize::from(edge_type)].options;
-        Some(Bulk { edge_type, symmetric: options.symmetric, reverse: options.reverse, ends })
-    } else {
-        summary = apply_batch(&mut draft, batch.into_write_set(), sequence);
-        None
+    let limit = inner.options.memory_limit_bytes;
+    let outcome = match batch.is_large(limit) {
+        true => spill_batch(home, committer, &mut draft, batch, limit),
+        false => Ok(apply_whole(&mut draft, committer.accept_batch(batch, sequence)?, &mut summary)),
     };
+    let bulk = match outcome {
+        Ok(bulk) => bulk,
+        Err(error) => {
+            draft.discard();
+            return Err(error);
+        }
+    };
+    draft.version.dictionary = committer.resolver.dictionary.clone();
+    if bulk.is_some() {
+        summary.vertices = draft.version.num_vertices - base.num_vertices;
+    }
     match archive_draft(home, archived, &mut draft, bulk.as_ref()) {
         Ok(edges) => summary.edges += edges,
         Err(fault) => {
@@ -193,6 +195,7 @@ fn commit_as_segment(
     }
     drop(bulk);
     inner.publish(base, draft);
+    inner.settle_access();
     home.heap_bytes.store(inner.reclaimer.live_bytes(), Ordering::Relaxed);
     committer.recent.forget(inner.writers.oldest());
     inner.follow.advance(sequence);
@@ -203,6 +206,77 @@ fn commit_as_segment(
         inner.signal.archive();
     }
     Ok(summary)
+}
+
+/// Takes a batch that memory holds; gives its edges if they can be merged into the lists while these are archived.
+fn apply_whole(draft: &mut Draft, mut batch: ResolvedBatch, summary: &mut BatchSummary) -> Option<Bulk> {
+    if !draft.takes_bulk(&batch) {
+        *summary = apply_batch(draft, batch.into_write_set(), summary.sequence);
+        return None;
+    }
+    let vertices = batch.vertices();
+    let ResolvedBatch { writes, edge_type, ends, .. } = batch;
+    draft.apply(writes);
+    draft.flush();
+    draft.mark_ids(&vertices);
+    let options = &draft.version.schema.edge_types[usize::from(edge_type)].options;
+    let (symmetric, reverse) = (options.symmetric, options.reverse);
+    Some(Bulk { edge_type, symmetric, reverse, rows: BulkRows::Ends(ends) })
+}
+
+/// Takes a batch piece by piece: the rows of each go to a file as soon as they have ids.
+fn spill_batch(
+    home: &Home,
+    committer: &mut Committer,
+    draft: &mut Draft,
+    batch: BatchWrites,
+    limit: Option<u64>,
+) -> Result<Option<Bulk>, CommitError> {
+    let rows = usize::try_from(limit.unwrap_or(u64::MAX) / SPILLED_BYTES_PER_ROW).unwrap_or(usize::MAX);
+    committer.resolver.check_batch(&batch)?;
+    let mut bulk: Option<Bulk> = None;
+    let taken = batch.for_each_piece(limit, |piece| -> Result<(), CommitError> {
+        let mut piece = committer.accept_batch(piece, draft.version.sequence)?;
+        let vertices = piece.vertices();
+        let ResolvedBatch { writes, edge_type, ends, columns, .. } = piece;
+        draft.apply(writes);
+        draft.flush();
+        draft.mark_ids(&vertices);
+        let options = &draft.version.schema.edge_types[usize::from(edge_type)].options;
+        let (symmetric, reverse) = (options.symmetric, options.reverse);
+        if bulk.is_none() {
+            let rows = BulkRows::Spilled(Spilled::new(home, rows).map_err(CommitError::durability)?);
+            bulk = Some(Bulk { edge_type, symmetric, reverse, rows });
+        }
+        if let Some(Bulk { rows: BulkRows::Spilled(spilled), .. }) = &mut bulk {
+            for direction in [Direction::Out, Direction::In] {
+                let Some(side) = side_of(direction, symmetric, reverse) else { continue };
+                spilled.add(direction, side, &ends, &columns).map_err(CommitError::durability)?;
+            }
+        }
+        Ok(())
+    });
+    match (taken, &committer.refusal) {
+        (Ok(()), _) => Ok(bulk),
+        // Some of its keys have ids, which nothing else may be given.
+        (Err(error), Some(_)) => {
+            committer.refusal = Some(Refusal::Failed(error.to_string()));
+            Err(error)
+        }
+        (Err(error), None) => Err(error),
+    }
+}
+
+impl Committer {
+    /// A batch, or a piece of one, in ids. From the first that is accepted on, the store takes no other commit until the
+    /// refusal is taken back.
+    fn accept_batch(&mut self, batch: BatchWrites, sequence: Sequence) -> Result<ResolvedBatch, CommitError> {
+        let batch = self.resolver.resolve_batch(batch)?;
+        self.refusal = Some(Refusal::Failed(INTERRUPTED.to_owned()));
+        self.recent.note_bulk(batch.edge_type, sequence);
+        self.note(&batch.writes, sequence);
+        Ok(batch)
+    }
 }
 
 /// Archives a draft with the edges of `bulk`; gives the number of edges that these add.

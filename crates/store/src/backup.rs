@@ -42,6 +42,7 @@ pub(crate) fn backup(inner: &Inner, directory: &Path) -> Result<Sequence, Backup
         is_in_memory: false,
         heap_bytes: AtomicUsize::new(0),
         archived_sequence: AtomicU64::new(0),
+        spills: AtomicU64::new(0),
         archive: Mutex::new(Archived {
             manifest,
             segments: version.segments.to_vec(),

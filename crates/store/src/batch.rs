@@ -15,6 +15,7 @@ use evergraph_types::{
 use hashbrown::HashSet;
 use rayon::prelude::*;
 
+use crate::catalog::ItemChange;
 use crate::dictionary::Dictionary;
 use crate::key_range::{DirectMap, distinct_ids, distinct_numbers, lie_close};
 use crate::ops::{EdgeOps, OpColumn, WriteSet};
@@ -22,6 +23,7 @@ use crate::resolve::{Resolver, check_keys};
 use crate::schema_change::{
     check_property, check_text_lengths, ensure_edge_type, ensure_edge_type_like, infer_key_kind,
 };
+use crate::staged::Staged;
 
 /// Edges to put or delete at once, in parts of one shape.
 #[derive(Debug)]
@@ -30,13 +32,18 @@ pub(crate) struct BatchWrites {
     /// What the edge type must behave like, and how it is made if there is none.
     pub(crate) create: Option<EdgeTypeOptions>,
     pub(crate) parts: Vec<EdgeBatch>,
+    /// Edges before those, which were too many for memory.
+    pub(crate) staged: Option<Staged>,
+    /// Changes of the catalog.
+    pub(crate) items: Vec<ItemChange>,
     pub(crate) delete: bool,
 }
 
 impl BatchWrites {
     /// The number of edges given.
     pub(crate) fn rows(&self) -> usize {
-        self.parts.iter().map(EdgeBatch::len).sum()
+        let staged = self.staged.as_ref().map_or(0, |staged| staged.rows);
+        staged + self.parts.iter().map(EdgeBatch::len).sum::<usize>()
     }
 }
 
@@ -173,9 +180,25 @@ impl Resolver {
         resolved
     }
 
+    /// Whether the parts in memory could be added, without adding them.
+    pub(crate) fn check_batch(&self, batch: &BatchWrites) -> Result<(), SchemaError> {
+        if batch.parts.is_empty() {
+            return Ok(());
+        }
+        let schema = self.schema_for(batch)?;
+        let (_, owner) = schema.require_edge_type(&batch.edge_type)?;
+        for part in &batch.parts {
+            batch_columns(owner, std::slice::from_ref(part))?;
+            if let Some(kind) = schema.key_kind {
+                [&part.src, &part.dst].into_iter().try_for_each(|keys| check_keys(&schema, kind, keys))?;
+            }
+        }
+        Ok(())
+    }
+
     fn try_resolve_batch(&mut self, batch: BatchWrites) -> Result<ResolvedBatch, SchemaError> {
         let schema = self.schema_for(&batch)?;
-        let BatchWrites { edge_type, parts, delete, .. } = batch;
+        let BatchWrites { edge_type, parts, delete, items, .. } = batch;
         let (id, owner) = schema.require_edge_type(&edge_type)?;
         let columns = batch_columns(owner, &parts)?;
         if let Some(kind) = schema.key_kind {
@@ -196,7 +219,7 @@ impl Resolver {
             Dictionary::Text(_) | Dictionary::Dense => self.map_by_lookup(parts),
         };
         let Mapped { new_keys, ends, vertices } = mapped;
-        let writes = WriteSet { schema, new_keys, first_new_id, ..WriteSet::default() };
+        let writes = WriteSet { schema, new_keys, first_new_id, items, ..WriteSet::default() };
         Ok(ResolvedBatch { writes, edge_type: id, ends, columns, delete, vertices })
     }
 

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use evergraph_types::{Cells, Column, KeyColumn, PropertyType, TextValues, Value};
+use evergraph_types::{Cells, Column, EdgeBatch, KeyColumn, PropertyType, TextValues, Value};
 
 use crate::catalog::ItemChange;
 use crate::ops::{EdgeOps, OpColumn, VertexPut, WriteSet};
@@ -84,18 +84,47 @@ fn encode_set(set: &WriteSet, out: &mut Vec<u8>) {
     put_u32(out, set.edges.len());
     for (edge_type, ops) in &set.edges {
         out.extend_from_slice(&edge_type.to_le_bytes());
-        put_u32(out, ops.len());
-        put_ids(out, &ops.src);
-        put_ids(out, &ops.dst);
-        put_flags(out, ops.deletes.as_ref());
-        put_u32(out, ops.columns.len());
-        for column in &ops.columns {
-            out.extend_from_slice(&column.property.to_le_bytes());
-            put_flags(out, column.given.as_ref());
-            encode_column(&column.values, out);
-        }
+        encode_ops(ops, out);
     }
     encode_items(set.items.iter().map(|(name, bytes)| (&**name, bytes.as_deref())), out);
+}
+
+/// Operations on edges of a type, as in a log record.
+pub(crate) fn encode_ops(ops: &EdgeOps, out: &mut Vec<u8>) {
+    put_u32(out, ops.len());
+    put_ids(out, &ops.src);
+    put_ids(out, &ops.dst);
+    put_flags(out, ops.deletes.as_ref());
+    put_u32(out, ops.columns.len());
+    for column in &ops.columns {
+        out.extend_from_slice(&column.property.to_le_bytes());
+        put_flags(out, column.given.as_ref());
+        encode_column(&column.values, out);
+    }
+}
+
+/// Edges by key: sources, destinations, number of columns; each: name, rows, values.
+pub(crate) fn encode_batch(batch: &EdgeBatch, out: &mut Vec<u8>) {
+    encode_keys(Some(&batch.src), out);
+    encode_keys(Some(&batch.dst), out);
+    put_u32(out, batch.columns.len());
+    for (name, column) in &batch.columns {
+        put_bytes(out, name.as_bytes());
+        put_u32(out, column.len());
+        encode_column(column, out);
+    }
+}
+
+/// What [`encode_batch`] has made.
+pub(crate) fn decode_batch(input: &mut Input<'_>) -> Option<EdgeBatch> {
+    let (src, dst) = (input.keys()??, input.keys()??);
+    let count = input.count(6)?;
+    let column = |_| {
+        let name = input.text()?.to_owned();
+        let rows = input.u32()? as usize;
+        Some((name, input.column(rows)?))
+    };
+    Some(EdgeBatch { src, dst, columns: (0..count).map(column).collect::<Option<_>>()? })
 }
 
 /// Keys as in a log record: kind, count, values.
@@ -322,7 +351,7 @@ impl<'a> Input<'a> {
         Some(VertexPut { vertex, label: has_label.then_some(label), properties })
     }
 
-    fn edge_ops(&mut self) -> Option<EdgeOps> {
+    pub(crate) fn edge_ops(&mut self) -> Option<EdgeOps> {
         let rows = self.count(8)?;
         let src = self.words(rows, u32::from_le_bytes)?;
         let dst = self.words(rows, u32::from_le_bytes)?;

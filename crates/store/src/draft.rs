@@ -172,59 +172,26 @@ impl Draft {
         }
     }
 
+    /// Merges operations, and makes vertices of the endpoints that are none yet.
     fn merge_edges(&mut self, edge_type: EdgeTypeId, ops: &EdgeOps) {
         let schema = self.version.schema.clone();
         let options = &schema.edge_types[usize::from(edge_type)].options;
-        let policy = Policy {
-            multi: options.multi,
-            compact: self.version.format == ListFormat::Compact,
-            properties: &options.properties,
-            ops,
-        };
-        let pair = |vertex, neighbor| u64::from(vertex) << 32 | u64::from(neighbor);
-        match (ops.is_plain(), options.multi) {
-            (true, false) => {
-                self.merge_as(edge_type, policy, |vertex, neighbor, _| {
-                    PlainDelta::<false>(pair(vertex, neighbor))
-                });
-            }
-            (true, true) => {
-                self.merge_as(edge_type, policy, |vertex, neighbor, _| {
-                    PlainDelta::<true>(pair(vertex, neighbor))
-                });
-            }
-            (false, multi) => self.merge_as(edge_type, policy, |vertex, neighbor, row| {
-                let rank = if multi { 0 } else { neighbor };
-                RowDelta { vertex, rank, row: row as u32, neighbor }
-            }),
-        }
-    }
-
-    /// Merges operations, `make` giving the changes, and makes vertices of the endpoints that are none yet.
-    fn merge_as<D: Delta>(
-        &mut self,
-        edge_type: EdgeTypeId,
-        policy: Policy<'_>,
-        make: impl Fn(VertexId, VertexId, usize) -> D + Sync,
-    ) {
-        let options = &self.version.schema.edge_types[usize::from(edge_type)].options;
-        let (symmetric, reverse) = (options.symmetric, options.reverse);
-        let (src, dst) = (&*policy.ops.src, &*policy.ops.dst);
         for direction in [Direction::Out, Direction::In] {
-            let (from, to) = if direction == Direction::Out { (src, dst) } else { (dst, src) };
-            if direction == Direction::In && symmetric {
+            let (from, to) =
+                if direction == Direction::Out { (&ops.src, &ops.dst) } else { (&ops.dst, &ops.src) };
+            if direction == Direction::In && options.symmetric {
                 continue;
             }
-            if direction == Direction::In && !reverse {
-                self.mark_destinations(policy.ops);
+            if direction == Direction::In && !options.reverse {
+                self.mark_destinations(ops);
                 continue;
             }
-            let deltas = sorted_deltas(Ends { from, to, symmetric }, &make);
+            let ends = Ends { from, to, symmetric: options.symmetric };
+            let tables = &self.version.edges[usize::from(edge_type)];
+            let lists = if direction == Direction::Out { tables.out } else { tables.reverse };
+            let merged = merge_rows(&self.version, edge_type, lists, ends, ops, &mut self.changes);
             let tables = &mut self.version.edges[usize::from(edge_type)];
-            let lists = if direction == Direction::Out { &mut tables.out } else { &mut tables.reverse };
-            *lists = edit_lists(*lists, &deltas, &mut self.changes, |base, leaf, deltas, changes| {
-                edit_leaf(leaf, base, deltas, policy, changes);
-            });
+            *(if direction == Direction::Out { &mut tables.out } else { &mut tables.reverse }) = merged;
             // A vertex with edges of the type in either direction is there already.
             let newcomers = std::mem::take(&mut self.changes.newcomers);
             self.mark_ids(&newcomers);
@@ -353,6 +320,51 @@ fn write_text(text: &[u8], changes: &mut Changes) -> u64 {
         block.pointer().add(4).copy_from_nonoverlapping(text.as_ptr(), text.len());
     }
     block.pointer() as u64
+}
+
+/// The lists of a type and direction with operations merged in; `ends` are those of the operations.
+pub(crate) fn merge_rows(
+    version: &Version,
+    edge_type: EdgeTypeId,
+    lists: Adjacency,
+    ends: Ends<'_>,
+    ops: &EdgeOps,
+    changes: &mut Changes,
+) -> Adjacency {
+    let options = &version.schema.edge_types[usize::from(edge_type)].options;
+    let policy = Policy {
+        multi: options.multi,
+        compact: version.format == ListFormat::Compact,
+        properties: &options.properties,
+        ops,
+    };
+    let pair = |vertex, neighbor| u64::from(vertex) << 32 | u64::from(neighbor);
+    match (ops.is_plain(), options.multi) {
+        (true, false) => merge_as(lists, ends, policy, changes, |vertex, neighbor, _| {
+            PlainDelta::<false>(pair(vertex, neighbor))
+        }),
+        (true, true) => merge_as(lists, ends, policy, changes, |vertex, neighbor, _| {
+            PlainDelta::<true>(pair(vertex, neighbor))
+        }),
+        (false, multi) => merge_as(lists, ends, policy, changes, |vertex, neighbor, row| {
+            let rank = if multi { 0 } else { neighbor };
+            RowDelta { vertex, rank, row: row as u32, neighbor }
+        }),
+    }
+}
+
+/// As [`merge_rows`], `make` giving the changes.
+fn merge_as<D: Delta>(
+    lists: Adjacency,
+    ends: Ends<'_>,
+    policy: Policy<'_>,
+    changes: &mut Changes,
+    make: impl Fn(VertexId, VertexId, usize) -> D + Sync,
+) -> Adjacency {
+    let deltas = sorted_deltas(ends, &make);
+    edit_lists(lists, &deltas, changes, |base, leaf, deltas, changes| {
+        edit_leaf(leaf, base, deltas, policy, changes);
+    })
 }
 
 /// The lists after these changes, which are sorted, `edit` changing those of a leaf.

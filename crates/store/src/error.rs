@@ -284,3 +284,10 @@ impl From<DiskError> for OpenError {
         }
     }
 }
+
+impl CommitError {
+    /// What was to be committed could not be written.
+    pub(crate) fn durability(error: impl std::fmt::Display) -> Self {
+        CommitError::Durability { reason: error.to_string() }
+    }
+}

@@ -15,6 +15,7 @@ use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
 
+use evergraph_segment::Segment;
 use evergraph_types::VertexId;
 
 use crate::adjacency::{AHEAD, ChunkRef, Entry, tag};
@@ -30,11 +31,16 @@ static EMPTY_LEAF: Leaf<Entry> = Leaf {
     cells: [Entry::EMPTY; LEAF_CELLS as usize],
 };
 
+/// Lists this far apart are asked for together: to read what is between them costs less than to ask twice.
+const GAP_BYTES: usize = 1 << 13;
+
 /// The list of each vertex id, and whatever keeps the lists alive.
 #[derive(Clone)]
 pub struct FlatTable {
     leaves: Arc<[&'static Leaf<Entry>]>,
     len: usize,
+    /// Segments that lists lie in, if whoever passes over them is to ask for what comes next.
+    cold: Arc<[Arc<Segment>]>,
     _owner: Arc<dyn Any + Send + Sync>,
 }
 
@@ -55,7 +61,63 @@ impl FlatTable {
                 *place = unsafe { &*std::ptr::from_ref(leaf) };
             }
         });
-        FlatTable { leaves: leaves.into(), len, _owner: owner }
+        FlatTable { leaves: leaves.into(), len, cold: Arc::default(), _owner: owner }
+    }
+
+    /// The same, with those of the segments its lists lie in that are not in memory.
+    pub(crate) fn with_segments(self, segments: &[Arc<Segment>]) -> Self {
+        FlatTable { cold: segments.iter().filter(|segment| segment.is_cold()).cloned().collect(), ..self }
+    }
+
+    /// Whether lists are on disk rather than in memory, so that it pays to say which will be read next.
+    #[inline]
+    pub fn is_cold(&self) -> bool {
+        !self.cold.is_empty()
+    }
+
+    /// Has the system fetch the lists of these vertices, which ascend, without waiting for them. Lists that lie side by side
+    /// are asked for together; those in memory not at all.
+    pub fn will_need(&self, vertices: impl Iterator<Item = VertexId>) {
+        self.for_each_place(vertices, |segment, place| segment.will_need(place));
+    }
+
+    /// Tells the system that the lists of these vertices, which ascend, will not be read again soon.
+    pub fn release(&self, vertices: impl Iterator<Item = VertexId>) {
+        self.for_each_place(vertices, |segment, place| segment.release(place));
+    }
+
+    /// Calls `visit` with the places where lists of these vertices lie in cold segments, those side by side as one.
+    fn for_each_place(
+        &self,
+        vertices: impl Iterator<Item = VertexId>,
+        visit: impl Fn(&Segment, Range<usize>),
+    ) {
+        let mut wanted: Vec<Range<usize>> = vec![0..0; self.cold.len()];
+        let mut want = |run: ChunkRef| {
+            let address = run.pointer() as usize;
+            let places = self.cold.iter().zip(&mut wanted);
+            for (segment, wanted) in places.filter(|_| run.is_mapped()) {
+                let Some(start) = address.checked_sub(segment.data().as_ptr() as usize) else { continue };
+                if start >= segment.data().len() {
+                    continue;
+                }
+                let end = start + 4 * run.len as usize;
+                if start < wanted.start || start > wanted.end + GAP_BYTES {
+                    visit(segment, std::mem::replace(wanted, start..end));
+                } else {
+                    wanted.end = wanted.end.max(end);
+                }
+            }
+        };
+        for vertex in vertices {
+            let entry = self.entry(vertex);
+            match entry.is_chunked() {
+                // SAFETY: the owner keeps the lists alive as long as `self` is borrowed.
+                true => unsafe { entry.directory() }.iter().for_each(|run| want(*run)),
+                false => want(entry.run()),
+            }
+        }
+        self.cold.iter().zip(wanted).for_each(|(segment, wanted)| visit(segment, wanted));
     }
 
     /// A table over plain arrays: the neighbors of vertex `v` are `neighbors[offsets[v]..offsets[v + 1]]`.
@@ -100,6 +162,7 @@ impl FlatTable {
         FlatTable {
             leaves: pointers,
             len: offsets.len() - 1,
+            cold: Arc::default(),
             _owner: Arc::new((leaves, directories, neighbors)),
         }
     }

@@ -5,13 +5,14 @@
 //!         LOCK                 held by whoever has it open
 //!         log/*.log            the commits behind the manifest
 //!         segments/*.segment   everything up to it
+//!         segments/*.spill     edges of a load under way
 //!         history/*.manifest   older manifests, from which older versions are made
 //!         cursors/*.cursor     how far named readers of the log have come
 //! ```
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use evergraph_disk::{Disk, DiskLock};
 use evergraph_segment::Segment;
@@ -35,6 +36,8 @@ pub(crate) struct Home {
     pub(crate) heap_bytes: AtomicUsize,
     /// The commit the manifest is the state after.
     pub(crate) archived_sequence: AtomicU64,
+    /// Files that loads under way have made.
+    pub(crate) spills: AtomicU64,
     /// Whoever holds this is the only one that writes segments and the manifest.
     pub(crate) archive: Mutex<Archived>,
 }
@@ -59,6 +62,11 @@ impl Home {
             directory: log_directory(&self.directory),
             store_id: self.store_id,
         }
+    }
+
+    /// A number for the next file of a load.
+    pub(crate) fn next_spill(&self) -> u64 {
+        self.spills.fetch_add(1, Ordering::Relaxed)
     }
 
     /// The length of the log's files, for a store that does not have the log open; 0 if they cannot be read.

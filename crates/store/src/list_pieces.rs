@@ -30,7 +30,9 @@ const LISTS_PER_PIECE: usize = 1 << 12;
 /// Pieces made at a time, for each thread.
 const PIECES_PER_THREAD: usize = 4;
 /// Pieces that may wait to be written: tens of megabytes.
-const PIECES_WAITING: usize = 128;
+pub(crate) const PIECES_WAITING: usize = 128;
+/// As many where memory is short.
+pub(crate) const FEW_PIECES_WAITING: usize = 16;
 /// Written bytes are brought to disk whenever there are so many, so that little is left to wait for at the end.
 const SYNC_BYTES: u64 = 16 << 20;
 
@@ -72,10 +74,11 @@ pub(crate) struct ListSink<'a> {
 pub(crate) fn write_in_background<T>(
     writer: &mut SegmentWriter,
     version: &Version,
+    pieces_waiting: usize,
     produce: impl FnOnce(&ListSink<'_>) -> T,
 ) -> Result<T, SegmentError> {
     std::thread::scope(|scope| {
-        let (messages, received) = sync_channel(PIECES_WAITING);
+        let (messages, received) = sync_channel(pieces_waiting);
         let writing = scope.spawn(move || write_messages(writer, &received));
         let produced = produce(&ListSink { version, messages });
         let written = writing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -93,14 +96,39 @@ impl ListSink<'_> {
         selected: &[Selected],
         additions: Option<&Additions<K>>,
     ) -> Growth {
+        if selected.is_empty() && additions.is_none() {
+            return Growth::default();
+        }
+        self.begin(sections);
+        let growth = self.write_part(sections, table, selected, additions);
+        self.end(sections);
+        growth
+    }
+
+    /// Begins the lists of a table, which [`ListSink::write_part`] writes part by part, ascending.
+    pub(crate) fn begin(&self, sections: ListSections) {
+        // If the writer has failed, it tells so itself.
+        let _ = self.messages.send(Message::Begin(sections));
+    }
+
+    /// Ends the lists of a table.
+    pub(crate) fn end(&self, sections: ListSections) {
+        let _ = self.messages.send(Message::End(sections));
+    }
+
+    /// Writes some of the lists of a table that was begun: those selected, and all that `additions` add to.
+    pub(crate) fn write_part<K: SortKey>(
+        &self,
+        sections: ListSections,
+        table: &PagedArray<Entry>,
+        selected: &[Selected],
+        additions: Option<&Additions<K>>,
+    ) -> Growth {
         let work = match additions {
             Some(additions) => ranges_of(additions, selected),
             None => selected.chunks(LISTS_PER_PIECE).map(|selected| (selected, None)).collect(),
         };
         let mut growth = Growth::default();
-        if work.is_empty() || self.messages.send(Message::Begin(sections)).is_err() {
-            return growth;
-        }
         for batch in work.chunks(PIECES_PER_THREAD * rayon::current_num_threads()) {
             let pieces: Vec<Piece> = batch
                 .par_iter()
@@ -121,7 +149,6 @@ impl ListSink<'_> {
                 }
             }
         }
-        let _ = self.messages.send(Message::End(sections));
         growth
     }
 
@@ -195,7 +222,10 @@ fn ranges_of<'s, K: SortKey>(
         rest = after;
         (inside, Some(range))
     });
-    ranges.collect()
+    // Of a part of the vertices, most ranges have nothing.
+    ranges
+        .filter(|(selected, range)| !selected.is_empty() || range.is_some_and(|range| additions.has(range)))
+        .collect()
 }
 
 impl Piece {

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use evergraph_disk::Access;
 use parking_lot::{Condvar, Mutex};
 
 use crate::archive::{Merge, checkpoint};
@@ -102,6 +103,24 @@ impl Inner {
         }
         committer.refusal.is_none()
     }
+
+    /// Tells the system how segments will be read: where they are larger than the limit on memory, here and there, for what
+    /// it fetched ahead would drive out what is still needed; passes ask for what comes next themselves.
+    pub(crate) fn settle_access(&self) {
+        let Some(limit) = self.options.memory_limit_bytes else { return };
+        let segments = self.current.load().segments.clone();
+        let bytes: u64 = segments.iter().map(|segment| segment.bytes()).sum();
+        for segment in segments.iter() {
+            if bytes <= limit {
+                segment.advise(Access::Normal);
+                continue;
+            }
+            segment.advise(Access::Random);
+            // It was read to be checked, and to be found by the vertex tables.
+            segment.release(0..segment.data().len());
+        }
+    }
+
     /// Wakes the thread if there is enough to archive.
     pub(crate) fn note_growth(&self, committer: &Committer) {
         let Some(log) = &committer.log else { return };

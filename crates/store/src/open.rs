@@ -30,6 +30,7 @@ use crate::manifest::{MANIFEST, Manifest};
 use crate::options::Options;
 use crate::resolve::Resolver;
 use crate::rows::keys_section;
+use crate::spill::SPILL_SUFFIX;
 use crate::store::Inner;
 use crate::version::Version;
 
@@ -91,6 +92,7 @@ pub(crate) fn open(disk: Arc<dyn Disk>, directory: &Path, options: Options) -> R
         heap_bytes: AtomicUsize::new(version.reclaimer.live_bytes()),
         is_in_memory: false,
         archived_sequence: AtomicU64::new(manifest.sequence),
+        spills: AtomicU64::new(0),
         archive: Mutex::new(Archived { manifest, segments, bases, ghosts: Vec::new() }),
     };
     Ok(Inner::new(version, log, Some(home), cursors, options))
@@ -329,7 +331,7 @@ fn add_keys(segment: &Segment, dictionary: &Dictionary, bound: u32) -> Result<()
     Ok(())
 }
 
-/// Removes what neither the manifest nor a base names: left over from an archive that did not finish.
+/// Removes what neither the manifest nor a base names: left over from an archive or a load that did not finish.
 fn remove_leftovers(
     disk: &dyn Disk,
     directory: &Path,
@@ -341,7 +343,7 @@ fn remove_leftovers(
     let entries = bases.iter().chain([manifest]).flat_map(|manifest| &manifest.segments);
     let named: HashSet<String> = entries.map(|entry| segment_name(entry.number)).collect();
     for name in disk.list(&directory)? {
-        if !named.contains(&name) && name.ends_with(".segment") {
+        if !named.contains(&name) && (name.ends_with(".segment") || name.ends_with(SPILL_SUFFIX)) {
             disk.remove(&directory.join(name))?;
         }
     }

@@ -135,6 +135,9 @@ impl EdgeOps {
             self.dst.extend(other.dst);
             return;
         }
+        if self.has_columns_of(&other) {
+            return self.append(other);
+        }
         for row in 0..other.len() {
             let properties = other
                 .columns
@@ -147,7 +150,38 @@ impl EdgeOps {
     }
 }
 
+impl EdgeOps {
+    /// Whether both put edges only, and give the same properties.
+    fn has_columns_of(&self, other: &EdgeOps) -> bool {
+        let properties = |ops: &EdgeOps| ops.columns.iter().map(|column| column.property).collect::<Vec<_>>();
+        self.deletes.is_none() && other.deletes.is_none() && properties(self) == properties(other)
+    }
+
+    /// Appends puts that give the same properties.
+    fn append(&mut self, other: EdgeOps) {
+        if self.is_empty() {
+            *self = other;
+            return;
+        }
+        debug_assert!(self.has_columns_of(&other));
+        self.src.extend(other.src);
+        self.dst.extend(other.dst);
+        self.columns.iter_mut().zip(other.columns).for_each(|(own, other)| own.extend(other));
+    }
+}
+
 impl OpColumn {
+    /// Appends the rows of another column of the property.
+    fn extend(&mut self, other: OpColumn) {
+        let (rows, more) = (self.values.len(), other.values.len());
+        if self.given.is_some() || other.given.is_some() {
+            let given = self.given.get_or_insert_with(|| vec![true; rows]);
+            given.extend(other.given.unwrap_or_else(|| vec![true; more]));
+        }
+        let fits = self.values.append(&other.values);
+        debug_assert!(fits.is_ok(), "columns of a property are of one type");
+    }
+
     /// A column of `rows` rows that give nothing.
     fn absent(property: PropertyId, kind: PropertyType, rows: usize) -> Self {
         let mut column = OpColumn { property, values: Column::new(kind), given: None };

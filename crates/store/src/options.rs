@@ -88,7 +88,9 @@ pub struct Options {
     pub read_only: bool,
     /// The kind of vertex keys of a new store; by default that of the first key.
     pub keys: Option<KeyKind>,
-    /// Archive to disk whenever what is in memory only takes more than half of this many bytes.
+    /// Archive to disk whenever what is in memory only takes more than half of this many bytes; bulk loads that take more
+    /// than a part of it go through files, and segments larger than it are read with this in mind. Vertex tables and the
+    /// dictionary are not bounded by it.
     pub memory_limit_bytes: Option<u64>,
     /// Archive whenever the log has grown to this many bytes: it bounds how long recovery takes.
     pub log_limit_bytes: u64,

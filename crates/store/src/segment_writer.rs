@@ -5,6 +5,7 @@
 //!
 //! Invariant: after the new segment, neither the heap nor a merged segment is needed to know any cell of the version.
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,14 +17,21 @@ use crate::adjacency::Entry;
 use crate::batch::EndIds;
 use crate::codec::encode_keys;
 use crate::dictionary::Dictionary;
+use crate::draft::merge_rows;
+use crate::heap::Changes;
 use crate::home::Home;
-use crate::list_pieces::{Growth, ListSink, Selected, write_in_background, write_rows};
+use crate::list_pieces::{
+    FEW_PIECES_WAITING, Growth, ListSink, PIECES_WAITING, Selected, write_in_background, write_rows,
+};
+use crate::ops::EdgeOps;
 use crate::paged_array::{Cell, LEAF_CELLS, PagedArray};
 use crate::rows::{
     ListSections, Row, VERTICES_SECTION, VertexRow, WideRow, column_section, decode_rows, keys_section,
     text_section,
 };
-use crate::version::{EdgeTables, Version};
+use crate::sort::Ends;
+use crate::spill::Spilled;
+use crate::version::{Adjacency, EdgeTables, Version};
 
 const DIRECTIONS: [Direction; 2] = [Direction::Out, Direction::In];
 
@@ -71,32 +79,40 @@ pub(crate) fn write_segment(
     for property in 0..version.columns.len() as PropertyId {
         write_column(&mut writer, property, contents)?;
     }
-    let growth = write_in_background(&mut writer, version, |sink| {
+    let is_spilled = contents.bulk.is_some_and(|bulk| matches!(bulk.rows, BulkRows::Spilled(_)));
+    let pieces_waiting = if is_spilled { FEW_PIECES_WAITING } else { PIECES_WAITING };
+    let growth = write_in_background(&mut writer, version, pieces_waiting, |sink| {
         let mut growth = BulkGrowth::default();
         for edge_type in 0..version.edges.len() as EdgeTypeId {
             match contents.bulk.filter(|bulk| bulk.edge_type == edge_type) {
-                Some(bulk) if bulk.fits_32_bits(version.id_bound) => {
-                    growth = contents.write_bulk::<u32>(sink, bulk)
-                }
-                Some(bulk) => growth = contents.write_bulk::<u64>(sink, bulk),
+                Some(bulk) => growth = contents.write_bulk(sink, bulk)?,
                 None => DIRECTIONS.into_iter().for_each(|direction| {
                     contents.write_table::<u32>(sink, edge_type, direction, None);
                 }),
             }
         }
-        growth
-    })?;
+        Ok::<_, SegmentError>(growth)
+    })??;
     Ok((writer.finish()?, growth))
 }
 
-/// Edges of a bulk load that are in no list yet: of a simple type, without properties.
+/// Edges of a bulk load that are in no list yet.
 #[derive(Debug)]
 pub(crate) struct Bulk {
     pub(crate) edge_type: EdgeTypeId,
     pub(crate) symmetric: bool,
     /// Whether there are in lists.
     pub(crate) reverse: bool,
-    pub(crate) ends: Vec<EndIds>,
+    pub(crate) rows: BulkRows,
+}
+
+/// Where they are.
+#[derive(Debug)]
+pub(crate) enum BulkRows {
+    /// In memory: of a simple type, without properties.
+    Ends(Vec<EndIds>),
+    /// In files, of any type.
+    Spilled(Spilled),
 }
 
 /// How a bulk load changes the lists of each direction.
@@ -109,17 +125,22 @@ pub(crate) struct BulkGrowth {
 impl Bulk {
     /// From which ends the lists of a direction grow; `None` if there are none of their own.
     fn side(&self, direction: Direction) -> Option<Side> {
-        match (direction, self.symmetric) {
-            (Direction::Out, false) => Some(Side::Source),
-            (Direction::Out, true) => Some(Side::Both),
-            (Direction::In, false) => Some(Side::Destination).filter(|_| self.reverse),
-            (Direction::In, true) => None,
-        }
+        side_of(direction, self.symmetric, self.reverse)
     }
 
-    fn fits_32_bits(&self, id_bound: VertexId) -> bool {
+    fn fits_32_bits(&self, ends: &[EndIds], id_bound: VertexId) -> bool {
         let sides = DIRECTIONS.into_iter().filter_map(|direction| self.side(direction));
-        sides.into_iter().all(|side| fit_32_bits(&self.ends, side, id_bound))
+        sides.into_iter().all(|side| fit_32_bits(ends, side, id_bound))
+    }
+}
+
+/// From which ends of its edges the lists of a type grow in a direction; `None` if there are none of their own.
+pub(crate) fn side_of(direction: Direction, symmetric: bool, reverse: bool) -> Option<Side> {
+    match (direction, symmetric) {
+        (Direction::Out, false) => Some(Side::Source),
+        (Direction::Out, true) => Some(Side::Both),
+        (Direction::In, false) => Some(Side::Destination).filter(|_| reverse),
+        (Direction::In, true) => None,
     }
 }
 
@@ -142,16 +163,91 @@ impl BulkGrowth {
 
 impl Contents<'_> {
     /// Writes the lists of the bulk's edge type, its edges merged in.
-    fn write_bulk<K: SortKey>(&self, sink: &ListSink<'_>, bulk: &Bulk) -> BulkGrowth {
+    fn write_bulk(&self, sink: &ListSink<'_>, bulk: &Bulk) -> Result<BulkGrowth, SegmentError> {
+        match &bulk.rows {
+            BulkRows::Ends(ends) if bulk.fits_32_bits(ends, self.version.id_bound) => {
+                Ok(self.write_ends::<u32>(sink, bulk, ends))
+            }
+            BulkRows::Ends(ends) => Ok(self.write_ends::<u64>(sink, bulk, ends)),
+            BulkRows::Spilled(spilled) => self.write_spilled(sink, bulk, spilled),
+        }
+    }
+
+    fn write_ends<K: SortKey>(&self, sink: &ListSink<'_>, bulk: &Bulk, ends: &[EndIds]) -> BulkGrowth {
         let mut growth = BulkGrowth::default();
         let mut spare: Option<Additions<K>> = None;
         for direction in DIRECTIONS {
-            let split = |side| Additions::split(&bulk.ends, side, self.version.id_bound, spare.take());
+            let split = |side| Additions::split(ends, side, self.version.id_bound, spare.take());
             let additions = bulk.side(direction).map(split);
             *growth.of(direction) = self.write_table(sink, bulk.edge_type, direction, additions.as_ref());
             spare = additions;
         }
         growth
+    }
+
+    /// As [`Contents::write_bulk`], range by range of vertices: the rows of one are in memory at a time.
+    fn write_spilled(
+        &self,
+        sink: &ListSink<'_>,
+        bulk: &Bulk,
+        spilled: &Spilled,
+    ) -> Result<BulkGrowth, SegmentError> {
+        let mut growth = BulkGrowth::default();
+        let properties = &self.version.schema.edge_types[usize::from(bulk.edge_type)].options.properties;
+        for direction in DIRECTIONS {
+            if bulk.side(direction).is_none() {
+                self.write_table::<u32>(sink, bulk.edge_type, direction, None);
+                continue;
+            }
+            let sections = ListSections::of(bulk.edge_type, direction);
+            let before = self.adjacency(bulk.edge_type, direction);
+            let selected = self.lists(&before.table, sections, 0..VertexId::MAX);
+            let mut selected = &selected[..];
+            sink.begin(sections);
+            for vertices in spilled.ranges(direction, self.version.id_bound) {
+                let inside = selected.partition_point(|list| list.0 < vertices.end);
+                let (inside, after) = selected.split_at(inside);
+                selected = after;
+                let rows =
+                    spilled.read(direction, &vertices, |property| properties[usize::from(property)].kind)?;
+                let grown = self.write_range(sink, sections, before, inside, rows, &vertices);
+                growth.of(direction).entries += grown.entries;
+                growth.of(direction).loops += grown.loops;
+            }
+            sink.end(sections);
+        }
+        Ok(growth)
+    }
+
+    /// Writes the lists of some vertices with rows added to them. These go through the same merge as those of any commit,
+    /// in pages of their own that are given up again once the lists are on their way to the segment.
+    fn write_range(
+        &self,
+        sink: &ListSink<'_>,
+        sections: ListSections,
+        before: Adjacency,
+        selected: &[Selected],
+        rows: EdgeOps,
+        vertices: &Range<VertexId>,
+    ) -> Growth {
+        let (version, edge_type) = (self.version, sections.lists.owner);
+        let kind = &version.schema.edge_types[usize::from(edge_type)];
+        if !kind.options.multi && kind.properties().next().is_none() {
+            let ends = [EndIds { src: rows.src, dst: rows.dst }];
+            let split = Additions::<u64>::split(&ends, Side::Source, version.id_bound, None);
+            return sink.write_part(sections, &before.table, selected, Some(&split));
+        }
+        let mut changes = Changes::new(version.sequence);
+        let ends = Ends { from: &rows.src, to: &rows.dst, symmetric: false };
+        let after = merge_rows(version, edge_type, before, ends, &rows, &mut changes);
+        drop(rows);
+        let selected = self.lists(&after.table, sections, vertices.clone());
+        sink.write_part::<u32>(sections, &after.table, &selected, None);
+        let mut blocks = changes.retired;
+        after.for_each_block(&mut |block| blocks.push(block));
+        version.reclaimer.allocated(changes.allocated_bytes);
+        version.reclaimer.discard(version.sequence, blocks);
+        Growth { entries: after.entries - before.entries, loops: after.loops - before.loops }
     }
 
     fn write_table<K: SortKey>(
@@ -162,8 +258,8 @@ impl Contents<'_> {
         additions: Option<&Additions<K>>,
     ) -> Growth {
         let sections = ListSections::of(edge_type, direction);
-        let table = self.table(edge_type, direction);
-        sink.write(sections, table, &self.lists(table, sections), additions)
+        let table = self.adjacency(edge_type, direction).table;
+        sink.write(sections, &table, &self.lists(&table, sections, 0..VertexId::MAX), additions)
     }
 
     /// One row for each selected cell of a table.
@@ -178,20 +274,27 @@ impl Contents<'_> {
         rows
     }
 
-    /// The table of an edge type in one direction.
-    fn table(&self, edge_type: EdgeTypeId, direction: Direction) -> &PagedArray<Entry> {
+    /// The lists of an edge type in one direction.
+    fn adjacency(&self, edge_type: EdgeTypeId, direction: Direction) -> Adjacency {
         let tables = &self.version.edges[usize::from(edge_type)];
         match direction {
-            Direction::Out => &tables.out.table,
-            Direction::In => &tables.reverse.table,
+            Direction::Out => tables.out,
+            Direction::In => tables.reverse,
         }
     }
 
-    /// The selected lists of a table.
-    fn lists(&self, table: &PagedArray<Entry>, sections: ListSections) -> Vec<Selected> {
+    /// The selected lists of a table, of these vertices.
+    fn lists(
+        &self,
+        table: &PagedArray<Entry>,
+        sections: ListSections,
+        vertices: Range<VertexId>,
+    ) -> Vec<Selected> {
         let mut selected = Vec::new();
         self.for_each::<Entry, WideRow>(table, sections.index, &mut |vertex, entry| {
-            selected.push((vertex, entry))
+            if vertices.contains(&vertex) {
+                selected.push((vertex, entry));
+            }
         });
         selected
     }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use arc_swap::{ArcSwap, Guard};
-use evergraph_disk::{Disk, MemoryDisk, OsDisk};
+use evergraph_disk::{Access, Disk, MemoryDisk, OsDisk};
 use evergraph_types::{
     Alteration, EdgeBatch, EdgeTypeOptions, KeyKind, KeyRef, PropertyType, Schema, Sequence, Value,
 };
@@ -35,6 +35,7 @@ use crate::reads::Reads;
 use crate::reclaim::Reclaimer;
 use crate::resolve::Resolver;
 use crate::retain::Retain;
+use crate::staged::BulkLoad;
 use crate::stats::Stats;
 use crate::transaction::{Transaction, TransactionOptions};
 use crate::version::Version;
@@ -143,6 +144,7 @@ impl Store {
 
     fn start(inner: Inner) -> Store {
         let inner = Arc::new(inner);
+        inner.settle_access();
         crate::maintenance::start(&inner);
         Store { handle: Arc::new(Handle { inner }) }
     }
@@ -155,6 +157,11 @@ impl Store {
     pub fn path(&self) -> Option<&Path> {
         let home = self.inner().home.as_ref().filter(|home| !home.is_in_memory);
         home.map(|home| home.directory.as_path())
+    }
+
+    /// The limit on memory it was opened with.
+    pub fn memory_limit_bytes(&self) -> Option<u64> {
+        self.inner().options.memory_limit_bytes
     }
 
     /// Whether every write is refused.
@@ -355,7 +362,7 @@ impl Store {
     /// # Errors
     /// All of [`CommitError`] but the conflict; then nothing is added.
     pub fn add_edges(&self, edge_type: &str, parts: Vec<EdgeBatch>) -> Result<BatchSummary, CommitError> {
-        self.commit_batch(BatchWrites { edge_type: edge_type.to_owned(), create: None, parts, delete: false })
+        self.commit_batch(BatchWrites { parts, ..BatchWrites::of(edge_type, None) })
     }
 
     /// [`Store::add_edges`], with an edge type that is made by the same transaction if there is none. One that is there
@@ -382,8 +389,14 @@ impl Store {
         options: EdgeTypeOptions,
         parts: Vec<EdgeBatch>,
     ) -> Result<BatchSummary, CommitError> {
-        let (edge_type, create) = (edge_type.to_owned(), Some(options));
-        self.commit_batch(BatchWrites { edge_type, create, parts, delete: false })
+        self.commit_batch(BatchWrites { parts, ..BatchWrites::of(edge_type, Some(options)) })
+    }
+
+    /// Begins to add edges that come in pieces, as one transaction. On a store with a memory limit they wait in a file, so
+    /// that they may be more than memory holds. `create` says how the edge type is made if there is none; one that is
+    /// there must behave like it.
+    pub fn bulk_load(&self, edge_type: &str, create: Option<EdgeTypeOptions>) -> BulkLoad {
+        BulkLoad::new(self.clone(), edge_type, create)
     }
 
     /// Deletes the edges of one type between these ends as one transaction, which conflicts with nothing. Edges
@@ -397,7 +410,7 @@ impl Store {
         mut parts: Vec<EdgeBatch>,
     ) -> Result<BatchSummary, CommitError> {
         parts.iter_mut().for_each(|part| part.columns.clear());
-        self.commit_batch(BatchWrites { edge_type: edge_type.to_owned(), create: None, parts, delete: true })
+        self.commit_batch(BatchWrites { parts, delete: true, ..BatchWrites::of(edge_type, None) })
     }
 
     /// Archives what is in memory only, so that the log can be trimmed. Does nothing for a store in memory.
@@ -425,6 +438,11 @@ impl Store {
     pub fn backup(&self, directory: impl AsRef<Path>) -> Result<Sequence, BackupError> {
         let directory = directory.as_ref();
         in_pool(|| crate::backup::backup(self.inner(), directory))
+    }
+
+    /// Tells the system how the segments there are now will be read. It is a hint: results do not depend on it.
+    pub fn advise(&self, access: Access) {
+        self.inner().current.load().segments.iter().for_each(|segment| segment.advise(access));
     }
 
     /// What the store holds and takes up.
@@ -470,12 +488,12 @@ impl Store {
         }
     }
 
-    fn commit_batch(&self, batch: BatchWrites) -> Result<BatchSummary, CommitError> {
+    pub(crate) fn commit_batch(&self, batch: BatchWrites) -> Result<BatchSummary, CommitError> {
         match &self.inner().home {
             Some(home) if batch.rows() >= self.inner().options.bulk_edges && !self.inner().is_log_kept() => {
                 commit_bulk(self.inner(), home, batch)
             }
-            _ => self.inner().submit(Request::Batch(batch)),
+            _ => self.inner().submit(Request::Batch(batch.unstaged()?)),
         }
     }
 }

@@ -302,7 +302,8 @@ impl Version {
         let table =
             self.adjacency(edge_type, direction).map_or_else(PagedArray::default, |lists| lists.table);
         // SAFETY: the table is of this version, which the flat table keeps alive.
-        unsafe { FlatTable::new(&table, self.id_bound as usize, self.clone()) }
+        let flat = unsafe { FlatTable::new(&table, self.id_bound as usize, self.clone()) };
+        flat.with_segments(&self.segments)
     }
 
     /// Which ids below `id_bound` are vertices; `None` if all are.

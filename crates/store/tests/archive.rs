@@ -81,6 +81,7 @@ fn soak_what_commits_change_during_an_archive_stays() {
 const CASE: Case = Case {
     keys: KeyKind::Text,
     bulk_edges: usize::MAX,
+    memory_limit: None,
     on_disk: true,
     durability: Durability::Sync,
     format: ListFormat::Compact,

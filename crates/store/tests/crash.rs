@@ -18,6 +18,7 @@ use proptest::test_runner::TestRunner;
 const CASE: Case = Case {
     keys: KeyKind::Text,
     bulk_edges: 10,
+    memory_limit: None,
     on_disk: true,
     durability: Durability::Sync,
     format: ListFormat::Compact,
@@ -132,6 +133,12 @@ fn what_was_acknowledged_survives_a_crash_at_every_operation() {
         let states = crash(Case { keys, ..CASE }, &workload(), 3, 12);
         assert!(states > 250, "{states} states");
     }
+}
+
+#[test]
+fn loads_larger_than_memory_survive_a_crash_at_every_operation() {
+    let states = crash(Case { memory_limit: Some(0), ..CASE }, &workload(), 3, 12);
+    assert!(states > 250, "{states} states");
 }
 
 /// Threads commit, in groups and as bulk loads, while the store archives; power is lost at every operation of the disk:

@@ -12,6 +12,7 @@ use evergraph_types::KeyKind;
 const CASE: Case = Case {
     keys: KeyKind::Int64,
     bulk_edges: 8,
+    memory_limit: None,
     on_disk: true,
     durability: Durability::Sync,
     format: ListFormat::Fast,
@@ -83,10 +84,10 @@ fn opens(disk: SimDisk, states: [&Model; 2], what: &str) {
 }
 
 /// Runs the workload with one fault; tells whether it came to it.
-fn fail(failing: u64, fault: Fault, what: &str) -> bool {
+fn fail(case: Case, failing: u64, fault: Fault, what: &str) -> bool {
     let disk = SimDisk::new(failing);
     disk.fail_at(failing, fault);
-    let mut runner = match Runner::resume(CASE, disk.clone(), Model::default()) {
+    let mut runner = match Runner::resume(case, disk.clone(), Model::default()) {
         Ok(runner) => runner,
         Err(failure) => {
             assert!(matches!(failure, Failure::Open(OpenError::Disk(_))), "{what}: {failure:?}");
@@ -137,13 +138,18 @@ fn fail(failing: u64, fault: Fault, what: &str) -> bool {
 
 #[test]
 fn every_operation_fails_once() {
-    for fault in [Fault::Eio, Fault::Enospc, Fault::ShortWrite] {
-        let mut failing = 0;
-        while fail(failing, fault, &format!("{fault:?} at operation {failing}")) {
-            failing += 1;
+    let mut operations = Vec::new();
+    for memory_limit in [None, Some(0)] {
+        for fault in [Fault::Eio, Fault::Enospc, Fault::ShortWrite] {
+            let (case, mut failing) = (Case { memory_limit, ..CASE }, 0);
+            while fail(case, failing, fault, &format!("{fault:?} at operation {failing}, {memory_limit:?}")) {
+                failing += 1;
+            }
+            assert!(failing > 80, "the workload has many operations: {failing}");
+            operations.push(failing);
         }
-        assert!(failing > 80, "the workload has many operations: {failing}");
     }
+    assert!(operations[3] > operations[0] + 10, "loads are written to files on the way: {operations:?}");
 }
 
 /// Every look at the disk fails once while a store is opened, for writing and for reading: the error names the file,

@@ -316,6 +316,7 @@ fn a_time_limit_keeps_what_was_current_then() {
 const CRASHING: Case = Case {
     keys: KeyKind::Int64,
     bulk_edges: 10,
+    memory_limit: None,
     on_disk: true,
     durability: evergraph_store::Durability::Sync,
     format: evergraph_store::ListFormat::Compact,

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicIsize, Ordering};
 use common::{Action, Case, Runner, actions, case, directory, dump, number_batch, open, options};
 use evergraph_disk::{Disk, Fault, SimDisk};
 use evergraph_store::{Options, Store};
-use evergraph_types::{KeyKind, Value};
+use evergraph_types::{Column, EdgeBatch, EdgeTypeOptions, KeyColumn, KeyKind, Value};
 use parking_lot::Mutex;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
@@ -19,11 +19,15 @@ use proptest::test_runner::TestRunner;
 struct Counting;
 
 static LIVE_BYTES: AtomicIsize = AtomicIsize::new(0);
+/// The most that was live.
+static PEAK_BYTES: AtomicIsize = AtomicIsize::new(0);
 
 // SAFETY: all is left to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        LIVE_BYTES.fetch_add(layout.size() as isize, Ordering::Relaxed);
+        let size = layout.size() as isize;
+        let live = LIVE_BYTES.fetch_add(size, Ordering::Relaxed) + size;
+        PEAK_BYTES.fetch_max(live, Ordering::Relaxed);
         // SAFETY: the caller keeps the contract, which is the same.
         unsafe { System.alloc(layout) }
     }
@@ -192,4 +196,47 @@ fn behind_a_kept_snapshot_memory_does_not_grow_without_bound() {
     drop(kept);
     let left = store.stats().memory_bytes;
     assert!(left < 1 << 20, "{left} bytes are left");
+}
+
+/// What a load under a memory limit may take beyond it: pieces of lists on their way to the disk, and what is kept for
+/// each vertex.
+const BEYOND_LIMIT: isize = 24 << 20;
+
+/// The most bytes that were live while a graph of a few vertices was loaded piece by piece.
+fn peak_of_load(memory_limit_bytes: Option<u64>, multi: bool, has_property: bool) -> isize {
+    const PIECES: i64 = 60;
+    const ROWS: i64 = 50_000;
+    let directory = tempfile::tempdir().expect("a directory");
+    let options = Options { memory_limit_bytes, ..options() };
+    let store = Store::open(directory.path().join("net.eg"), options).expect("a new store");
+    let kind = EdgeTypeOptions { multi, symmetric: true, ..EdgeTypeOptions::default() };
+    let before = LIVE_BYTES.load(Ordering::Relaxed);
+    PEAK_BYTES.store(before, Ordering::Relaxed);
+    let mut load = store.bulk_load("knows", Some(kind));
+    for piece in 0..PIECES {
+        let row = |row: i64| (piece * ROWS + row).wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as i64) as u64;
+        let ends =
+            |shift: u32| KeyColumn::Int((0..ROWS).map(|at| (row(at) >> shift & 0xFFF) as i64).collect());
+        let columns = match has_property {
+            true => vec![("weight".to_owned(), Column::from((0..ROWS).collect::<Vec<i64>>()))],
+            false => Vec::new(),
+        };
+        load.add(vec![EdgeBatch { src: ends(40), dst: ends(20), columns }]).expect("room");
+    }
+    let summary = load.commit(&[]).expect("room");
+    assert!(summary.edges > 1_000_000, "{summary:?}");
+    PEAK_BYTES.load(Ordering::Relaxed) - before
+}
+
+#[test]
+fn a_load_larger_than_the_limit_stays_near_it() {
+    let _counting = COUNTING.lock();
+    let limit = 8 << 20;
+    for (multi, has_property) in [(false, false), (true, false), (false, true), (true, true)] {
+        let bounded = peak_of_load(Some(limit), multi, has_property);
+        let unbounded = peak_of_load(None, multi, has_property);
+        let what = format!("{bounded} and {unbounded} bytes, multi {multi}, properties {has_property}");
+        assert!(bounded < limit as isize + BEYOND_LIMIT, "{what}");
+        assert!(unbounded > limit as isize + BEYOND_LIMIT, "{what}");
+    }
 }

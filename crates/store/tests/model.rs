@@ -43,6 +43,7 @@ fn a_second_bulk_load_keeps_what_older_segments_hold() {
     let case = Case {
         keys: evergraph_types::KeyKind::Dense,
         bulk_edges: 6,
+        memory_limit: None,
         on_disk: true,
         durability: Default::default(),
         format: evergraph_store::ListFormat::Compact,
@@ -71,7 +72,14 @@ fn a_small_store_is_its_model() {
     let name = |key| Write::PutVertex { key, label: Some(0), given: vec![(1, Some(6)), (0, Some(-1))] };
     let durability = evergraph_store::Durability::Sync;
     let keys = evergraph_types::KeyKind::Text;
-    let case = Case { keys, bulk_edges: 600, on_disk: true, durability, format: Default::default() };
+    let case = Case {
+        keys,
+        bulk_edges: 600,
+        memory_limit: None,
+        on_disk: true,
+        durability,
+        format: Default::default(),
+    };
     let mut runner = Runner::new(case);
     let actions = [
         Action::Commit(vec![put(0, 1, 0), put(0, 0, 2), put(2, 0, 3), name(1), name(2)]),

@@ -8,6 +8,8 @@ use evergraph::{GraphView, KeyKind};
 use serde::Serialize;
 
 use super::analytics;
+#[cfg(target_os = "linux")]
+use super::outofcore;
 use super::report::{Row, layout};
 use super::subjects::Subjects;
 use super::{
@@ -71,6 +73,10 @@ enum Subject {
     Window(window::WindowArgs),
     /// How much memory a graph takes in each list format, and what reading it costs then
     Memory(memory::MemoryArgs),
+    /// PageRank and BFS on a store several times as large as memory, beside the speed of the disk
+    #[cfg(target_os = "linux")]
+    #[command(name = "outofcore")]
+    OutOfCore(outofcore::OutOfCoreArgs),
     /// Edges deleted and put back again and again: what that does to space and scans
     Churn(churn::ChurnArgs),
 }
@@ -129,6 +135,8 @@ pub(crate) fn run(args: &BenchArgs, program: &[OsString], console: &mut Console)
         Some(Subject::Stream(args)) => return tabulate(console, |add| stream::measure(*args, add)),
         Some(Subject::Window(args)) => return tabulate(console, |add| window::measure(*args, add)),
         Some(Subject::Memory(args)) => return memory::run(args, program, console),
+        #[cfg(target_os = "linux")]
+        Some(Subject::OutOfCore(args)) => return outofcore::run(args, program, console),
         Some(Subject::Churn(args)) => return churn::run(args, console),
         None => {}
     }

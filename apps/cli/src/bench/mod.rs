@@ -7,6 +7,7 @@
 //! linkbench: requests ─► Evergraph and the rivals, in turns ─► rates
 //! ingest: shuffled edges ─► batches ─► growing Database
 //! memory: as ingest, in both list formats ─► bytes per entry; Subjects ─► scan, pagerank, bfs
+//! outofcore: a store four times as large as memory ─► a process that is held to it ─► PageRank, BFS, bytes a second
 //! churn: edges deleted and put back ─► bytes and scan, beside those from before
 //!
 //! each measurement ─► Rows: ours, the yardstick's, ratio, bar, whether both found the same ─► table or JSON
@@ -16,6 +17,8 @@
 
 mod analytics;
 mod bfs;
+#[cfg(target_os = "linux")]
+mod bounded;
 mod bytes;
 mod churn;
 mod command;
@@ -27,6 +30,10 @@ mod linkbench;
 mod load;
 mod lookups;
 mod memory;
+#[cfg(target_os = "linux")]
+mod outofcore;
+#[cfg(target_os = "linux")]
+mod page_bound;
 mod pagerank;
 mod report;
 mod resident;
@@ -40,6 +47,8 @@ mod triangles;
 mod web;
 mod window;
 
+#[cfg(target_os = "linux")]
+pub(crate) use bounded::{BoundedArgs, measure_bounded};
 pub(crate) use command::{BenchArgs, processor, run};
 pub(crate) use memory::{ChildArgs, measure_child};
 pub(crate) use resident::{MemoryArgs, measure_memory};

@@ -29,6 +29,8 @@ pub(super) enum Unit {
     Seconds,
     BytesPerEdge,
     EdgesPerSecond,
+    Bytes,
+    BytesPerSecond,
 }
 
 /// What is asked for at scale 20 on two cores.
@@ -37,6 +39,8 @@ pub(super) enum Unit {
 pub(super) enum Bar {
     /// At most so many times the yardstick's value.
     Ratio(f64),
+    /// At least so many times the other side's value.
+    RatioAtLeast(f64),
     /// At most this value.
     Value(f64),
     /// At least this value.
@@ -66,6 +70,7 @@ impl Row {
     pub(super) fn bar(self, bar: Bar) -> Self {
         let holds = match bar {
             Bar::Ratio(most) => self.ratio.map(|ratio| ratio <= most),
+            Bar::RatioAtLeast(least) => self.ratio.map(|ratio| ratio >= least),
             Bar::Value(most) => Some(self.ours <= most),
             Bar::AtLeast(least) => Some(self.ours >= least),
         };
@@ -88,10 +93,13 @@ impl Row {
             Unit::Seconds => units::seconds(value),
             Unit::BytesPerEdge => format!("{} B", units::significant(value)),
             Unit::EdgesPerSecond => units::rate(value, ""),
+            Unit::Bytes => units::bytes(value as u64),
+            Unit::BytesPerSecond => format!("{}/s", units::bytes(value as u64)),
         };
         let bar = match self.bar {
             None => String::new(),
             Some(Bar::Ratio(most)) => format!("<= {}x", (most * 100.0).round() / 100.0),
+            Some(Bar::RatioAtLeast(least)) => format!(">= {least}x"),
             Some(Bar::Value(most)) => format!("<= {}", value(most)),
             Some(Bar::AtLeast(least)) => format!(">= {}", value(least)),
         };

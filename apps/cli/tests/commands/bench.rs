@@ -98,3 +98,22 @@ fn what_follows_a_stream_agrees_with_what_is_made_anew() {
         }
     }
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_graph_larger_than_memory_gives_the_same_results() {
+    let shell = Shell::new();
+    for format in ["fast", "compact"] {
+        let size = ["--scale", "10", "--edges-per-vertex", "8", "--format", format, "--dir", "."];
+        let arguments =
+            [&["bench", "outofcore", "--json", "--access", "default,sequential"][..], &size].concat();
+        let report = shell.json(&arguments);
+        let rows = report.as_array().unwrap();
+        assert_eq!(rows.len(), 16, "{report}");
+        for row in rows {
+            assert_ne!(row["agreement"]["holds"], false, "{row}");
+        }
+        assert_eq!(rows.iter().filter(|row| row["agreement"]["holds"] == true).count(), 4, "{report}");
+    }
+    assert_eq!(std::fs::read_dir(shell.path("")).unwrap().count(), 0);
+}

@@ -45,6 +45,8 @@ pub(crate) struct Case {
     pub(crate) keys: KeyKind,
     /// Batches of at least this many edges become segments.
     pub(crate) bulk_edges: usize,
+    /// Batches come in pieces, and large ones are written to files on the way.
+    pub(crate) memory_limit: Option<u64>,
     pub(crate) on_disk: bool,
     pub(crate) durability: Durability,
     pub(crate) format: ListFormat,
@@ -149,10 +151,13 @@ pub(crate) fn case() -> impl Strategy<Value = Case> {
     let keys = prop_oneof![Just(KeyKind::Int64), Just(KeyKind::Text), Just(KeyKind::Dense)];
     let bulk = prop_oneof![Just(6), Just(600), Just(usize::MAX)];
     let format = prop_oneof![Just(ListFormat::Fast), Just(ListFormat::Compact)];
-    (keys, bulk, prop::bool::weighted(0.9), format).prop_map(|(keys, bulk_edges, on_disk, format)| {
-        let durability = Durability::Sync;
-        Case { keys, bulk_edges, on_disk, durability, format }
-    })
+    let limit = prop_oneof![2 => Just(None), 1 => Just(Some(0)), 1 => Just(Some(4000))];
+    (keys, bulk, limit, prop::bool::weighted(0.9), format).prop_map(
+        |(keys, bulk_edges, memory_limit, on_disk, format)| {
+            let durability = Durability::Sync;
+            Case { keys, bulk_edges, memory_limit, on_disk, durability, format }
+        },
+    )
 }
 
 /// Sequences of actions.
@@ -306,8 +311,10 @@ impl Runner {
     pub(crate) fn options(case: Case) -> Options {
         // The kind of number keys has to be asked for.
         let keys = (case.keys == KeyKind::Dense).then_some(case.keys);
-        let Case { bulk_edges, durability, format, .. } = case;
-        Options { keys, bulk_edges, durability, format: Some(format), log_limit_bytes: 4000, ..options() }
+        let Case { bulk_edges, memory_limit: memory_limit_bytes, durability, .. } = case;
+        let format = Some(case.format);
+        let log_limit_bytes = 4000;
+        Options { keys, bulk_edges, memory_limit_bytes, durability, format, log_limit_bytes, ..options() }
     }
 
     fn key(&self, index: u16) -> Key {
@@ -605,7 +612,16 @@ impl Runner {
         if batches.is_empty() {
             return Ok(());
         }
-        let summary = self.store.add_edges(name, batches)?;
+        let summary = match self.case.memory_limit {
+            None => self.store.add_edges(name, batches)?,
+            // Either way of a batch that may be too large.
+            Some(_) if parts == 1 => self.store.add_edges(name, batches)?,
+            Some(_) => {
+                let mut load = self.store.bulk_load(name, None);
+                batches.into_iter().try_for_each(|batch| load.add(vec![batch]))?;
+                load.commit(&[])?
+            }
+        };
         let (edges_before, vertices_before) = counts(&self.model, name);
         let (edges, vertices) = counts(&self.attempted, name);
         assert_eq!((summary.edges, summary.vertices), (edges - edges_before, vertices - vertices_before));

@@ -1,0 +1,185 @@
+//! A text file into a store part by part, in bounded memory, and from where an earlier load has come to.
+//!
+//! ```text
+//!  survey: types of keys and properties ─► window ─► BulkLoad ─► window ─► BulkLoad ─► … ─► commit: edges and place
+//!                                                                                                │
+//!  a load that is resumed begins behind the place that the catalog holds  ◄──────────────────────┘
+//! ```
+//!
+//! A load that nobody may resume commits once, at the end. One that can be resumed commits whenever a sixteenth of the
+//! file is read: each part rewrites lists that the parts before have written, so that there are not to be many.
+//!
+//! Invariant: what the catalog says was read is in the store, and nothing of the file behind that, for both come with the
+//! same commit.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::Instant;
+
+use evergraph_load::{LoadError, Place, Progress, PropertySpec, Survey, read_edges_in_parts, survey};
+use evergraph_store::{BatchSummary, BulkLoad, CommitError, Store};
+use evergraph_types::{EdgeBatch, EdgeType, EdgeTypeOptions, Schema};
+
+use crate::loading::{DatabaseLoadError, LoadReport, LoadRequest, with_time_as_found};
+
+/// A load that can be resumed commits at most so many parts of a file that is not compressed.
+const MOST_PARTS: u64 = 16;
+/// And none of less than so many bytes.
+const PART_BYTES: u64 = 256 << 20;
+
+/// Loads a file as one transaction or, if the request says that it can be resumed, as several.
+pub(crate) fn load_in_parts(
+    store: &Store,
+    path: &Path,
+    request: &LoadRequest,
+    known: (&Schema, Option<&EdgeType>),
+    progress: &dyn Progress,
+) -> Result<LoadReport, DatabaseLoadError> {
+    let started = Instant::now();
+    let Survey { options, not_numeric, .. } = say_all(path, request, known, progress)?;
+    let item = item_name(path, &request.edge_type);
+    let from = match request.resume {
+        true => store.version().map_err(|_| CommitError::Closed)?.item(&item).and_then(place_of),
+        false => None,
+    };
+    let columns = options.properties.iter().flatten();
+    let columns = columns.filter_map(|spec| Some((spec.name.as_str(), spec.kind?)));
+    let create = request.create.as_ref().map(|options| with_time_as_found(options, columns));
+    let by_default = std::fs::metadata(path).map_or(0, |file| file.len() / MOST_PARTS).max(PART_BYTES);
+    let mut parts = Parts {
+        store,
+        edge_type: &request.edge_type,
+        load: store.bulk_load(&request.edge_type, create.clone()),
+        create,
+        item: request.resume.then_some(item),
+        committed: from.unwrap_or_default(),
+        part_bytes: request.part_bytes.unwrap_or(by_default),
+        pending_rows: 0,
+        rows: 0,
+        total: BatchSummary::default(),
+    };
+    let mut failure = None;
+    let outcome = read_edges_in_parts(path, &options, from, progress, &mut |edges, place| match parts
+        .take(edges, place)
+    {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(error) => {
+            failure = Some(error);
+            ControlFlow::Break(())
+        }
+    });
+    let summary = match (outcome, failure) {
+        (_, Some(error)) => return Err(error.into()),
+        (outcome, None) => outcome?,
+    };
+    if parts.rows == 0 && from.is_none() && summary.rejects.count == 0 {
+        return Err(LoadError::Empty { path: path.to_owned() }.into());
+    }
+    parts.commit(summary.end)?;
+    Ok(LoadReport {
+        edges: parts.total.edges,
+        vertices: parts.total.vertices,
+        lines: summary.end.lines,
+        resumed_lines: from.map_or(0, |from| from.lines),
+        rows: parts.rows,
+        rejects: summary.rejects,
+        not_numeric,
+        format: summary.format,
+        seconds: started.elapsed().as_secs_f64(),
+        sequence: parts.total.sequence,
+    })
+}
+
+/// What the request and the store say of the file, and what it says itself where they leave something open.
+fn say_all(
+    path: &Path,
+    request: &LoadRequest,
+    known: (&Schema, Option<&EdgeType>),
+    progress: &dyn Progress,
+) -> Result<Survey, LoadError> {
+    let (schema, edge_type) = known;
+    let mut options = request.options.clone();
+    options.keys = options.keys.or(schema.key_kind);
+    let as_declared = |specs: &mut Option<Vec<PropertySpec>>, always: bool| {
+        for spec in specs.iter_mut().flatten().filter(|spec| always || spec.kind.is_none()) {
+            let declared = edge_type.and_then(|kind| kind.property(&spec.name));
+            spec.kind = declared.map(|(_, property)| property.kind).or(spec.kind);
+        }
+    };
+    as_declared(&mut options.properties, false);
+    let are_given = options.properties.is_some();
+    let mut found = survey(path, &options, progress)?;
+    // What was given is not overruled; what was inferred gives way to what the store has.
+    as_declared(&mut found.options.properties, !are_given);
+    Ok(found)
+}
+
+/// The commits of a load.
+struct Parts<'a> {
+    store: &'a Store,
+    edge_type: &'a str,
+    create: Option<EdgeTypeOptions>,
+    /// What is read and not committed.
+    load: BulkLoad,
+    /// Where the catalog keeps the place, if the load can be resumed.
+    item: Option<String>,
+    /// The place of the last commit.
+    committed: Place,
+    part_bytes: u64,
+    pending_rows: u64,
+    rows: u64,
+    total: BatchSummary,
+}
+
+impl Parts<'_> {
+    /// Takes the edges of a window, behind which `place` is.
+    fn take(&mut self, edges: Vec<EdgeBatch>, place: Place) -> Result<(), CommitError> {
+        let rows = edges.iter().map(|part| part.len() as u64).sum::<u64>();
+        self.rows += rows;
+        self.pending_rows += rows;
+        self.load.add(edges)?;
+        if self.item.is_some() && place.offset - self.committed.offset >= self.part_bytes {
+            self.commit(place)?;
+        }
+        Ok(())
+    }
+
+    /// Commits what is read up to a place.
+    fn commit(&mut self, place: Place) -> Result<(), CommitError> {
+        let is_new = self.item.is_some() && place != self.committed;
+        if self.pending_rows == 0 && !is_new {
+            self.total.sequence = self.store.version().map_err(|_| CommitError::Closed)?.sequence();
+            return Ok(());
+        }
+        let next = self.store.bulk_load(self.edge_type, self.create.clone());
+        let bytes = bytes_of(place);
+        let items = self.item.iter().map(|name| (name.as_str(), &bytes[..])).collect::<Vec<_>>();
+        let summary = std::mem::replace(&mut self.load, next).commit(&items)?;
+        self.total.sequence = summary.sequence;
+        self.total.edges += summary.edges;
+        self.total.vertices += summary.vertices;
+        self.committed = place;
+        self.pending_rows = 0;
+        Ok(())
+    }
+}
+
+/// The catalog item that says how far a file was loaded.
+fn item_name(path: &Path, edge_type: &str) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    format!("load/{edge_type}/{name}")
+}
+
+fn bytes_of(place: Place) -> [u8; 24] {
+    let mut bytes = [0; 24];
+    for (part, number) in bytes.chunks_exact_mut(8).zip([place.offset, place.lines, place.checksum]) {
+        part.copy_from_slice(&number.to_le_bytes());
+    }
+    bytes
+}
+
+fn place_of(bytes: &[u8]) -> Option<Place> {
+    let (numbers, []) = bytes.as_chunks::<8>() else { return None };
+    let [offset, lines, checksum] = <[_; 3]>::try_from(numbers).ok()?.map(u64::from_le_bytes);
+    Some(Place { offset, lines, checksum })
+}

@@ -1,0 +1,172 @@
+//! A load that is interrupted anywhere and resumed ends with the graph of one that was not, and one in bounded memory with
+//! that of one in memory.
+#![allow(clippy::unwrap_used)] // A failure to set up is a failed test.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use evergraph::load::{LoadOptions, NoProgress, Progress};
+use evergraph::{
+    Database, DatabaseLoadError, Direction, EdgeTypeOptions, GraphView, Key, LoadError, LoadReport,
+    LoadRequest, Options,
+};
+
+const LINES: usize = 600;
+
+/// A file of edges with properties, some of them of a type that the first lines do not show.
+fn text(lines: std::ops::Range<usize>) -> String {
+    let mut text = String::new();
+    for line in lines {
+        let amount = if line > LINES / 2 { format!("{line}.5") } else { line.to_string() };
+        writeln!(text, "{},\"v {}\",{amount}", line % 37, line % 11).unwrap();
+    }
+    text
+}
+
+fn write(directory: &Path, name: &str, text: &str) -> PathBuf {
+    let path = directory.join(name);
+    match name.ends_with(".gz") {
+        false => std::fs::write(&path, text).unwrap(),
+        true => {
+            let file = std::fs::File::create(&path).unwrap();
+            let mut packed = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
+            packed.write_all(text.as_bytes()).unwrap();
+            packed.finish().unwrap();
+        }
+    }
+    path
+}
+
+/// Small blocks, so that the file has many windows, and a commit about every thousand bytes.
+fn request(resume: bool) -> LoadRequest {
+    let options = LoadOptions { block_bytes: 40, threads: Some(2), ..LoadOptions::default() };
+    let create = Some(EdgeTypeOptions { multi: true, ..EdgeTypeOptions::default() });
+    LoadRequest { options, create, resume, part_bytes: Some(1000), ..LoadRequest::default() }
+}
+
+/// Breaks at this call.
+struct StopAt(usize, AtomicUsize);
+
+impl Progress for StopAt {
+    fn update(&self, _: u64, _: Option<u64>) -> ControlFlow<()> {
+        let calls = self.1.fetch_add(1, Ordering::Relaxed);
+        if calls == self.0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+/// Every edge with its properties, by source, in the order of the lists.
+fn edges(db: &Database) -> Vec<String> {
+    let snapshot = db.snapshot().unwrap();
+    let mut keys: Vec<Key> = (0..snapshot.id_bound()).map(|id| snapshot.whole().key(id)).collect();
+    keys.sort_by_key(ToString::to_string);
+    let mut found = Vec::new();
+    for key in &keys {
+        let neighbors = snapshot.neighbors(key, Direction::Out, None).unwrap();
+        found.extend(neighbors.iter().map(|neighbor| format!("{key} -> {neighbor}")));
+        for neighbor in &keys {
+            let between = snapshot.edges_between(key, neighbor, None);
+            found.extend(between.iter().map(|edge| format!("{key} -> {neighbor}: {:?}", edge.properties)));
+        }
+    }
+    assert_eq!(found.len() as u64, 2 * snapshot.num_edges());
+    found
+}
+
+fn load(db: &Database, path: &Path, resume: bool) -> Result<LoadReport, DatabaseLoadError> {
+    db.load(path, &request(resume), &NoProgress)
+}
+
+#[test]
+fn a_load_is_resumed_from_wherever_it_was_interrupted() {
+    let directory = tempfile::tempdir().unwrap();
+    for name in ["edges.csv", "edges.csv.gz"] {
+        let path = write(directory.path(), name, &format!("from,to,amount\n{}", text(0..LINES)));
+        let whole = Database::in_memory(Options::default());
+        assert_eq!(load(&whole, &path, false).unwrap().rows, LINES as u64);
+        let expected = edges(&whole);
+        let (mut interrupted, mut resumed) = (0, 0);
+        for stop in (0..).step_by(7) {
+            let home = directory.path().join(format!("{name}-{stop}.eg"));
+            let open = || Database::open(&home, Options::default()).unwrap();
+            let db = open();
+            match db.load(&path, &request(true), &StopAt(stop, AtomicUsize::new(0))) {
+                Err(DatabaseLoadError::Read(LoadError::Cancelled { .. })) => interrupted += 1,
+                outcome => {
+                    outcome.unwrap();
+                    break;
+                }
+            }
+            let before = db.snapshot().unwrap().num_edges();
+            db.close().unwrap();
+            let db = open();
+            let report = load(&db, &path, true).unwrap();
+            assert_eq!((report.edges + before, report.lines), (LINES as u64, LINES as u64 + 1));
+            resumed += usize::from(report.resumed_lines > 0);
+            assert_eq!(edges(&db), expected, "{name}, stopped at {stop}");
+            assert_eq!(load(&db, &path, true).unwrap().rows, 0);
+        }
+        assert!(interrupted > 5 && resumed > 2, "{interrupted} and {resumed}");
+    }
+}
+
+#[test]
+fn what_is_appended_is_loaded_and_what_is_changed_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    for name in ["edges.csv", "edges.csv.gz"] {
+        let db = Database::in_memory(Options::default());
+        let header = "from,to,amount\n";
+        let path = write(directory.path(), name, &format!("{header}{}", text(0..400)));
+        assert_eq!(load(&db, &path, true).unwrap().rows, 400);
+        write(directory.path(), name, &format!("{header}{}", text(0..450)));
+        let report = load(&db, &path, true).unwrap();
+        assert_eq!((report.rows, report.resumed_lines, report.lines), (50, 401, 451));
+        for changed in [text(1..460), text(0..460).replacen("3,", "4,", 1), text(0..300), text(0..450) + "1"]
+        {
+            write(directory.path(), name, &format!("{header}{changed}"));
+            let outcome = load(&db, &path, true);
+            match changed.ends_with('1') {
+                // The last line was whole, and so is the one begun behind it: it is no edge.
+                true => assert!(matches!(outcome, Err(DatabaseLoadError::Read(LoadError::Line { .. })))),
+                false => {
+                    let changed = matches!(outcome, Err(DatabaseLoadError::Read(LoadError::Changed { .. })));
+                    assert!(changed, "{name}: {outcome:?}");
+                }
+            }
+            assert_eq!(db.snapshot().unwrap().num_edges(), 450);
+        }
+    }
+}
+
+#[test]
+fn a_last_line_without_an_end_is_not_gone_on_with() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = Database::in_memory(Options::default());
+    let path = write(directory.path(), "edges.txt", "1 2\n3 4");
+    let request = LoadRequest { resume: true, ..LoadRequest::default() };
+    assert_eq!(db.load(&path, &request, &NoProgress).unwrap().edges, 2);
+    assert_eq!(db.load(&path, &request, &NoProgress).unwrap().edges, 0);
+    write(directory.path(), "edges.txt", "1 2\n3 45\n");
+    let error = db.load(&path, &request, &NoProgress).unwrap_err();
+    assert!(matches!(error, DatabaseLoadError::Read(LoadError::Changed { offset: 7, .. })), "{error}");
+}
+
+#[test]
+fn a_load_in_bounded_memory_gives_the_same_graph() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = write(directory.path(), "edges.csv", &format!("from,to,amount\n{}", text(0..LINES)));
+    let mut found = Vec::new();
+    for memory_limit_bytes in [None, Some(4000)] {
+        let home = directory.path().join(format!("{memory_limit_bytes:?}.eg"));
+        let options = Options { memory_limit_bytes, bulk_edges: 100, ..Options::default() };
+        let db = Database::open(home, options).unwrap();
+        let report = load(&db, &path, false).unwrap();
+        assert_eq!((report.rows, report.edges, report.sequence), (LINES as u64, LINES as u64, 1));
+        found.push(edges(&db));
+    }
+    assert!(found[0].len() >= LINES);
+    let other = found[0].iter().zip(&found[1]).find(|(left, right)| left != right);
+    assert_eq!((other, found[0].len()), (None, found[1].len()));
+}

@@ -1,0 +1,277 @@
+//! Rows of a bulk load that do not fit memory: sorted runs in a file of the store's directory, read back by ranges of
+//! vertices.
+//!
+//! ```text
+//!  rows in ids, some at a time ─► sorted by vertex ─► run: blocks of rows ─► file        index of each block: vertices, place
+//!                                                                             │
+//!  vertices a..b ─► blocks of all runs that have some of them, in the order of runs ◄┘ ─► rows of a..b
+//! ```
+//!
+//! The ranges are chosen when all runs are there, from the index, so that each has about equally many rows whatever
+//! vertices they are at. That is an external merge sort with one merge (Knuth, TAOCP 3, 5.4): a row is written
+//! once and read once.
+//!
+//! Invariants: rows of a vertex come back in the order they were given; the file is named by nothing, goes when the load
+//! ends, and with the next open if it does not end.
+
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use evergraph_disk::{AppendFile, Corruption, Disk, DiskError};
+use evergraph_segment::SegmentError;
+use evergraph_types::{Cells, Column, Direction, PropertyId, PropertyType, VertexId};
+use rayon::prelude::*;
+
+use crate::additions::Side;
+use crate::batch::EndIds;
+use crate::codec::{Input, encode_ops};
+use crate::home::{Home, segment_directory};
+use crate::ops::{EdgeOps, OpColumn};
+
+/// How the names of files end that only a running load knows.
+pub(crate) const SPILL_SUFFIX: &str = ".spill";
+/// Rows of a block, the least that is read.
+const ROWS_PER_BLOCK: usize = 1 << 12;
+
+/// A file for a load under way.
+#[derive(Debug)]
+pub(crate) struct SpillFile {
+    disk: Arc<dyn Disk>,
+    path: PathBuf,
+    file: Box<dyn AppendFile>,
+}
+
+impl SpillFile {
+    /// A new file in the directory of the store's segments.
+    pub(crate) fn create(home: &Home) -> Result<Self, DiskError> {
+        let name = format!("{:016x}{SPILL_SUFFIX}", home.next_spill());
+        let path = segment_directory(&home.directory).join(name);
+        Ok(SpillFile { file: home.disk.create(&path)?, disk: home.disk.clone(), path })
+    }
+
+    /// Appends some bytes; gives the place they are at.
+    pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<Range<u64>, DiskError> {
+        let start = self.file.len();
+        self.file.append(bytes)?;
+        Ok(start..self.file.len())
+    }
+
+    /// What was appended, as `decode` reads it.
+    pub(crate) fn read<T>(
+        &self,
+        place: Range<u64>,
+        decode: impl Fn(&mut Input<'_>) -> Option<T>,
+    ) -> Result<Vec<T>, SegmentError> {
+        let bytes = self.disk.read_at(&self.path, place.start, (place.end - place.start) as usize)?;
+        let mut input = Input(&bytes);
+        let mut found = Vec::new();
+        while !input.0.is_empty() {
+            let damage = || Corruption::new(&self.path, place.start, "it does not read as it was written");
+            found.push(decode(&mut input).ok_or_else(damage)?);
+        }
+        Ok(found)
+    }
+}
+
+impl Drop for SpillFile {
+    fn drop(&mut self) {
+        if let Err(error) = self.disk.remove(&self.path) {
+            // The next open will.
+            tracing::warn!(%error, "the file of a load could not be removed");
+        }
+    }
+}
+
+/// The rows of a load, from either end that lists are kept at.
+#[derive(Debug)]
+pub(crate) struct Spilled {
+    file: SpillFile,
+    out: Vec<Run>,
+    reverse: Vec<Run>,
+    /// About so many rows are to be read at a time.
+    rows_at_a_time: usize,
+}
+
+/// Blocks in the order of vertices.
+type Run = Vec<Block>;
+
+#[derive(Clone, Debug)]
+struct Block {
+    first: VertexId,
+    last: VertexId,
+    place: Range<u64>,
+}
+
+impl Spilled {
+    /// No rows yet. About `rows_at_a_time` will be read at once.
+    pub(crate) fn new(home: &Home, rows_at_a_time: usize) -> Result<Self, DiskError> {
+        let file = SpillFile::create(home)?;
+        Ok(Spilled { file, out: Vec::new(), reverse: Vec::new(), rows_at_a_time })
+    }
+
+    /// Writes rows as seen from one side.
+    pub(crate) fn add(
+        &mut self,
+        direction: Direction,
+        side: Side,
+        ends: &[EndIds],
+        columns: &[OpColumn],
+    ) -> Result<(), DiskError> {
+        let rows = Rows::of(ends, side);
+        let mut order = rows.order();
+        order.par_sort_unstable();
+        let mut run = Vec::with_capacity(order.len().div_ceil(ROWS_PER_BLOCK));
+        // Some blocks are made side by side, and written before the next ones.
+        for batch in order.chunks(ROWS_PER_BLOCK * rayon::current_num_threads()) {
+            let blocks: Vec<(&[u64], Vec<u8>)> = batch
+                .par_chunks(ROWS_PER_BLOCK)
+                .map(|order| {
+                    let mut bytes = Vec::new();
+                    encode_ops(&rows.pick(order, columns), &mut bytes);
+                    (order, bytes)
+                })
+                .collect();
+            for (order, bytes) in blocks {
+                let place = self.file.append(&bytes)?;
+                let [first, last] = [order[0], order[order.len() - 1]].map(|key| (key >> 32) as VertexId);
+                run.push(Block { first, last, place });
+            }
+        }
+        self.runs_mut(direction).push(run);
+        Ok(())
+    }
+
+    fn runs_mut(&mut self, direction: Direction) -> &mut Vec<Run> {
+        match direction {
+            Direction::Out => &mut self.out,
+            Direction::In => &mut self.reverse,
+        }
+    }
+
+    fn runs(&self, direction: Direction) -> &[Run] {
+        match direction {
+            Direction::Out => &self.out,
+            Direction::In => &self.reverse,
+        }
+    }
+
+    /// Ranges of vertices up to `bound` with about equally many rows; all vertices are in one.
+    pub(crate) fn ranges(&self, direction: Direction, bound: VertexId) -> Vec<Range<VertexId>> {
+        let mut starts: Vec<VertexId> =
+            self.runs(direction).iter().flatten().map(|block| block.first).collect();
+        starts.sort_unstable();
+        let blocks = (self.rows_at_a_time / ROWS_PER_BLOCK).max(1);
+        let mut cuts: Vec<VertexId> = starts.into_iter().skip(blocks).step_by(blocks).collect();
+        cuts.insert(0, 0);
+        cuts.push(bound);
+        cuts.dedup();
+        cuts.windows(2).map(|cut| cut[0]..cut[1]).collect()
+    }
+
+    /// The rows of these vertices: sources are the vertices, destinations their neighbors.
+    /// `property_type` tells the types of their properties.
+    pub(crate) fn read(
+        &self,
+        direction: Direction,
+        vertices: &Range<VertexId>,
+        property_type: impl Fn(PropertyId) -> PropertyType,
+    ) -> Result<EdgeOps, SegmentError> {
+        let mut all = EdgeOps::default();
+        for run in self.runs(direction) {
+            let start = run.partition_point(|block| block.last < vertices.start);
+            let end = run.partition_point(|block| block.first < vertices.end);
+            let Some(blocks) = run.get(start..end).filter(|blocks| !blocks.is_empty()) else { continue };
+            let place = blocks[0].place.start..blocks[blocks.len() - 1].place.end;
+            for ops in self.file.read(place, |input| input.edge_ops())? {
+                // Blocks at either end hold vertices of the ranges beside.
+                let from = ops.src.partition_point(|&vertex| vertex < vertices.start);
+                let to = ops.src.partition_point(|&vertex| vertex < vertices.end);
+                all.extend(rows_of(ops, from..to), &property_type);
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// Rows from one side, each with a number: from source to destination, or the other way, or both.
+struct Rows<'a> {
+    ends: &'a [EndIds],
+    /// The number of the first row of each part.
+    starts: Vec<usize>,
+    side: Side,
+}
+
+impl<'a> Rows<'a> {
+    fn of(ends: &'a [EndIds], side: Side) -> Self {
+        let starts = ends.iter().scan(0, |next, part| Some(std::mem::replace(next, *next + part.src.len())));
+        Rows { starts: starts.collect(), ends, side }
+    }
+
+    /// Vertex and number of each row as seen from the side, the number doubled and one more if the row is turned around.
+    fn order(&self) -> Vec<u64> {
+        let total: usize = self.ends.iter().map(|part| part.src.len()).sum();
+        let mut order = Vec::with_capacity(if self.side == Side::Both { 2 * total } else { total });
+        for (part, start) in self.ends.iter().zip(&self.starts) {
+            for (row, (&src, &dst)) in (*start..).zip(part.src.iter().zip(&part.dst)) {
+                let key = |vertex, turned| u64::from(vertex) << 32 | (row as u64) << 1 | turned;
+                if self.side != Side::Destination {
+                    order.push(key(src, 0));
+                }
+                if self.side == Side::Destination || self.side == Side::Both && src != dst {
+                    order.push(key(dst, 1));
+                }
+            }
+        }
+        order
+    }
+
+    /// These rows.
+    fn pick(&self, order: &[u64], columns: &[OpColumn]) -> EdgeOps {
+        let mut ops = EdgeOps::default();
+        let number = |key: &u64| (*key as u32 >> 1) as usize;
+        for key in order {
+            let part = self.starts.partition_point(|&start| start <= number(key)) - 1;
+            let (ends, row) = (&self.ends[part], number(key) - self.starts[part]);
+            ops.src.push((key >> 32) as VertexId);
+            ops.dst.push(if key & 1 == 0 { ends.dst[row] } else { ends.src[row] });
+        }
+        ops.columns = columns.iter().map(|column| column.pick(order.iter().map(number))).collect();
+        ops
+    }
+}
+
+impl OpColumn {
+    /// These rows of the column.
+    fn pick(&self, rows: impl Iterator<Item = usize> + Clone) -> OpColumn {
+        OpColumn {
+            property: self.property,
+            values: pick_rows(&self.values, rows.clone()),
+            given: self.given.as_ref().map(|given| rows.map(|row| given[row]).collect()),
+        }
+    }
+}
+
+/// Some rows of operations.
+fn rows_of(mut ops: EdgeOps, rows: Range<usize>) -> EdgeOps {
+    if rows == (0..ops.len()) {
+        return ops;
+    }
+    ops.src = ops.src[rows.clone()].to_vec();
+    ops.dst = ops.dst[rows.clone()].to_vec();
+    ops.columns = ops.columns.iter().map(|column| column.pick(rows.clone())).collect();
+    ops
+}
+
+/// These rows of a column.
+pub(crate) fn pick_rows(column: &Column, rows: impl Iterator<Item = usize>) -> Column {
+    let mut picked = Column::new(column.property_type());
+    for row in rows {
+        match column.cells() {
+            _ if column.is_null(row) => picked.push_nulls(1),
+            Cells::Variable(texts) => picked.push_bytes(texts.get_bytes(row)),
+            cells => picked.push_bits(cells.bits(row)),
+        }
+    }
+    picked
+}
