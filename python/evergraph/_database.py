@@ -76,8 +76,8 @@ def open(
         The kind of vertex keys; by default that of the first one. ``dense`` keys are numbers from 0 that are
         used as they are, without a dictionary: for graphs whose vertices are numbered already.
     memory_limit : int, optional
-        Bytes of memory for changes that are not archived yet; half of it starts archiving. Loads that take more
-        than a part of it go through files of the store.
+        Bytes of memory for changes that are not archived yet; half of it starts archiving. Loads that take
+        more than a part of it go through files of the store.
     retain : int, str or timedelta, optional
         How much history to keep from now on: a number of versions, a time such as ``"7d"``, ``"all"``, or
         ``"none"``. By default what was said when it was last opened; nothing for a new one.
@@ -261,10 +261,10 @@ class Database(Schematic["_native.Database"]):
         max_rejects : int
             How many of the lines left out to keep; all are counted.
         resume : bool
-            Load the file in several transactions, and begin behind the last one that an earlier load of a file
-            of this name to this edge type was done with: so a load that was interrupted goes on, one that was
-            complete adds nothing, and lines appended since then are added. A file that has changed before that
-            place is refused.
+            Load the file in several transactions, and begin behind the last one that an earlier load of a
+            file of this name to this edge type was done with: so a load that was interrupted goes on, one
+            that was complete adds nothing, and lines appended since then are added. A file that has changed
+            before that place is refused.
         progress : bool
             Show a progress bar, on a terminal or in a notebook.
 
@@ -276,8 +276,8 @@ class Database(Schematic["_native.Database"]):
         Raises
         ------
         LoadError
-            If the file cannot be used, with ``path``, ``line`` and ``column``. Nothing was loaded; with ``resume``,
-            what came before the place is.
+            If the file cannot be used, with ``path``, ``line`` and ``column``. Nothing was loaded; with
+            ``resume``, what came before the place is.
         SchemaError
             If its keys or values do not fit the schema. Nothing was loaded.
         """

@@ -63,16 +63,16 @@ impl LinkStore for Rocks {
         for (id, node) in nodes {
             batch.put_cf(node_family, id.to_be_bytes(), node_value(&node));
             if batch.len() == LOAD_BATCH {
-                self.db.write(&std::mem::take(&mut batch))?;
+                self.db.write(std::mem::take(&mut batch))?;
             }
         }
         for (src, kind, link) in links {
             batch.put_cf(link_family, link_key(src, kind, link.dst), link_value(&link));
             if batch.len() == LOAD_BATCH {
-                self.db.write(&std::mem::take(&mut batch))?;
+                self.db.write(std::mem::take(&mut batch))?;
             }
         }
-        self.db.write(&batch)?;
+        self.db.write(batch)?;
         for family in [node_family, link_family] {
             self.db.flush_cf(family)?;
             self.db.compact_range_cf(family, None::<&[u8]>, None::<&[u8]>);

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use evergraph::{
     Column, Database, Direction, Durability, EdgeBatch, EdgeTypeId, EdgeTypeOptions, Key, KeyColumn, KeyKind,
-    Options, PropertyId, PropertyType, ReadGuard, Run, RunColumn, TextValues, Value,
+    Options, PropertyId, PropertyType, ReadGuard, Run, RunColumn, TextValues, Value, VertexId,
 };
 use evergraph_rivals::{Fault, Link, LinkSession, LinkStore, Newest, Node};
 
@@ -150,6 +150,18 @@ impl<'a> LinkColumns<'a> {
     }
 }
 
+fn link_to(
+    version: &ReadGuard,
+    columns: &LinkColumns<'_>,
+    neighbor: VertexId,
+    row: usize,
+) -> Result<Link, Fault> {
+    match version.key(neighbor) {
+        Key::Int(dst) => columns.link(dst as u64, row),
+        Key::Text(_) => Err("a key is no number".into()),
+    }
+}
+
 impl LinkSession for Session<'_> {
     fn node(&mut self, id: u64) -> Result<Option<Node>, Fault> {
         let version = self.version()?;
@@ -212,30 +224,32 @@ impl LinkSession for Session<'_> {
         let mut newest = Newest::new(limit);
         let mut run_number = 0;
         version.for_each_run(edge_type, Direction::Out, vertex, |run| {
-            let columns = LinkColumns::of(&run);
+            let times = run.column(PROPERTIES[0]);
             for (row, &neighbor) in run.neighbors().iter().enumerate() {
-                newest.offer(columns.time(row).unwrap_or(i64::MIN), neighbor.into(), || (run_number, row));
+                let time = times.and_then(|times| times.bits(row)).map_or(i64::MIN, |bits| bits as i64);
+                newest.offer(time, neighbor.into(), || (run_number, row));
             }
             run_number += 1;
         });
         // The other properties are read of these only.
         let newest = newest.into_sorted();
-        let mut links: Vec<Result<Link, Fault>> = Vec::new();
-        links.resize_with(newest.len(), || Err(missing()));
+        let mut links: Vec<Option<Link>> = vec![None; newest.len()];
+        let mut result = Ok(());
         run_number = 0;
         version.for_each_run(edge_type, Direction::Out, vertex, |run| {
             let columns = LinkColumns::of(&run);
-            for (link, &(_, neighbor, (at, row))) in links.iter_mut().zip(&newest) {
-                if at == run_number {
-                    *link = match version.key(neighbor as u32) {
-                        Key::Int(dst) => columns.link(dst as u64, row),
-                        Key::Text(_) => Err("a key is no number".into()),
-                    };
+            for (place, &(_, neighbor, (at, row))) in links.iter_mut().zip(&newest) {
+                if at == run_number && result.is_ok() {
+                    match link_to(&version, &columns, neighbor as u32, row) {
+                        Ok(link) => *place = Some(link),
+                        Err(error) => result = Err(error),
+                    }
                 }
             }
             run_number += 1;
         });
-        links.into_iter().collect()
+        result?;
+        links.into_iter().collect::<Option<_>>().ok_or_else(missing)
     }
 
     fn hop(&mut self, nodes: &[u64], kind: u8, into: &mut Vec<u64>) -> Result<(), Fault> {
