@@ -289,3 +289,27 @@ impl Committer {
 pub(crate) fn now_micros() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_micros() as i64)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Options;
+    use crate::store::Store;
+
+    /// As if the clock had been an hour ahead for one commit, and was then set right.
+    #[test]
+    fn times_do_not_fall_when_the_clock_does() -> Result<(), Box<dyn std::error::Error>> {
+        let store = Store::in_memory(Options::default());
+        store.put_edge(1, 2, "knows", &[])?;
+        let inner = store.inner();
+        let base = inner.current.load_full();
+        let ahead = now_micros() + 3_600_000_000;
+        let draft = Draft::new(&base, base.dictionary.clone(), base.sequence + 1, ahead);
+        inner.publish(base, draft);
+        store.put_edge(2, 3, "knows", &[])?;
+        let version = store.version()?;
+        assert_eq!((version.sequence(), version.time_micros), (3, ahead));
+        assert_eq!(version.num_vertices(), 3);
+        Ok(())
+    }
+}
