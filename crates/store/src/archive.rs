@@ -21,16 +21,17 @@ use evergraph_segment::{Segment, SegmentError};
 use evergraph_types::{Direction, Sequence};
 use thiserror::Error;
 
-use crate::batch::{BatchWrites, ResolvedBatch};
+use crate::batch::{BatchWrites, EndIds, ResolvedBatch};
 use crate::commit::{BatchSummary, Committer, INTERRUPTED, Refusal, Request, apply_batch, now_micros};
 use crate::draft::Draft;
 use crate::error::CommitError;
 use crate::home::{Archived, Home, log_directory, segment_directory, segment_name};
 use crate::install::install;
 use crate::manifest::{EdgeCounts, Manifest, SegmentEntry};
+use crate::ops::OpColumn;
 use crate::pool::in_pool;
 use crate::retain::Retain;
-use crate::segment_writer::{Bulk, BulkGrowth, BulkRows, Contents, side_of, write_segment};
+use crate::segment_writer::{Bulk, BulkGrowth, BulkLists, BulkRows, Contents, write_segment};
 use crate::spill::Spilled;
 use crate::store::Inner;
 use crate::version::Version;
@@ -171,7 +172,10 @@ fn commit_as_segment(
     let limit = inner.options.memory_limit_bytes;
     let outcome = match batch.is_large(limit) {
         true => spill_batch(home, committer, &mut draft, batch, limit),
-        false => Ok(apply_whole(&mut draft, committer.accept_batch(batch, sequence)?, &mut summary)),
+        false => {
+            let batch = committer.accept_batch(batch, sequence);
+            batch.map(|batch| apply_whole(&mut draft, batch, &mut summary))
+        }
     };
     let bulk = match outcome {
         Ok(bulk) => bulk,
@@ -209,19 +213,25 @@ fn commit_as_segment(
 }
 
 /// Takes a batch that memory holds; gives its edges if they can be merged into the lists while these are archived.
-fn apply_whole(draft: &mut Draft, mut batch: ResolvedBatch, summary: &mut BatchSummary) -> Option<Bulk> {
+fn apply_whole(draft: &mut Draft, batch: ResolvedBatch, summary: &mut BatchSummary) -> Option<Bulk> {
     if !draft.takes_bulk(&batch) {
         *summary = apply_batch(draft, batch.into_write_set(), summary.sequence);
         return None;
     }
+    let (lists, ends, _) = apply_vertices(draft, batch);
+    Some(Bulk { lists, rows: BulkRows::Ends(ends) })
+}
+
+/// Takes all of a batch but its edges, the vertices at their ends included; gives the lists that are to grow, the ends, and
+/// the properties.
+fn apply_vertices(draft: &mut Draft, mut batch: ResolvedBatch) -> (BulkLists, Vec<EndIds>, Vec<OpColumn>) {
     let vertices = batch.vertices();
-    let ResolvedBatch { writes, edge_type, ends, .. } = batch;
+    let ResolvedBatch { writes, edge_type, ends, columns, .. } = batch;
     draft.apply(writes);
     draft.flush();
     draft.mark_ids(&vertices);
     let options = &draft.version.schema.edge_types[usize::from(edge_type)].options;
-    let (symmetric, reverse) = (options.symmetric, options.reverse);
-    Some(Bulk { edge_type, symmetric, reverse, rows: BulkRows::Ends(ends) })
+    (BulkLists { edge_type, symmetric: options.symmetric, reverse: options.reverse }, ends, columns)
 }
 
 /// Takes a batch piece by piece: the rows of each go to a file as soon as they have ids.
@@ -236,21 +246,15 @@ fn spill_batch(
     committer.resolver.check_batch(&batch)?;
     let mut bulk: Option<Bulk> = None;
     let taken = batch.for_each_piece(limit, |piece| -> Result<(), CommitError> {
-        let mut piece = committer.accept_batch(piece, draft.version.sequence)?;
-        let vertices = piece.vertices();
-        let ResolvedBatch { writes, edge_type, ends, columns, .. } = piece;
-        draft.apply(writes);
-        draft.flush();
-        draft.mark_ids(&vertices);
-        let options = &draft.version.schema.edge_types[usize::from(edge_type)].options;
-        let (symmetric, reverse) = (options.symmetric, options.reverse);
+        let piece = committer.accept_batch(piece, draft.version.sequence)?;
+        let (lists, ends, columns) = apply_vertices(draft, piece);
         if bulk.is_none() {
             let rows = BulkRows::Spilled(Spilled::new(home, rows).map_err(CommitError::durability)?);
-            bulk = Some(Bulk { edge_type, symmetric, reverse, rows });
+            bulk = Some(Bulk { lists, rows });
         }
         if let Some(Bulk { rows: BulkRows::Spilled(spilled), .. }) = &mut bulk {
             for direction in [Direction::Out, Direction::In] {
-                let Some(side) = side_of(direction, symmetric, reverse) else { continue };
+                let Some(side) = lists.side(direction) else { continue };
                 spilled.add(direction, side, &ends, &columns).map_err(CommitError::durability)?;
             }
         }
@@ -287,11 +291,12 @@ fn archive_draft(
     bulk: Option<&Bulk>,
 ) -> Result<u64, ArchiveFault> {
     let kept = archived.segments.len();
-    let edge_type = bulk.map_or(0, |bulk| bulk.edge_type);
+    let edge_type = bulk.map_or(0, |bulk| bulk.lists.edge_type);
     let edges_before = draft.version.num_edges(edge_type);
     let made = archive(home, archived, &draft.version, kept, bulk)?;
     install(&made.segment, draft, None)?;
-    if let Some(tables) = bulk.and_then(|bulk| draft.version.edges.get_mut(usize::from(bulk.edge_type))) {
+    if let Some(tables) = bulk.and_then(|bulk| draft.version.edges.get_mut(usize::from(bulk.lists.edge_type)))
+    {
         made.growth.add_to(tables);
     }
     draft.set_segments(archived.mapped());
@@ -338,7 +343,7 @@ fn archive_as(
     home.disk.sync_dir(&directory)?;
     let segment = Arc::new(Segment::open(&*home.disk, &path, &archived.manifest.store_id)?);
     let mut tables = version.edges.clone();
-    if let Some(tables) = bulk.and_then(|bulk| tables.get_mut(usize::from(bulk.edge_type))) {
+    if let Some(tables) = bulk.and_then(|bulk| tables.get_mut(usize::from(bulk.lists.edge_type))) {
         growth.add_to(tables);
     }
     let counts = tables.iter().map(EdgeCounts::from).collect();

@@ -46,6 +46,13 @@ pub(crate) struct Growth {
     pub(crate) loops: u64,
 }
 
+impl Growth {
+    pub(crate) fn add(&mut self, other: Growth) {
+        self.entries += other.entries;
+        self.loops += other.loops;
+    }
+}
+
 /// Some lists as they will lie in the segment.
 struct Piece {
     words: Vec<u32>,
@@ -141,8 +148,7 @@ impl ListSink<'_> {
                 })
                 .collect();
             for piece in pieces {
-                growth.entries += piece.growth.entries;
-                growth.loops += piece.growth.loops;
+                growth.add(piece.growth);
                 if self.messages.send(Message::Piece(piece)).is_err() {
                     // The writer has failed, and tells so itself.
                     return growth;

@@ -130,13 +130,11 @@ impl EdgeOps {
             *self = other;
             return;
         }
-        if self.is_plain() && other.is_plain() {
+        if self.gives_the_same(&other) {
             self.src.extend(other.src);
             self.dst.extend(other.dst);
+            self.columns.iter_mut().zip(other.columns).for_each(|(own, other)| own.extend(other));
             return;
-        }
-        if self.has_columns_of(&other) {
-            return self.append(other);
         }
         for row in 0..other.len() {
             let properties = other
@@ -148,25 +146,13 @@ impl EdgeOps {
             self.push(other.src[row], other.dst[row], other.is_delete(row), properties, &property_type);
         }
     }
-}
 
-impl EdgeOps {
-    /// Whether both put edges only, and give the same properties.
-    fn has_columns_of(&self, other: &EdgeOps) -> bool {
-        let properties = |ops: &EdgeOps| ops.columns.iter().map(|column| column.property).collect::<Vec<_>>();
-        self.deletes.is_none() && other.deletes.is_none() && properties(self) == properties(other)
-    }
-
-    /// Appends puts that give the same properties.
-    fn append(&mut self, other: EdgeOps) {
-        if self.is_empty() {
-            *self = other;
-            return;
+    /// Whether both only put edges, and give the same properties.
+    fn gives_the_same(&self, other: &EdgeOps) -> bool {
+        fn properties(ops: &EdgeOps) -> impl Iterator<Item = PropertyId> {
+            ops.columns.iter().map(|column| column.property)
         }
-        debug_assert!(self.has_columns_of(&other));
-        self.src.extend(other.src);
-        self.dst.extend(other.dst);
-        self.columns.iter_mut().zip(other.columns).for_each(|(own, other)| own.extend(other));
+        self.deletes.is_none() && other.deletes.is_none() && properties(self).eq(properties(other))
     }
 }
 

@@ -5,7 +5,6 @@
 //!
 //! Invariant: after the new segment, neither the heap nor a merged segment is needed to know any cell of the version.
 
-use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -84,7 +83,7 @@ pub(crate) fn write_segment(
     let growth = write_in_background(&mut writer, version, pieces_waiting, |sink| {
         let mut growth = BulkGrowth::default();
         for edge_type in 0..version.edges.len() as EdgeTypeId {
-            match contents.bulk.filter(|bulk| bulk.edge_type == edge_type) {
+            match contents.bulk.filter(|bulk| bulk.lists.edge_type == edge_type) {
                 Some(bulk) => growth = contents.write_bulk(sink, bulk)?,
                 None => DIRECTIONS.into_iter().for_each(|direction| {
                     contents.write_table::<u32>(sink, edge_type, direction, None);
@@ -99,11 +98,17 @@ pub(crate) fn write_segment(
 /// Edges of a bulk load that are in no list yet.
 #[derive(Debug)]
 pub(crate) struct Bulk {
+    pub(crate) lists: BulkLists,
+    pub(crate) rows: BulkRows,
+}
+
+/// The lists that grow by them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BulkLists {
     pub(crate) edge_type: EdgeTypeId,
     pub(crate) symmetric: bool,
     /// Whether there are in lists.
     pub(crate) reverse: bool,
-    pub(crate) rows: BulkRows,
 }
 
 /// Where they are.
@@ -122,25 +127,20 @@ pub(crate) struct BulkGrowth {
     pub(crate) reverse: Growth,
 }
 
-impl Bulk {
-    /// From which ends the lists of a direction grow; `None` if there are none of their own.
-    fn side(&self, direction: Direction) -> Option<Side> {
-        side_of(direction, self.symmetric, self.reverse)
+impl BulkLists {
+    /// From which ends of the edges the lists of a direction grow; `None` if there are none of their own.
+    pub(crate) fn side(self, direction: Direction) -> Option<Side> {
+        match (direction, self.symmetric) {
+            (Direction::Out, false) => Some(Side::Source),
+            (Direction::Out, true) => Some(Side::Both),
+            (Direction::In, false) => Some(Side::Destination).filter(|_| self.reverse),
+            (Direction::In, true) => None,
+        }
     }
 
-    fn fits_32_bits(&self, ends: &[EndIds], id_bound: VertexId) -> bool {
+    fn fit_32_bits(self, ends: &[EndIds], id_bound: VertexId) -> bool {
         let sides = DIRECTIONS.into_iter().filter_map(|direction| self.side(direction));
         sides.into_iter().all(|side| fit_32_bits(ends, side, id_bound))
-    }
-}
-
-/// From which ends of its edges the lists of a type grow in a direction; `None` if there are none of their own.
-pub(crate) fn side_of(direction: Direction, symmetric: bool, reverse: bool) -> Option<Side> {
-    match (direction, symmetric) {
-        (Direction::Out, false) => Some(Side::Source),
-        (Direction::Out, true) => Some(Side::Both),
-        (Direction::In, false) => Some(Side::Destination).filter(|_| reverse),
-        (Direction::In, true) => None,
     }
 }
 
@@ -165,7 +165,7 @@ impl Contents<'_> {
     /// Writes the lists of the bulk's edge type, its edges merged in.
     fn write_bulk(&self, sink: &ListSink<'_>, bulk: &Bulk) -> Result<BulkGrowth, SegmentError> {
         match &bulk.rows {
-            BulkRows::Ends(ends) if bulk.fits_32_bits(ends, self.version.id_bound) => {
+            BulkRows::Ends(ends) if bulk.lists.fit_32_bits(ends, self.version.id_bound) => {
                 Ok(self.write_ends::<u32>(sink, bulk, ends))
             }
             BulkRows::Ends(ends) => Ok(self.write_ends::<u64>(sink, bulk, ends)),
@@ -178,8 +178,9 @@ impl Contents<'_> {
         let mut spare: Option<Additions<K>> = None;
         for direction in DIRECTIONS {
             let split = |side| Additions::split(ends, side, self.version.id_bound, spare.take());
-            let additions = bulk.side(direction).map(split);
-            *growth.of(direction) = self.write_table(sink, bulk.edge_type, direction, additions.as_ref());
+            let additions = bulk.lists.side(direction).map(split);
+            *growth.of(direction) =
+                self.write_table(sink, bulk.lists.edge_type, direction, additions.as_ref());
             spare = additions;
         }
         growth
@@ -193,15 +194,16 @@ impl Contents<'_> {
         spilled: &Spilled,
     ) -> Result<BulkGrowth, SegmentError> {
         let mut growth = BulkGrowth::default();
-        let properties = &self.version.schema.edge_types[usize::from(bulk.edge_type)].options.properties;
+        let properties =
+            &self.version.schema.edge_types[usize::from(bulk.lists.edge_type)].options.properties;
         for direction in DIRECTIONS {
-            if bulk.side(direction).is_none() {
-                self.write_table::<u32>(sink, bulk.edge_type, direction, None);
+            if bulk.lists.side(direction).is_none() {
+                self.write_table::<u32>(sink, bulk.lists.edge_type, direction, None);
                 continue;
             }
-            let sections = ListSections::of(bulk.edge_type, direction);
-            let before = self.adjacency(bulk.edge_type, direction);
-            let selected = self.lists(&before.table, sections, 0..VertexId::MAX);
+            let sections = ListSections::of(bulk.lists.edge_type, direction);
+            let before = self.adjacency(bulk.lists.edge_type, direction);
+            let selected = self.lists(&before.table, sections);
             let mut selected = &selected[..];
             sink.begin(sections);
             for vertices in spilled.ranges(direction, self.version.id_bound) {
@@ -210,9 +212,7 @@ impl Contents<'_> {
                 selected = after;
                 let rows =
                     spilled.read(direction, &vertices, |property| properties[usize::from(property)].kind)?;
-                let grown = self.write_range(sink, sections, before, inside, rows, &vertices);
-                growth.of(direction).entries += grown.entries;
-                growth.of(direction).loops += grown.loops;
+                growth.of(direction).add(self.write_range(sink, sections, before, inside, rows));
             }
             sink.end(sections);
         }
@@ -227,8 +227,7 @@ impl Contents<'_> {
         sections: ListSections,
         before: Adjacency,
         selected: &[Selected],
-        rows: EdgeOps,
-        vertices: &Range<VertexId>,
+        mut rows: EdgeOps,
     ) -> Growth {
         let (version, edge_type) = (self.version, sections.lists.owner);
         let kind = &version.schema.edge_types[usize::from(edge_type)];
@@ -240,8 +239,14 @@ impl Contents<'_> {
         let mut changes = Changes::new(version.sequence);
         let ends = Ends { from: &rows.src, to: &rows.dst, symmetric: false };
         let after = merge_rows(version, edge_type, before, ends, &rows, &mut changes);
+        // Where a row was added there is a list.
+        let mut vertices = std::mem::take(&mut rows.src);
         drop(rows);
-        let selected = self.lists(&after.table, sections, vertices.clone());
+        vertices.extend(selected.iter().map(|list| list.0));
+        vertices.sort_unstable();
+        vertices.dedup();
+        let selected: Vec<Selected> =
+            vertices.into_iter().map(|vertex| (vertex, after.table.get(vertex))).collect();
         sink.write_part::<u32>(sections, &after.table, &selected, None);
         let mut blocks = changes.retired;
         after.for_each_block(&mut |block| blocks.push(block));
@@ -259,7 +264,7 @@ impl Contents<'_> {
     ) -> Growth {
         let sections = ListSections::of(edge_type, direction);
         let table = self.adjacency(edge_type, direction).table;
-        sink.write(sections, &table, &self.lists(&table, sections, 0..VertexId::MAX), additions)
+        sink.write(sections, &table, &self.lists(&table, sections), additions)
     }
 
     /// One row for each selected cell of a table.
@@ -283,18 +288,11 @@ impl Contents<'_> {
         }
     }
 
-    /// The selected lists of a table, of these vertices.
-    fn lists(
-        &self,
-        table: &PagedArray<Entry>,
-        sections: ListSections,
-        vertices: Range<VertexId>,
-    ) -> Vec<Selected> {
+    /// The selected lists of a table.
+    fn lists(&self, table: &PagedArray<Entry>, sections: ListSections) -> Vec<Selected> {
         let mut selected = Vec::new();
         self.for_each::<Entry, WideRow>(table, sections.index, &mut |vertex, entry| {
-            if vertices.contains(&vertex) {
-                selected.push((vertex, entry));
-            }
+            selected.push((vertex, entry))
         });
         selected
     }

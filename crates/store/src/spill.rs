@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use evergraph_disk::{AppendFile, Corruption, Disk, DiskError};
 use evergraph_segment::SegmentError;
-use evergraph_types::{Cells, Column, Direction, PropertyId, PropertyType, VertexId};
+use evergraph_types::{Direction, PropertyId, PropertyType, VertexId};
 use rayon::prelude::*;
 
 use crate::additions::Side;
@@ -246,7 +246,7 @@ impl OpColumn {
     fn pick(&self, rows: impl Iterator<Item = usize> + Clone) -> OpColumn {
         OpColumn {
             property: self.property,
-            values: pick_rows(&self.values, rows.clone()),
+            values: self.values.pick(rows.clone()),
             given: self.given.as_ref().map(|given| rows.map(|row| given[row]).collect()),
         }
     }
@@ -261,17 +261,4 @@ fn rows_of(mut ops: EdgeOps, rows: Range<usize>) -> EdgeOps {
     ops.dst = ops.dst[rows.clone()].to_vec();
     ops.columns = ops.columns.iter().map(|column| column.pick(rows.clone())).collect();
     ops
-}
-
-/// These rows of a column.
-pub(crate) fn pick_rows(column: &Column, rows: impl Iterator<Item = usize>) -> Column {
-    let mut picked = Column::new(column.property_type());
-    for row in rows {
-        match column.cells() {
-            _ if column.is_null(row) => picked.push_nulls(1),
-            Cells::Variable(texts) => picked.push_bytes(texts.get_bytes(row)),
-            cells => picked.push_bits(cells.bits(row)),
-        }
-    }
-    picked
 }

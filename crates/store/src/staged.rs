@@ -18,11 +18,13 @@ use crate::catalog::ItemChange;
 use crate::codec::{decode_batch, encode_batch};
 use crate::commit::BatchSummary;
 use crate::error::CommitError;
-use crate::spill::{SpillFile, pick_rows};
+use crate::spill::SpillFile;
 use crate::store::Store;
 
 /// The part of the memory limit that one piece of a load may take.
 const PIECES_PER_LIMIT: u64 = 8;
+/// And no more than this, so that rows of a piece, of 16 bytes at least, are numbered in 31 bits.
+const PIECE_BYTES_MAX: u64 = 1 << 34;
 /// The part above which a load is worked on piece by piece.
 const LARGE_PER_LIMIT: u64 = 4;
 
@@ -80,7 +82,7 @@ impl BulkLoad {
         let inner = self.store.inner();
         let limit =
             inner.options.memory_limit_bytes.zip(inner.home.as_ref().filter(|home| !home.is_in_memory));
-        let Some((limit, home)) = limit.filter(|(limit, _)| self.bytes > limit / PIECES_PER_LIMIT) else {
+        let Some((limit, home)) = limit.filter(|(limit, _)| self.bytes > piece_bytes(*limit)) else {
             return Ok(());
         };
         self.bytes = 0;
@@ -129,7 +131,7 @@ impl BatchWrites {
         };
         let mut bytes = Vec::new();
         for part in std::mem::take(&mut self.parts) {
-            for piece in pieces_of(&part, limit / PIECES_PER_LIMIT) {
+            for piece in pieces_of(&part, piece_bytes(limit)) {
                 bytes.clear();
                 encode_batch(piece.as_ref().unwrap_or(&part), &mut bytes);
                 staged.places.push(staged.file.append(&bytes).map_err(CommitError::durability)?);
@@ -162,7 +164,7 @@ impl BatchWrites {
         if let Some(staged) = &staged {
             staged.places.iter().try_for_each(|place| piece(staged.read(place)?))?;
         }
-        let most = limit.map_or(u64::MAX, |limit| limit / PIECES_PER_LIMIT);
+        let most = limit.map_or(PIECE_BYTES_MAX, piece_bytes);
         for part in parts {
             for slice in pieces_of(&part, most) {
                 let Some(slice) = slice else {
@@ -187,6 +189,11 @@ impl BatchWrites {
     }
 }
 
+/// How many bytes a piece has under a limit on memory.
+fn piece_bytes(limit: u64) -> u64 {
+    (limit / PIECES_PER_LIMIT).min(PIECE_BYTES_MAX)
+}
+
 /// A part in slices of about so many bytes; `None` stands for all of it, where it is no larger.
 fn pieces_of(part: &EdgeBatch, most: u64) -> Vec<Option<EdgeBatch>> {
     let slices = bytes_of(part).div_ceil(most.max(1)).min(part.len() as u64).max(1);
@@ -207,7 +214,7 @@ fn slice_of(part: &EdgeBatch, rows: Range<usize>) -> EdgeBatch {
             KeyColumn::Text(slice)
         }
     };
-    let columns = part.columns.iter().map(|(name, column)| (name.clone(), pick_rows(column, rows.clone())));
+    let columns = part.columns.iter().map(|(name, column)| (name.clone(), column.pick(rows.clone())));
     EdgeBatch { src: keys(&part.src), dst: keys(&part.dst), columns: columns.collect() }
 }
 

@@ -207,6 +207,24 @@ impl Cells {
         match_width!(self, values => extend_picked(values, bytes, rows), _texts => ());
     }
 
+    /// These of the cells, in this order.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn pick(&self, rows: impl Iterator<Item = usize>) -> Cells {
+        match self {
+            Cells::One(values) => Cells::One(rows.map(|row| values[row]).collect()),
+            Cells::Two(values) => Cells::Two(rows.map(|row| values[row]).collect()),
+            Cells::Four(values) => Cells::Four(rows.map(|row| values[row]).collect()),
+            Cells::Eight(values) => Cells::Eight(rows.map(|row| values[row]).collect()),
+            Cells::Variable(texts) => {
+                let mut picked = TextValues::default();
+                rows.for_each(|row| picked.push_bytes(texts.get_bytes(row)));
+                Cells::Variable(picked)
+            }
+        }
+    }
+
     /// Appends cells of the same width. Cells of another width are not appended.
     pub fn extend(&mut self, other: &Cells) {
         match (self, other) {

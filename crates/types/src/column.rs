@@ -131,6 +131,17 @@ impl Column {
         self.validity.get_or_insert_with(|| vec![true; rows]).resize(total, false);
     }
 
+    /// These of its rows, in this order.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn pick(&self, rows: impl Iterator<Item = usize> + Clone) -> Column {
+        let picked = |validity: &Vec<bool>| rows.clone().map(|row| validity[row]).collect();
+        let validity =
+            self.validity.as_ref().map(picked).filter(|validity: &Vec<bool>| validity.contains(&false));
+        Column { kind: self.kind, cells: self.cells.pick(rows), validity }
+    }
+
     /// Appends the rows of a column, each coerced as [`Value::coerce`] allows; hands back the first row and value that
     /// does not fit. Rows before that one are appended.
     pub fn append(&mut self, other: &Column) -> Result<(), (usize, Value)> {

@@ -65,12 +65,8 @@ fn shown_rows(selection: &Selection, range: &Range<VertexId>, column: Column) ->
     let Some(confinement) = &selection.confinement else { return column };
     let end = range.end.min(selection.version.id_bound());
     let vertices = (range.start..end).filter(|&id| selection.version.has_vertex(id));
-    let mut shown = Column::new(column.property_type());
-    for (row, _) in vertices.enumerate().filter(|&(_, id)| confinement.vertices().contains(id)) {
-        let fits = shown.push(column.get(row));
-        debug_assert!(fits.is_ok(), "a value of the column");
-    }
-    shown
+    let shown = vertices.enumerate().filter(|&(_, id)| confinement.vertices().contains(id));
+    column.pick(shown.map(|(row, _)| row))
 }
 
 /// A property's own name, or `vertex.<name>` where that is taken.

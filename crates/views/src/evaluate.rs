@@ -270,11 +270,11 @@ struct VertexRows<'a> {
 }
 
 impl VertexRows<'_> {
-    /// Of values of all vertices of the range those of the vertices asked for.
-    fn pick<T: Copy>(&self, all: &[T]) -> Vec<T> {
+    /// Of all vertices of the range, the places of those asked for.
+    fn rows(&self) -> impl Iterator<Item = usize> + Clone {
         let mut ids = self.ids.iter().peekable();
-        let asked = |(id, _): &(&VertexId, &T)| ids.next_if_eq(id).is_some();
-        self.existing.iter().zip(all).filter(asked).map(|(_, value)| *value).collect()
+        let asked = move |(_, id): &(usize, &VertexId)| ids.next_if_eq(id).is_some();
+        self.existing.iter().enumerate().filter(asked).map(|(row, _)| row)
     }
 }
 
@@ -288,16 +288,7 @@ impl Rows for VertexRows<'_> {
         if self.ids.len() == self.existing.len() {
             return Some(all);
         }
-        let validity = all.validity.as_ref().map(|validity| self.pick(validity));
-        if let Cells::Eight(bits) = all.cells() {
-            let picked = Column::of_cells(all.property_type(), Cells::Eight(self.pick(bits)));
-            return picked.map(|picked| picked.with_validity(validity));
-        }
-        let rows: Vec<usize> = (0..self.existing.len()).collect();
-        let mut picked = Column::new(all.property_type());
-        // The values have the column's own type.
-        self.pick(&rows).into_iter().for_each(|row| drop(picked.push(all.get(row))));
-        Some(picked)
+        Some(all.pick(self.rows()))
     }
 
     fn keys(&self) -> Option<Column> {
@@ -314,7 +305,8 @@ impl Rows for VertexRows<'_> {
     }
 
     fn types(&self) -> Vec<u16> {
-        self.pick(&self.version.vertex_types(self.range.clone()))
+        let all = self.version.vertex_types(self.range.clone());
+        self.rows().map(|row| all[row]).collect()
     }
 
     fn may_lack_type(&self) -> bool {

@@ -45,6 +45,11 @@ pub(super) enum AccessArg {
 }
 
 impl AccessArg {
+    /// As it is written on the command line.
+    pub(super) fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
     fn access(self) -> Option<Access> {
         match self {
             AccessArg::Default => None,

@@ -15,7 +15,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use evergraph::{Database, Durability, EdgeTypeOptions, KeyKind, Options};
 use rayon::prelude::*;
 use tempfile::TempDir;
@@ -115,7 +115,7 @@ fn rows(
     limit_bytes: u64,
     speed: f64,
 ) -> Vec<Row> {
-    let name = access.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
+    let name = access.name();
     let row = |what: &str, unit, ours, theirs| Row::new(&format!("{name}: {what}"), unit, ours, theirs);
     let (ranks, search) = (&found.pagerank, &found.bfs);
     let useful = ranks.read_bytes.min(bytes * u64::from(ranks.rounds)) as f64 / ranks.seconds;
@@ -194,12 +194,11 @@ fn bounded(
     limit_bytes: u64,
     access: AccessArg,
 ) -> Result<Found, CommandError> {
-    let name = access.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
     let command: Vec<OsString> = vec![
         "bench-bounded".into(),
         store.as_os_str().to_owned(),
         format!("--limit-bytes={limit_bytes}").into(),
-        format!("--access={name}").into(),
+        format!("--access={}", access.name()).into(),
     ];
     let output = output_of(program, &command)?;
     serde_json::from_str(&output).map_err(|error| io::Error::other(error).into())
