@@ -7,10 +7,12 @@
 //!  chunked ──► [ChunkRef × chunk count] ──► each a flat run of at most CHUNK_MAX neighbors
 //!
 //!  address:  bit 0 = in a mapped segment;       bit 1 = columns follow the neighbors
-//!            bit 63 = in the pack of its leaf;  bit 62 = a heap block with room behind the neighbors
+//!            bit 63 = in the pack of its leaf;  bit 62 = in a heap block with room behind the neighbors
 //!            bit 61 = a compressed run;         neither 0 nor 63 = a heap block of its own
 //!            bit 60 = [`AHEAD`] more words after the run can be read, in its segment or pack
+//!            bit 59 = neighbors before the run were forgotten
 //!  kind:     bit 0 set = chunked;  bit 2 set = flat and compressed
+//!            in place of the chunk count: how many neighbors before a flat list were forgotten
 //! ```
 //!
 //! Invariants: lists of `simple` edge types ascend strictly, lists of `multi` types are in order of arrival; a
@@ -22,6 +24,7 @@ use evergraph_types::VertexId;
 
 use crate::compression::{Decoder, RunBuffer, bytes_of_run};
 use crate::fragment::ColumnArea;
+use crate::heap::Block;
 use crate::neighbors::Neighbors;
 
 /// The longest run a chunk, or a flat list in memory, of a `simple` edge type may have.
@@ -50,7 +53,7 @@ pub(crate) struct ChunkRef {
     pub(crate) address: u64,
     /// How many neighbors it has.
     pub(crate) len: u32,
-    /// Its first neighbor.
+    /// Its first neighbor, of a `simple` type; how many neighbors before it were forgotten, if any were.
     pub(crate) first: VertexId,
 }
 
@@ -60,9 +63,16 @@ const PACKED: u64 = 1 << 63;
 const GROWS: u64 = 1 << 62;
 const COMPRESSED: u64 = 1 << 61;
 const HAS_MORE: u64 = 1 << 60;
-const TAGS: u64 = MAPPED | COLUMNS | PACKED | GROWS | COMPRESSED | HAS_MORE;
+const FORGETS: u64 = 1 << 59;
+const TAGS: u64 = MAPPED | COLUMNS | PACKED | GROWS | COMPRESSED | HAS_MORE | FORGETS;
 const CHUNKED: u32 = 1;
 const FLAT_COMPRESSED: u32 = 4;
+
+/// So many neighbors forgotten are no reason to write a run again, and so many more than twice those that are left.
+const FORGOTTEN_MIN: u32 = 16;
+
+/// An entry has room to say that fewer than so many are forgotten.
+const FORGOTTEN_MAX: u32 = 1 << 24;
 
 /// How many places beyond a neighbor [`Neighbors::hinted`] looks. It takes about as long to get there as memory
 /// takes to answer.
@@ -104,11 +114,12 @@ impl ChunkRef {
         }
     }
 
-    /// The run as words, columns included.
+    /// The run as words, columns included; none of it is forgotten.
     ///
     /// # Safety
     /// The version the run belongs to stays alive for `'a`.
     pub(crate) unsafe fn words<'a>(self) -> &'a [u32] {
+        debug_assert!(!self.has_columns() || self.forgotten() == 0);
         // SAFETY: the area of the run is alive by contract.
         let area = unsafe { self.columns() };
         // SAFETY: alive by contract.
@@ -123,9 +134,25 @@ impl ChunkRef {
         ChunkRef { address: pointer as u64 | PACKED, len: len as u32, first: 0 }
     }
 
-    /// A run in a block that has room behind it.
-    pub(crate) fn growing(pointer: *const u8, len: usize, first: VertexId) -> Self {
-        ChunkRef { address: pointer as u64 | GROWS, len: len as u32, first }
+    /// A run with room behind it, in the block that [`growth`](crate::growth) draws.
+    pub(crate) fn growing(block: Block, len: usize) -> Self {
+        ChunkRef { address: (block.pointer() as u64 + 4) | GROWS, len: len as u32, first: 0 }
+    }
+
+    /// The run of a `multi` type without its first `count` neighbors, which stay in its block; `None` if the run is in none, or if
+    /// so many would be forgotten that it is better written again.
+    pub(crate) fn forgetting(self, count: u32) -> Option<Self> {
+        let (forgotten, left) = (self.forgotten() + count, self.len - count);
+        let is_kept = self.is_block() && !self.is_compressed() && forgotten < FORGOTTEN_MAX;
+        (is_kept && forgotten <= 2 * left + FORGOTTEN_MIN).then(|| {
+            let address = (self.address + 4 * u64::from(count)) | FORGETS;
+            ChunkRef { address, len: left, first: forgotten }
+        })
+    }
+
+    /// How many neighbors before the run were forgotten.
+    pub(crate) fn forgotten(self) -> u32 {
+        if self.address & FORGETS != 0 { self.first } else { 0 }
     }
 
     /// The same run, of which is known that [`AHEAD`] more words can be read after it, in its segment or pack.
@@ -149,7 +176,19 @@ impl ChunkRef {
         self.address & PACKED != 0
     }
 
-    /// Whether the run is a block with room behind the neighbors.
+    /// The heap block that the run lies in, which goes when the run does.
+    pub(crate) fn block(self) -> Option<Block> {
+        let mark = if self.grows() { 4 } else { 0 };
+        // SAFETY: a run in no segment or pack lies in a block of its own, behind the mark and what was forgotten.
+        self.is_block().then(|| unsafe { Block::from_pointer(self.before_forgotten().sub(mark)) })
+    }
+
+    /// Where the run began before neighbors were forgotten.
+    fn before_forgotten(self) -> *const u8 {
+        self.pointer().wrapping_sub(4 * self.forgotten() as usize)
+    }
+
+    /// Whether the run is in a block with room behind the neighbors.
     pub(crate) fn grows(self) -> bool {
         self.address & GROWS != 0
     }
@@ -233,14 +272,17 @@ impl ChunkRef {
         unsafe { std::slice::from_raw_parts(self.pointer().cast(), self.len as usize) }
     }
 
-    /// The columns that follow the neighbors, if any.
+    /// The columns that follow the neighbors, if any; those of neighbors that were forgotten come first in them.
     ///
     /// # Safety
     /// The version the run belongs to stays alive for `'a`.
     pub(crate) unsafe fn columns<'a>(self) -> Option<ColumnArea<'a>> {
+        let forgotten = self.forgotten() as usize;
         // SAFETY: the tag says a column area follows the neighbors, 8-byte aligned.
-        self.has_columns()
-            .then(|| unsafe { ColumnArea::after(self.pointer(), self.neighbor_bytes(), self.len as usize) })
+        self.has_columns().then(|| unsafe {
+            let bytes = 4 * forgotten + self.neighbor_bytes();
+            ColumnArea::after(self.before_forgotten(), bytes, forgotten + self.len as usize)
+        })
     }
 }
 
@@ -256,7 +298,10 @@ impl Entry {
 
     /// A flat list.
     pub(crate) fn flat(run: ChunkRef) -> Self {
-        let kind = if run.is_compressed() { FLAT_COMPRESSED } else { 0 };
+        let kind = match run.is_compressed() {
+            true => FLAT_COMPRESSED,
+            false => run.forgotten() << 8,
+        };
         Entry { address: run.address, degree: run.len, kind }
     }
 
@@ -285,10 +330,10 @@ impl Entry {
         unsafe { std::slice::from_raw_parts(self.pointer().cast(), (self.kind >> 8) as usize) }
     }
 
-    /// The run of a flat list. Its `first` is not filled in.
+    /// The run of a flat list. Its first neighbor is not filled in.
     pub(crate) fn run(self) -> ChunkRef {
         debug_assert!(!self.is_chunked());
-        ChunkRef { address: self.address, len: self.degree, first: 0 }
+        ChunkRef { address: self.address, len: self.degree, first: self.kind >> 8 }
     }
 
     /// The list for reading.

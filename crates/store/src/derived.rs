@@ -8,11 +8,14 @@
 //! Ids and keys are those of the store, so that nothing is translated and no key is kept twice. There is one owner, so that
 //! nothing conflicts, and nothing is logged: who owns it can make it again. Sliding windows are kept in one.
 //!
+//! Pages of the vertex tables that no reader has seen are edited where they lie, so that a graph which nobody looks at between
+//! two edits is not copied page by page.
+//!
 //! Invariants: it has the vertices that have an edge in it; the store's dictionary knows them all.
 
 use std::sync::Arc;
 
-use evergraph_types::{EdgeType, EdgeTypeId, Property, Schema, VertexId};
+use evergraph_types::{EdgeType, EdgeTypeId, Property, Schema, Sequence, VertexId};
 
 use crate::dictionary::Dictionary;
 use crate::draft::Draft;
@@ -65,13 +68,15 @@ impl Default for DerivedEdit {
 #[derive(Debug)]
 pub struct DerivedGraph {
     current: Arc<Version>,
+    /// The newest version that a reader may have.
+    shown: Sequence,
 }
 
 impl DerivedGraph {
     /// An empty graph with edges of this type.
     pub fn new(source: &Version, edge_type: EdgeType) -> Self {
-        let mut graph =
-            DerivedGraph { current: Arc::new(Version::empty(Schema::default(), Dictionary::Dense)) };
+        let current = Arc::new(Version::empty(Schema::default(), Dictionary::Dense));
+        let mut graph = DerivedGraph { shown: current.sequence, current };
         graph.set_schema(source, edge_type);
         graph
     }
@@ -106,8 +111,14 @@ impl DerivedGraph {
     }
 
     fn publish(&mut self, source: &Version, edit: impl FnOnce(&mut Draft)) {
+        if Arc::get_mut(&mut self.current).is_none() {
+            self.shown = self.current.sequence;
+        }
         let base = self.current.clone();
         let mut draft = Draft::new(&base, source.dictionary.clone(), base.sequence + 1, source.time_micros);
+        // Births are known by their low halves only.
+        let are_births_known = u32::try_from(draft.version.sequence).is_ok();
+        draft.changes.owned_after = are_births_known.then_some(self.shown as u32);
         edit(&mut draft);
         if draft.version.schema.key_kind != source.schema.key_kind {
             Arc::make_mut(&mut draft.version.schema).key_kind = source.schema.key_kind;

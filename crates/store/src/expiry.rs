@@ -9,8 +9,6 @@
 //! Invariant: what stays keeps its order.
 #![allow(unsafe_code)]
 
-use std::borrow::Cow;
-
 use evergraph_types::{Direction, EdgeTypeId, PropertyId, VertexId, VertexTypeId};
 
 use crate::adjacency::{ChunkRef, Entry};
@@ -26,12 +24,6 @@ use crate::paged_array::Leaf;
 use crate::pool::in_pool;
 use crate::scan::Run;
 use crate::sort::{Ends, sorted_deltas};
-
-/// A run of which rows leave is written again whole up to this length.
-const WHOLE_MAX: usize = 512;
-
-/// A longer one in parts of this length.
-const PART: usize = 256;
 
 /// Which edges are the oldest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,13 +95,14 @@ fn expire_leaf<D: Delta>(
     changes: &mut Changes,
 ) {
     let mut scratch = std::mem::take(&mut changes.scratch);
-    let mut runs = Vec::new();
+    let (mut runs, mut gone) = (Vec::new(), Vec::new());
     for group in deltas.chunk_by(|left, right| left.vertex() == right.vertex()) {
         let vertex = group[0].vertex();
         let old = leaf.get(vertex).unwrap_or(Entry::EMPTY);
         runs.clear();
+        gone.clear();
         runs_of(old, &mut runs);
-        let gone = oldest_rows(&runs, group.len(), oldest);
+        push_oldest(&runs, old.degree.min(group.len() as u32), oldest, &mut gone);
         if group.iter().any(|delta| delta.neighbor() == vertex) {
             changes.loops -= rows_to(old, &gone, vertex);
         }
@@ -121,27 +114,26 @@ fn expire_leaf<D: Delta>(
     changes.scratch = scratch;
 }
 
-/// The places in a list of the edges that leave, ascending.
-fn oldest_rows(runs: &[ChunkRef], count: usize, oldest: Oldest) -> Vec<u32> {
-    let degree: u32 = runs.iter().map(|run| run.len).sum();
+/// Appends the places in a list of `count` edges that leave, ascending.
+fn push_oldest(runs: &[ChunkRef], count: u32, oldest: Oldest, gone: &mut Vec<u32>) {
     let Oldest::Until(property, last) = oldest else {
-        return (0..degree.min(count as u32)).collect();
+        return gone.extend(0..count);
     };
-    let is_due = |run: &Run<'_>, row| run.value(property, row).time().is_some_and(|time| time <= last);
     let mut start = 0;
-    let mut rows = Vec::with_capacity(count);
     let mut buffer = RunBuffer::new();
     for &chunk in runs {
-        if rows.len() == count {
+        if gone.len() == count as usize {
             break;
         }
         // SAFETY: the version being edited is alive.
         let run = unsafe { Run::new(chunk, &mut buffer) };
-        let due = (0..chunk.len).filter(|&row| is_due(&run, row as usize)).map(|row| start + row);
-        rows.extend(due.take(count - rows.len()));
+        if let Some(times) = run.column(property) {
+            let is_due = |row: &u32| times.value(*row as usize).time().is_some_and(|time| time <= last);
+            let due = (0..chunk.len).filter(is_due).map(|row| start + row);
+            gone.extend(due.take(count as usize - gone.len()));
+        }
         start += chunk.len;
     }
-    rows
 }
 
 /// How many of these places hold the neighbor.
@@ -171,17 +163,27 @@ fn without(
 ) -> Entry {
     let mut left = Vec::with_capacity(runs.len());
     let mut start = 0;
-    for (number, run) in runs.iter().enumerate() {
+    for run in runs {
         let end = start + run.len;
         let (here, rest) = gone.split_at(gone.partition_point(|&place| place < end));
-        let is_gone = |row: usize| here.binary_search(&(start + row as u32)).is_ok();
-        if here.is_empty() {
+        let count = here.len() as u32;
+        let are_first = here.last().is_none_or(|&last| last - start < count);
+        let kept = if are_first && count < run.len { run.forgetting(count) } else { None };
+        if count == 0 {
             left.push(*run);
+        } else if let Some(kept) = kept {
+            left.push(kept);
         } else if run.has_columns() {
+            let is_gone = |row: usize| here.binary_search(&(start + row as u32)).is_ok();
             without_rows(*run, is_gone, policy, scratch, changes, &mut left);
         } else {
-            let is_last = number + 1 == runs.len();
-            plain_without(*run, here, start, is_last, changes, &mut left);
+            run.block().into_iter().for_each(|block| changes.retire(block));
+            // SAFETY: the version being edited is alive, and what it reaches is not freed before.
+            let neighbors = unsafe { run.neighbors() };
+            // Edges without a time stay, and of the others the first leave.
+            if let rest @ [_, ..] = &neighbors[here.len()..] {
+                left.push(new_run::<PlainDelta<true>>(rest, &[], changes));
+            }
         }
         (gone, start) = (rest, end);
     }
@@ -190,36 +192,4 @@ fn without(
         changes.retire(unsafe { Block::from_pointer(old.pointer()) });
     }
     entry_of(&left, changes)
-}
-
-/// Appends a run without properties less the rows at these places of a list of which it begins at `start`. A long one is
-/// cut into parts, so that what leaves next takes whole ones with it; the last one of a list gets room to grow.
-fn plain_without(
-    run: ChunkRef,
-    gone: &[u32],
-    start: u32,
-    is_last: bool,
-    changes: &mut Changes,
-    out: &mut Vec<ChunkRef>,
-) {
-    if run.is_block() {
-        // SAFETY: the run is a heap block.
-        changes.retire(unsafe { Block::from_pointer(run.pointer()) });
-    }
-    // SAFETY: the version being edited is alive, and what it reaches is not freed before.
-    let neighbors = unsafe { run.neighbors() };
-    let is_prefix = gone.last().is_none_or(|&last| (last - start) as usize + 1 == gone.len());
-    let left: Cow<'_, [VertexId]> = if is_prefix {
-        Cow::Borrowed(&neighbors[gone.len()..])
-    } else {
-        let mut gone = gone.iter().map(|place| (place - start) as usize).peekable();
-        let rows = neighbors.iter().enumerate().filter(|(row, _)| gone.next_if_eq(row).is_none());
-        Cow::Owned(rows.map(|(_, &neighbor)| neighbor).collect())
-    };
-    let part_len = if left.len() > WHOLE_MAX { PART } else { WHOLE_MAX };
-    let parts = left.len().div_ceil(part_len);
-    for (number, part) in (1..).zip(left.chunks(part_len)) {
-        let room = if is_last && number == parts { left.len().min(WHOLE_MAX) / 4 } else { 0 };
-        out.push(new_run::<PlainDelta<true>>(part, &[], room, changes));
-    }
 }

@@ -1,13 +1,15 @@
-//! `multi` lists without properties: edges appended in place, behind what any version sees.
+//! `multi` lists without properties: edges appended in place, behind what any version sees, and forgotten in front.
 //!
 //! ```text
-//!  block:  [neighbor × visible][appended since ...][room][mark: u32]
-//!           └ a version's entry says how many it sees ┘   └ how many there are in all
+//!  block:  [mark: u32][forgotten][neighbor × visible][appended since ...][room]
+//!           │                     └ a version's entry says from where and how many it sees
+//!           └ where the last neighbor of all ends
 //! ```
 //!
 //! GraphOne's degree versioning (FAST 2019, section 5.3): an old version holds the old length, so that what it sees stays
 //! as it was. A list that has no room left moves to a larger block while it is short; a long one goes on in
-//! another run, an eighth as long as the list, so that it has few runs and little unused room.
+//! another run, an eighth as long as the list, so that it has few runs and little unused room. A list forgets its oldest
+//! neighbors by beginning behind them, and moves when they are most of its block.
 //!
 //! Invariant: only a draft whose list ends at the mark may append behind it. A draft that was given up, or one of an
 //! older version, finds the mark elsewhere and copies.
@@ -33,31 +35,25 @@ pub(crate) fn append<D: Delta>(
     if !D::PLAIN || !policy.multi {
         return None;
     }
+    if old.degree == 0 {
+        return Some(Entry::flat(new_run(&[], deltas, changes)));
+    }
     if old.is_chunked() {
         return Some(append_to_runs(old, deltas, changes));
     }
-    let run = (old.degree > 0).then(|| old.run());
-    let (run, rest) = match run {
-        Some(run) => extend(run, deltas),
-        None => (ChunkRef::growing(std::ptr::null(), 0, 0), deltas),
-    };
+    let (run, rest) = extend(old.run(), deltas);
     if rest.is_empty() {
         return Some(Entry::flat(run));
     }
-    let mut buffer = RunBuffer::new();
-    // SAFETY: the version being edited is alive.
-    let list = if run.len == 0 { &[][..] } else { unsafe { run.read(&mut buffer) } };
-    if !run.has_columns() && list.len() + rest.len() <= FLAT_MAX {
-        let grown = new_run(list, rest, (list.len() + rest.len()) / 4, changes);
-        if run.len > 0 && run.is_block() {
-            // SAFETY: the run is a heap block.
-            changes.retire(unsafe { Block::from_pointer(run.pointer()) });
-        }
+    let len = run.len as usize + rest.len();
+    if !run.has_columns() && len <= FLAT_MAX {
+        let mut buffer = RunBuffer::new();
+        // SAFETY: the version being edited is alive.
+        let grown = new_run(unsafe { run.read(&mut buffer) }, rest, changes);
+        run.block().into_iter().for_each(|block| changes.retire(block));
         return Some(Entry::flat(grown));
     }
-    let next = new_run(&[], rest, (list.len() + rest.len()) / 8, changes);
-    let Some(&first) = list.first() else { return Some(Entry::flat(next)) };
-    Some(entry_of(&[ChunkRef { first, ..run }, next], changes))
+    Some(entry_of(&[run, next_run(rest, len, changes)], changes))
 }
 
 fn append_to_runs<D: Delta>(old: Entry, deltas: &[D], changes: &mut Changes) -> Entry {
@@ -68,7 +64,7 @@ fn append_to_runs<D: Delta>(old: Entry, deltas: &[D], changes: &mut Changes) -> 
         (*last, rest) = extend(*last, deltas);
     }
     if !rest.is_empty() {
-        runs.push(new_run(&[], rest, (old.degree as usize + rest.len()) / 8, changes));
+        runs.push(next_run(rest, old.degree as usize + deltas.len(), changes));
     }
     changes.retire(directory);
     entry_of(&runs, changes)
@@ -76,46 +72,48 @@ fn append_to_runs<D: Delta>(old: Entry, deltas: &[D], changes: &mut Changes) -> 
 
 /// The run with as many changes appended as there is room for, and the others.
 fn extend<D: Delta>(run: ChunkRef, deltas: &[D]) -> (ChunkRef, &[D]) {
-    if !run.grows() {
-        return (run, deltas);
-    }
-    let words = run.pointer().cast_mut().cast::<VertexId>();
-    // SAFETY: a growing run is a live heap block, whose last word is the mark; drafts are edited one at a time, and a
-    // list by one task. Nobody reads behind the mark, which is where every version's list ends or later.
+    let Some(block) = run.block().filter(|_| run.grows()) else { return (run, deltas) };
+    let words = block.pointer().cast::<u32>();
+    // SAFETY: a run with room lies in a live heap block, whose first word is the mark; drafts are edited one at a time, and
+    // a list by one task. Nobody reads behind the mark, which is where every version's list ends or later.
     unsafe {
-        let capacity = Block::from_pointer(run.pointer()).payload_bytes() / size_of::<VertexId>() - 1;
-        let mark = words.add(capacity);
-        if mark.read() != run.len {
+        let end = run.forgotten() + run.len;
+        if words.read() != end {
             return (run, deltas);
         }
-        let (taken, rest) = deltas.split_at(deltas.len().min(capacity - run.len as usize));
-        for (place, delta) in (run.len as usize..).zip(taken) {
+        let room = block.payload_bytes() / size_of::<u32>() - 1 - end as usize;
+        let (taken, rest) = deltas.split_at(deltas.len().min(room));
+        for (place, delta) in (1 + end as usize..).zip(taken) {
             words.add(place).write(delta.neighbor());
         }
-        let len = run.len + taken.len() as u32;
-        mark.write(len);
-        (ChunkRef { len, ..run }, rest)
+        words.write(end + taken.len() as u32);
+        (ChunkRef { len: run.len + taken.len() as u32, ..run }, rest)
     }
 }
 
-/// A run of the list and the changes, with room for at least `room` more.
-pub(crate) fn new_run<D: Delta>(
-    list: &[VertexId],
-    deltas: &[D],
-    room: usize,
-    changes: &mut Changes,
-) -> ChunkRef {
+/// A run of a list and changes to it, with room for more.
+pub(crate) fn new_run<D: Delta>(list: &[VertexId], deltas: &[D], changes: &mut Changes) -> ChunkRef {
     let len = list.len() + deltas.len();
-    let block = changes.allocate((len + room + 1) * size_of::<VertexId>());
-    let words = block.pointer().cast::<VertexId>();
-    // SAFETY: the new block has room for the neighbors and, at its end, for the mark.
+    run_with_room(list, deltas, if len <= FLAT_MAX { len / 4 } else { len / 8 }, changes)
+}
+
+/// The next run of a list that will then have `len` neighbors.
+fn next_run<D: Delta>(deltas: &[D], len: usize, changes: &mut Changes) -> ChunkRef {
+    run_with_room(&[], deltas, len / 8, changes)
+}
+
+/// A run of the list and the changes, with room for at least `room` more.
+fn run_with_room<D: Delta>(list: &[VertexId], deltas: &[D], room: usize, changes: &mut Changes) -> ChunkRef {
+    let len = list.len() + deltas.len();
+    let block = changes.allocate((1 + len + room) * size_of::<u32>());
+    let words = block.pointer().cast::<u32>();
+    // SAFETY: the new block has room for the mark and the neighbors.
     unsafe {
-        words.copy_from_nonoverlapping(list.as_ptr(), list.len());
-        for (place, delta) in (list.len()..).zip(deltas) {
+        words.write(len as u32);
+        words.add(1).copy_from_nonoverlapping(list.as_ptr(), list.len());
+        for (place, delta) in (1 + list.len()..).zip(deltas) {
             words.add(place).write(delta.neighbor());
         }
-        words.add(block.payload_bytes() / size_of::<VertexId>() - 1).write(len as u32);
     }
-    let first = list.first().copied().or(deltas.first().map(Delta::neighbor)).unwrap_or(0);
-    ChunkRef::growing(block.pointer(), len, first)
+    ChunkRef::growing(block, len)
 }

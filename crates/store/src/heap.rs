@@ -111,6 +111,18 @@ impl Block {
     }
 }
 
+/// Asks the processor for a line of memory.
+#[inline]
+pub(crate) fn prefetch(address: *const u8) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: a prefetch reads nothing: from an address that is not the program's, nothing comes, and nothing happens.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(address.cast());
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = address;
+}
+
 fn layout_of(units: usize) -> Layout {
     // A block of 2^32 units is 32 GiB: beyond any chunk, page or directory, and far below the layout's limit.
     match Layout::from_size_align(units * ALIGN + HEADER_BYTES, ALIGN) {
@@ -127,6 +139,9 @@ pub(crate) struct Changes {
     /// The commit that leaves of paged arrays which are edited note as the last to change them; `None` if what they say
     /// stays the same.
     pub(crate) stamp: Option<u64>,
+    /// Pages born after this commit are reached by nobody but the draft, and are edited where they lie; `None` if every page
+    /// that changes is copied.
+    pub(crate) owned_after: Option<u32>,
     /// Bytes allocated, headers included.
     pub(crate) allocated_bytes: usize,
     /// Blocks the previous version still reaches and the next one does not.
@@ -151,7 +166,8 @@ impl Changes {
 
     /// An empty record for a parallel task of the same commit.
     pub(crate) fn fork(&self) -> Self {
-        Changes { born: self.born, stamp: self.stamp, ..Changes::default() }
+        let Changes { born, stamp, owned_after, .. } = *self;
+        Changes { born, stamp, owned_after, ..Changes::default() }
     }
 
     /// Takes over what a parallel task did.
@@ -170,6 +186,12 @@ impl Changes {
         // SAFETY: just allocated.
         self.allocated_bytes += unsafe { block.footprint() };
         block
+    }
+
+    /// Whether the block, which is alive, may be written to.
+    pub(crate) fn owns(&self, block: Block) -> bool {
+        // SAFETY: the caller holds a live block.
+        self.owned_after.is_some_and(|last| unsafe { block.born() } > last)
     }
 
     /// Notes that the next version no longer reaches `block`.

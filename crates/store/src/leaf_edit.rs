@@ -21,7 +21,7 @@ use evergraph_types::VertexId;
 use crate::adjacency::{AHEAD, CHUNK_MAX, ChunkRef, Entry};
 use crate::compression::{Coding, RunBuffer, SLACK_BYTES};
 use crate::growth::append;
-use crate::heap::{Block, Changes};
+use crate::heap::{Changes, prefetch};
 use crate::merge::{Delta, Policy, Scratch, entry_of, merge_list, merge_plain, push_run, write_run};
 use crate::paged_array::{LEAF_CELLS, Leaf};
 
@@ -83,6 +83,9 @@ pub(crate) fn edit_leaf<D: Delta>(
     let mut scratch = std::mem::take(&mut changes.scratch);
     if policy.multi || !policy.ops.columns.is_empty() {
         for group in lists_of(deltas) {
+            ask_for(leaf.get(group[0].vertex()).unwrap_or(Entry::EMPTY));
+        }
+        for group in lists_of(deltas) {
             edit_list(leaf, group, policy, &mut scratch, changes);
         }
         release_pack(leaf, changes);
@@ -103,6 +106,15 @@ pub(crate) fn edit_leaf<D: Delta>(
         }
     }
     changes.scratch = scratch;
+}
+
+/// Asks the processor for what a change to a flat list reads of it: the lists of a leaf lie anywhere.
+fn ask_for(list: Entry) {
+    if list.degree > 0 && !list.is_chunked() {
+        let run = list.run();
+        run.block().into_iter().for_each(|block| prefetch(block.pointer()));
+        prefetch(run.pointer().wrapping_add(4 * run.len as usize));
+    }
 }
 
 /// The changes of each list.
@@ -289,10 +301,8 @@ fn list_of(entry: Entry, buffer: &mut RunBuffer) -> &[VertexId] {
 
 /// Retires the block of a short list that has one of its own.
 fn retire_list(entry: Entry, changes: &mut Changes) {
-    if entry.degree > 0 && entry.run().is_block() {
-        // SAFETY: the run is a heap block.
-        changes.retire(unsafe { Block::from_pointer(entry.run().pointer()) });
-    }
+    let block = (entry.degree > 0).then(|| entry.run().block()).flatten();
+    block.into_iter().for_each(|block| changes.retire(block));
 }
 
 /// Retires the pack of a leaf if no list lies in it any more.

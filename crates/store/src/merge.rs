@@ -186,10 +186,12 @@ pub(crate) fn runs_of(entry: Entry, runs: &mut Vec<ChunkRef>) {
         return;
     }
     let run = entry.run();
+    if run.grows() || run.forgotten() > 0 {
+        return runs.push(run);
+    }
     if run.len as usize <= CHUNK_MAX || run.is_block() {
         // SAFETY: the version being edited is alive.
-        runs.push(ChunkRef { first: unsafe { run.front() }, ..run });
-        return;
+        return runs.push(ChunkRef { first: unsafe { run.front() }, ..run });
     }
     // SAFETY: the version being edited is alive; no run that long is compressed.
     let neighbors = unsafe { run.neighbors() };
@@ -200,12 +202,7 @@ pub(crate) fn runs_of(entry: Entry, runs: &mut Vec<ChunkRef>) {
 
 /// The heap blocks a list owns.
 pub(crate) fn for_each_block(entry: Entry, visit: &mut dyn FnMut(Block)) {
-    let mut visit_run = |run: &ChunkRef| {
-        if run.is_block() {
-            // SAFETY: the run is a heap block.
-            visit(unsafe { Block::from_pointer(run.pointer()) });
-        }
-    };
+    let mut visit_run = |run: &ChunkRef| run.block().into_iter().for_each(&mut *visit);
     if entry.is_chunked() {
         // SAFETY: the caller's version is alive.
         unsafe { entry.directory() }.iter().for_each(&mut visit_run);
@@ -230,7 +227,7 @@ pub(crate) fn without_rows(
     let mut merge = ListMerge::<PlainDelta<true>> { deltas: &[], policy, scratch, changes, out };
     merge.start_run();
     for (row, &neighbor) in neighbors.iter().enumerate().filter(|(row, _)| !is_gone(*row)) {
-        merge.keep(neighbor, row);
+        merge.keep(neighbor, run.forgotten() as usize + row);
     }
     merge.emit(Some(run));
 }
@@ -299,9 +296,10 @@ impl<D: Delta> ListMerge<'_, D> {
         self.emit(run);
     }
 
-    fn keep(&mut self, neighbor: VertexId, position: usize) {
+    /// Takes over a row of the run that is written again, `row` counted with those that it has forgotten.
+    fn keep(&mut self, neighbor: VertexId, row: usize) {
         self.scratch.neighbors.push(neighbor);
-        self.scratch.picks.push(Pick { old: Some(position as u32), from: 0, to: 0 });
+        self.scratch.picks.push(Pick { old: Some(row as u32), from: 0, to: 0 });
     }
 
     /// Changes `start..end` all concern the edge to `neighbor`: the last delete among them hides what was before.
@@ -353,7 +351,7 @@ impl<D: Delta> ListMerge<'_, D> {
             self.start_run();
             for (row, &neighbor) in neighbors.iter().enumerate() {
                 if !shrinks || deleted_at(neighbor).is_none() {
-                    self.keep(neighbor, row);
+                    self.keep(neighbor, run.forgotten() as usize + row);
                 }
             }
             if last {
@@ -385,9 +383,8 @@ impl<D: Delta> ListMerge<'_, D> {
 
     /// Writes the rows gathered in the scratch as new runs in place of `old`.
     fn emit(&mut self, old: Option<ChunkRef>) {
-        if let Some(run) = old.filter(|run| run.is_block()) {
-            // SAFETY: the run is a heap block.
-            self.changes.retire(unsafe { Block::from_pointer(run.pointer()) });
+        if let Some(block) = old.and_then(ChunkRef::block) {
+            self.changes.retire(block);
         }
         // SAFETY: the version being edited is alive.
         let area = old.and_then(|run| unsafe { run.columns() });

@@ -17,7 +17,7 @@ use std::marker::PhantomData;
 
 use rayon::prelude::*;
 
-use crate::heap::{Block, Changes};
+use crate::heap::{Block, Changes, prefetch};
 use crate::pool::in_pool;
 
 /// Cells of one leaf page.
@@ -215,7 +215,7 @@ impl<T: Cell> PagedArray<T> {
             if let Some(child) = array.root {
                 let mut inner: Inner = [None; FANOUT];
                 inner[0] = Some(child);
-                array.root = Some(new_page(inner, changes));
+                array.root = Some(write_page(None, inner, changes));
             }
             array.height += 1;
         }
@@ -239,11 +239,9 @@ where
     F: Fn(&I) -> u32 + Sync,
     A: Fn(u32, &mut Leaf<T>, &[I], &mut Changes) + Sync,
 {
-    /// The new page in place of `old`; recursion ends at the leaves, at most four levels down.
+    /// The new page in place of `old`, or `old` itself with the edit made, where nobody else reaches it; recursion ends at the
+    /// leaves, at most four levels down.
     fn page(&self, old: Option<Block>, height: u32, base: u32, items: &[I], changes: &mut Changes) -> Block {
-        if let Some(old) = old {
-            changes.retire(old);
-        }
         if height == 0 {
             return self.leaf(old, base, items, changes);
         }
@@ -252,39 +250,67 @@ where
         let groups = items.chunk_by(|left, right| {
             child_of((self.index_of)(left), height) == child_of((self.index_of)(right), height)
         });
-        let edit = |inner: &Inner, group: &[I], changes: &mut Changes| {
-            let child = child_of((self.index_of)(&group[0]), height);
-            let base = base + ((child as u32) << shift(height));
-            (child, self.page(inner[child], height - 1, base, group, changes))
-        };
         if items.len() < PARALLEL_ITEMS {
             for group in groups {
-                let (child, page) = edit(&inner, group, changes);
+                let (child, page) = self.child(&inner, group, height, base, changes);
                 inner[child] = Some(page);
             }
-            return new_page(inner, changes);
+            return write_page(old, inner, changes);
         }
         let groups: Vec<&[I]> = groups.collect();
         let results: Vec<(Vec<(usize, Block)>, Changes)> = tasks_of(&groups)
             .into_par_iter()
             .map(|groups| {
                 let mut own = changes.fork();
-                (groups.iter().map(|group| edit(&inner, group, &mut own)).collect(), own)
+                let next = groups.iter().skip(1).map(Some).chain([None]);
+                let edit = |(group, next): (&&[I], Option<&&[I]>)| {
+                    next.into_iter().for_each(|next| self.ask_for_child(&inner, next, height));
+                    self.child(&inner, group, height, base, &mut own)
+                };
+                (groups.iter().zip(next).map(edit).collect(), own)
             })
             .collect();
         for (edited, own) in results {
             changes.join(own);
             edited.into_iter().for_each(|(child, page)| inner[child] = Some(page));
         }
-        new_page(inner, changes)
+        write_page(old, inner, changes)
+    }
+
+    /// Edits the child that these items touch; tells which it is.
+    fn child(
+        &self,
+        inner: &Inner,
+        items: &[I],
+        height: u32,
+        base: u32,
+        changes: &mut Changes,
+    ) -> (usize, Block) {
+        let child = child_of((self.index_of)(&items[0]), height);
+        let base = base + ((child as u32) << shift(height));
+        (child, self.page(inner[child], height - 1, base, items, changes))
+    }
+
+    /// Asks the processor for the cells that these items of a child touch, if it is a leaf.
+    fn ask_for_child(&self, inner: &Inner, items: &[I], height: u32) {
+        let Some(page) = inner[child_of((self.index_of)(&items[0]), height)].filter(|_| height == 1) else {
+            return;
+        };
+        prefetch(page.pointer());
+        for item in items {
+            let slot = (self.index_of)(item) % LEAF_CELLS;
+            let at = std::mem::offset_of!(Leaf<T>, cells) + slot as usize * size_of::<T>();
+            prefetch(page.pointer().wrapping_add(at));
+        }
     }
 
     fn leaf(&self, old: Option<Block>, base: u32, items: &[I], changes: &mut Changes) -> Block {
-        let page = changes.allocate(size_of::<Leaf<T>>());
+        let page = room_for::<Leaf<T>>(old, changes);
         let target = page.pointer().cast::<Leaf<T>>();
-        // SAFETY: the new block has room for a leaf; `old` is a live leaf; zero is valid for every field.
+        // SAFETY: the block has room for a leaf; `old` is a live leaf; zero is valid for every field.
         let leaf = unsafe {
             match old {
+                Some(old) if old == page => {}
                 Some(old) => target.copy_from_nonoverlapping(old.pointer().cast(), 1),
                 None => target.write_bytes(0, 1),
             }
@@ -312,9 +338,18 @@ fn tasks_of<'g, 'i, I>(groups: &'g [&'i [I]]) -> Vec<&'g [&'i [I]]> {
     tasks
 }
 
-fn new_page(inner: Inner, changes: &mut Changes) -> Block {
-    let page = changes.allocate(size_of::<Inner>());
-    // SAFETY: the new block has room for an inner page.
+/// Where a page is written that takes the place of `old`: there, if nobody else reaches it.
+fn room_for<P>(old: Option<Block>, changes: &mut Changes) -> Block {
+    if let Some(own) = old.filter(|old| changes.owns(*old)) {
+        return own;
+    }
+    old.into_iter().for_each(|old| changes.retire(old));
+    changes.allocate(size_of::<P>())
+}
+
+fn write_page(old: Option<Block>, inner: Inner, changes: &mut Changes) -> Block {
+    let page = room_for::<Inner>(old, changes);
+    // SAFETY: the block has room for an inner page.
     unsafe { page.pointer().cast::<Inner>().write(inner) };
     page
 }

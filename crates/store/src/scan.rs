@@ -32,7 +32,7 @@ impl<'a> Run<'a> {
     pub(crate) unsafe fn new(run: ChunkRef, buffer: &'a mut RunBuffer) -> Self {
         // SAFETY: by contract.
         let (neighbors, columns) = unsafe { (run.read(buffer), run.columns()) };
-        Run { neighbors, columns, first_row: 0 }
+        Run { neighbors, columns, first_row: run.forgotten() as usize }
     }
 
     /// A row of this run as seen from its other end: `neighbor` in place of the one it has.

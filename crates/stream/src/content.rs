@@ -262,8 +262,8 @@ impl Content {
         for (property, kind) in self.edge_type.properties() {
             let (mut values, mut are_null) = (Column::new(kind.kind), true);
             for put in puts.clone() {
-                let given =
-                    put.logged.edges.column(property).filter(|given| given.is_given(put.row as usize));
+                let column = put.logged.as_ref().and_then(|logged| logged.edges.column(property));
+                let given = column.filter(|given| given.is_given(put.row as usize));
                 let value = given.map_or(Value::Null, |given| given.values.get(put.row as usize));
                 are_null &= value == Value::Null;
                 values.push(value).map_err(|_| WindowError::PropertyChanged {

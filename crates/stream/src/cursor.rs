@@ -45,8 +45,10 @@ pub(crate) struct Put {
     /// The number of the row in the log, among those of this edge type.
     pub(crate) position: u64,
     pub(crate) pair: Pair,
-    pub(crate) logged: Arc<Logged>,
+    /// The row of the commit it is in.
     pub(crate) row: u32,
+    /// The commit, if it gives properties and the cursor tells them.
+    pub(crate) logged: Option<Arc<Logged>>,
 }
 
 /// A row of the log.
@@ -83,6 +85,8 @@ pub(crate) struct Rules {
 pub(crate) struct Cursor {
     pub(crate) reader: ChangeReader,
     rules: Rules,
+    /// Whether puts come with their properties.
+    with_properties: bool,
     current: Option<Arc<Logged>>,
     row: usize,
     /// The number of the next row.
@@ -94,13 +98,18 @@ pub(crate) struct Cursor {
 }
 
 impl Cursor {
-    pub(crate) fn new(reader: ChangeReader, rules: Rules) -> Self {
-        Cursor { reader, rules, current: None, row: 0, position: 0, puts: 0, newest: None }
+    pub(crate) fn new(reader: ChangeReader, rules: Rules, with_properties: bool) -> Self {
+        Cursor { reader, rules, with_properties, current: None, row: 0, position: 0, puts: 0, newest: None }
     }
 
     /// Below this place a put is late.
     pub(crate) fn watermark(&self) -> Option<i64> {
         self.newest.map(|newest| newest.saturating_sub(self.rules.lateness))
+    }
+
+    /// Rows of the commit at hand that are still to come.
+    pub(crate) fn rows_at_hand(&self) -> usize {
+        self.current.as_ref().map_or(0, |logged| logged.edges.len() - self.row)
     }
 
     /// The next row, unless it takes the watermark past `limit`.
@@ -127,7 +136,9 @@ impl Cursor {
                 if is_delete {
                     Event::Delete(pair)
                 } else {
-                    Event::Put(Put { at, position, pair, logged: logged.clone(), row: row as u32 })
+                    let tells = self.with_properties && !edges.columns.is_empty();
+                    let logged = tells.then(|| logged.clone());
+                    Event::Put(Put { at, position, pair, row: row as u32, logged })
                 }
             }
         };

@@ -25,7 +25,7 @@ use hashbrown::HashMap;
 
 use crate::content::{Content, Moves};
 use crate::cursor::{Axis, Cursor, Event, Next, Pair, Put, Rules};
-use crate::{Order, Span, WindowError, WindowOptions};
+use crate::{Duplicates, Order, Span, WindowError, WindowOptions};
 
 /// Rows read at a time, so that a window that has far to go does not hold everything at once.
 const ROWS_AT_A_TIME: usize = 1 << 20;
@@ -167,11 +167,12 @@ impl Window {
         let tail = store.changes(ChangeOptions { after: Some(head.position()), name: None })?;
         let by_time = if let Axis::Event(property) = axis { Some(property) } else { None };
         let content = Content::new(&version, edge_type, options.duplicates, by_time)?;
+        let with_properties = options.duplicates != Duplicates::Count;
         Ok(Window {
             options,
             axis,
-            head: Cursor::new(head, rules),
-            tail: Cursor::new(tail, rules),
+            head: Cursor::new(head, rules, with_properties),
+            tail: Cursor::new(tail, rules, false),
             content,
             end: None,
             fresh: Fresh::default(),
@@ -309,7 +310,12 @@ impl Window {
                     self.fresh.beyond = Some(at);
                     return Ok(Stop::Beyond);
                 }
-                Next::Event(Event::Put(put)) => self.fresh.puts.push(put),
+                Next::Event(Event::Put(put)) => {
+                    if self.fresh.puts.is_empty() {
+                        self.fresh.puts.reserve(1 + self.head.rows_at_hand().min(ROWS_AT_A_TIME));
+                    }
+                    self.fresh.puts.push(put);
+                }
                 Next::Event(Event::Delete(pair)) => {
                     self.deletions.insert(pair, position);
                     self.fresh.deleted.push(pair);
@@ -328,14 +334,9 @@ impl Window {
         let position = self.head.position;
         let fresh = std::mem::replace(&mut self.fresh, Fresh { start: position, ..Fresh::default() });
         self.fresh.beyond = fresh.beyond;
-        let mut entering = Vec::with_capacity(fresh.puts.len());
-        for put in fresh.puts {
-            if put.at > end {
-                self.waiting.push(Reverse(Waiting(put)));
-            } else {
-                entering.push(put);
-            }
-        }
+        let mut entering = fresh.puts;
+        let beyond = entering.extract_if(.., |put| put.at > end);
+        self.waiting.extend(beyond.map(|put| Reverse(Waiting(put))));
         entering.extend(pop_through(&mut self.waiting, end));
         entering.retain(|put| put.at > start && !is_deleted(&self.deletions, put));
         if !entering.is_sorted_by_key(|put| (put.at, put.position)) {
@@ -355,19 +356,24 @@ impl Window {
     /// The pairs of events in the window with a place up to `start`. What the head has read from `fresh_start` on is not
     /// in it yet.
     fn leave(&mut self, start: i64, fresh_start: u64) -> Result<Vec<Pair>, WindowError> {
-        let mut out: Vec<Put> = pop_through(&mut self.leaving, start).collect();
+        // What waited until now, and what is new, never entered.
+        let was_in = |put: &Put| put.position < fresh_start && self.end.is_some_and(|end| put.at <= end);
+        let mut left = Vec::new();
+        let mut leave = |put: Put| {
+            if was_in(&put) && !is_deleted(&self.deletions, &put) {
+                left.push(put.pair);
+            }
+        };
+        pop_through(&mut self.leaving, start).for_each(&mut leave);
         while self.tail.position < self.head.position {
             match self.tail.next(start)? {
-                Next::Event(Event::Put(put)) if put.at <= start => out.push(put),
+                Next::Event(Event::Put(put)) if put.at <= start => leave(put),
                 Next::Event(Event::Put(put)) => self.leaving.push(Reverse(Waiting(put))),
                 Next::Event(_) => {}
                 Next::Beyond(_) | Next::End => break,
             }
         }
-        // What waited until now, and what is new, never entered.
-        let was_in = |put: &&Put| put.position < fresh_start && self.end.is_some_and(|end| put.at <= end);
-        let left = out.iter().filter(was_in).filter(|put| !is_deleted(&self.deletions, put));
-        Ok(left.map(|put| put.pair).collect())
+        Ok(left)
     }
 
     /// Forgets deletions before which nothing is left that they could be of.
