@@ -150,7 +150,7 @@ fn a_newer_format_is_told_from_damage() {
     seal_header(&mut bytes);
     let error = open(&bytes).unwrap_err();
     assert!(
-        matches!(error, SegmentError::NewerFormat { found, supported, .. } if (found, supported) == (2, 1)),
+        matches!(error, SegmentError::NewerFormat { found, supported, .. } if (found, supported) == (FORMAT_VERSION + 1, FORMAT_VERSION)),
         "{error}"
     );
     bytes[8..12].fill(0);

@@ -86,7 +86,10 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge) -> Result<(), CommitError>
     }
     let version = inner.current.load_full();
     let kept = archived.kept_segments(&version, merge);
-    if version.sequence == archived.manifest.sequence && archived.segments.len() - kept < 2 {
+    let is_as_set = |entry: &SegmentEntry| entry.format == Some(version.format);
+    let is_settled =
+        archived.segments.len() - kept < 2 && archived.manifest.segments[kept..].iter().all(is_as_set);
+    if version.sequence == archived.manifest.sequence && is_settled {
         return Ok(());
     }
     if inner.is_log_kept() {
@@ -363,6 +366,7 @@ fn archive_as(
         bytes,
         first_key,
         end_key: version.id_bound.max(first_key),
+        format: Some(version.format),
     });
     manifest.write(&*home.disk, &home.directory)?;
     home.archived_sequence.store(manifest.sequence, Ordering::Relaxed);

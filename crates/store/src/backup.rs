@@ -33,7 +33,7 @@ pub(crate) fn backup(inner: &Inner, directory: &Path) -> Result<Sequence, Backup
     disk.create_dir_all(&segments).map_err(|error| failed(&error))?;
     let lock = disk.lock(&lock_path(directory), LockMode::Exclusive).map_err(|error| failed(&error))?;
     let version = inner.current.load_full();
-    let manifest = Manifest { retain: inner.retain, ..Manifest::new(new_store_id()) };
+    let manifest = Manifest { retain: inner.retain, format: version.format, ..Manifest::new(new_store_id()) };
     let home = Home {
         disk,
         directory: directory.to_owned(),

@@ -23,6 +23,7 @@ use std::mem::MaybeUninit;
 use evergraph_types::VertexId;
 
 use crate::adjacency::CHUNK_MAX;
+use crate::bits::{PACK_SLACK, pack, width_of};
 
 /// Numbers that share a width and are brought into place at a time.
 const BLOCK: usize = 8;
@@ -35,8 +36,8 @@ pub(crate) const SLACK_BYTES: usize = 32;
 /// Set in the first width of a run that does not ascend.
 const UNORDERED: u8 = 0x80;
 const BASE_BYTES: usize = 4;
-/// The longest run before it turned out too long: every number as wide as can be, a width for each block, padding.
-const ENCODED_MAX: usize = BASE_BYTES + CHUNK_MAX.div_ceil(BLOCK) + CHUNK_MAX * 4 + 8;
+/// The longest run before it turned out too long: every number as wide as can be, a width for each block, room to pack in.
+const ENCODED_MAX: usize = BASE_BYTES + CHUNK_MAX.div_ceil(BLOCK) + CHUNK_MAX * 4 + PACK_SLACK;
 
 /// How the neighbors of a run may be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -284,12 +285,12 @@ pub(crate) fn compress(neighbors: &[VertexId], ascending: bool, out: &mut Vec<u3
     bytes[..BASE_BYTES].copy_from_slice(&base.to_le_bytes());
     let mut end = BASE_BYTES + count.div_ceil(BLOCK);
     for (block, numbers) in numbers.chunks(BLOCK).enumerate() {
-        let width = 32 - numbers.iter().fold(0, |all, number| all | number).leading_zeros();
+        let width = width_of(numbers.iter().fold(0, |all, number| all | number).into());
         if width > WIDTH_MAX {
             return false;
         }
         bytes[BASE_BYTES + block] = width as u8;
-        end += pack(numbers, width, &mut bytes[end..]);
+        end += pack(numbers.iter().map(|&number| number.into()), width, &mut bytes[end..]);
     }
     if !ascending {
         bytes[BASE_BYTES] |= UNORDERED;
@@ -300,24 +301,6 @@ pub(crate) fn compress(neighbors: &[VertexId], ascending: bool, out: &mut Vec<u3
     }
     out.extend(bytes[..4 * words].as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)));
     true
-}
-
-/// Writes numbers of so many bits; gives the bytes they take.
-fn pack(numbers: &[u32], width: u32, out: &mut [u8]) -> usize {
-    let (mut bits, mut held, mut at) = (0u64, 0, 0);
-    for number in numbers {
-        bits |= u64::from(*number) << held;
-        held += width;
-        if held >= 32 {
-            out[at..at + 4].copy_from_slice(&(bits as u32).to_le_bytes());
-            bits >>= 32;
-            held -= 32;
-            at += 4;
-        }
-    }
-    let left = held.div_ceil(8) as usize;
-    out[at..at + left].copy_from_slice(&bits.to_le_bytes()[..left]);
-    at + left
 }
 
 /// The bytes of the compressed run of `len` neighbors at the start of `bytes`, which may end behind its widths; `None` if

@@ -2,18 +2,25 @@
 //!
 //! ```text
 //!  [neighbor: u32 × rows, or a compressed run of them] pad to 8
-//!  area: block bytes: u32 | columns: u32
-//!        per column: property: u16 | type: u8 | has nulls: u8 | offset from the area: u32
-//!        per column, each part padded to 8:
+//!  area: block bytes: u32 | columns: u31 | compact: u1
+//!        per column: property: u16 | type: u8 | has nulls: u1, form: u7 | offset from the area: u32
+//!        per column, in a compact area side by side, in others each part padded to 8:
 //!          [validity: 1 bit × rows, least significant first]   if it has nulls
-//!          fixed width: cells of 1, 2, 4 or 8 bytes × rows
-//!          variable width: end offsets u32 × (rows + 1), then the bytes
+//!          values, in the form that `column_values.rs` draws; in areas that are not compact the plain one
 //! ```
 //!
-//! Invariant: a property without a column is null in every row.
+//! Invariants: a property without a column is null in every row; either kind of area is read whatever the format of the
+//! store.
 #![allow(unsafe_code)]
 
 use evergraph_types::{Cells, Column, Property, PropertyId, PropertyType, Value};
+
+use crate::column_values::{Form, Values, write_cells, write_dictionary, write_packed};
+
+/// Set in the number of columns of a compact area.
+const COMPACT: u32 = 1 << 31;
+/// Set beside the form of a column that has nulls.
+const HAS_NULLS: u8 = 1;
 
 /// The column area of a run, for reading.
 #[derive(Clone, Copy)]
@@ -27,13 +34,17 @@ pub(crate) struct ColumnArea<'a> {
 pub(crate) struct ColumnSlice<'a> {
     kind: PropertyType,
     validity: Option<&'a [u8]>,
-    values: &'a [u8],
-    rows: usize,
+    values: Values<'a>,
 }
 
 /// Rounds up to a multiple of 8.
 pub(crate) fn pad8(bytes: usize) -> usize {
     bytes.next_multiple_of(8)
+}
+
+/// Where a part of so many bytes ends in an area.
+fn part_end(bytes: usize, compact: bool) -> usize {
+    if compact { bytes } else { pad8(bytes) }
 }
 
 fn read_u32(bytes: &[u8], at: usize) -> u32 {
@@ -61,6 +72,11 @@ impl<'a> ColumnArea<'a> {
         read_u32(self.bytes, 0) as usize
     }
 
+    /// Whether values are written in few bits where that takes less room.
+    pub(crate) fn is_compact(&self) -> bool {
+        read_u32(self.bytes, 4) & COMPACT != 0
+    }
+
     /// Writes these columns behind neighbors that are given as they lie in memory; tells that there are columns.
     pub(crate) fn behind(&self, run: &[u32], out: &mut Vec<u8>) -> bool {
         out.extend(run.iter().flat_map(|word| word.to_le_bytes()));
@@ -71,8 +87,14 @@ impl<'a> ColumnArea<'a> {
         true
     }
 
-    /// Writes the run again without the columns of properties that were dropped; tells whether any is left.
-    pub(crate) fn without_dropped(&self, run: &[u32], properties: &[Property], out: &mut Vec<u8>) -> bool {
+    /// Writes the run again, compact or not, without the columns of properties that were dropped; tells whether any is left.
+    pub(crate) fn rewritten(
+        &self,
+        run: &[u32],
+        properties: &[Property],
+        compact: bool,
+        out: &mut Vec<u8>,
+    ) -> bool {
         let live = (0..).zip(properties).filter(|(_, property)| !property.is_dropped());
         let drafts = live.filter_map(|(id, property)| {
             let column = self.column(id)?;
@@ -80,21 +102,26 @@ impl<'a> ColumnArea<'a> {
             (0..self.rows).for_each(|row| draft.push_slice(&column, row));
             Some(draft)
         });
-        encode_run(run, &drafts.collect::<Vec<_>>(), out)
+        encode_run(run, &drafts.collect::<Vec<_>>(), compact, out)
     }
 
     /// The column of a property, unless it is null throughout.
     pub(crate) fn column(&self, property: PropertyId) -> Option<ColumnSlice<'a>> {
-        let columns = read_u32(self.bytes, 4) as usize;
+        let columns = (read_u32(self.bytes, 4) & !COMPACT) as usize;
         let descriptors = self.bytes.get(8..8 + 8 * columns)?.chunks_exact(8);
         let descriptor =
             descriptors.into_iter().find(|column| u16::from_le_bytes([column[0], column[1]]) == property)?;
         let kind = PropertyType::from_code(descriptor[2])?;
+        let (has_nulls, form) = (descriptor[3] & HAS_NULLS != 0, Form::from_code(descriptor[3] >> 1)?);
         let data = self.bytes.get(read_u32(descriptor, 4) as usize..)?;
-        let validity_bytes = if descriptor[3] != 0 { pad8(self.rows.div_ceil(8)) } else { 0 };
+        let compact = self.is_compact();
+        let validity_bytes = if has_nulls { part_end(self.rows.div_ceil(8), compact) } else { 0 };
         let (validity, values) = data.split_at_checked(validity_bytes)?;
-        let validity = (descriptor[3] != 0).then_some(validity);
-        Some(ColumnSlice { kind, validity, values, rows: self.rows })
+        let values = match kind.width() {
+            Some(width) => Values::fixed(form, width, values)?,
+            None => Values::variable(form, self.rows, part_end(4 * (self.rows + 1), compact), values)?,
+        };
+        Some(ColumnSlice { kind, validity: has_nulls.then_some(validity), values })
     }
 }
 
@@ -105,24 +132,21 @@ impl<'a> ColumnSlice<'a> {
     }
 
     /// The bits of a cell of fixed width.
+    #[inline]
     pub(crate) fn bits(&self, row: usize) -> u64 {
-        let width = self.kind.width().unwrap_or(0);
-        let mut bits = [0; 8];
-        bits[..width].copy_from_slice(&self.values[width * row..width * (row + 1)]);
-        u64::from_le_bytes(bits)
+        self.values.bits(row)
     }
 
     /// The bytes of a cell of variable width.
     pub(crate) fn bytes(&self, row: usize) -> &'a [u8] {
-        let heap = &self.values[pad8(4 * (self.rows + 1))..];
-        &heap[read_u32(self.values, 4 * row) as usize..read_u32(self.values, 4 * row + 4) as usize]
+        self.values.bytes(row)
     }
 
     /// Appends the cells of these rows to those of a column of the same type.
-    pub(crate) fn copy_cells(&self, rows: impl ExactSizeIterator<Item = usize>, into: &mut Cells) {
-        match into {
-            Cells::Variable(texts) => rows.for_each(|row| texts.push_bytes(self.bytes(row))),
-            cells => cells.extend_rows_from_le(self.values, rows),
+    pub(crate) fn copy_cells(&self, rows: impl Iterator<Item = usize>, into: &mut Cells) {
+        match self.validity {
+            None => self.values.copy_cells(rows, |_| false, into),
+            Some(_) => self.values.copy_cells(rows, |row| self.is_null(row), into),
         }
     }
 
@@ -208,34 +232,44 @@ impl ColumnDraft {
         !self.valid.contains(&true)
     }
 
-    fn encode(&self, out: &mut Vec<u8>) {
+    /// Appends the column; tells the form of its values.
+    fn encode(&self, compact: bool, out: &mut Vec<u8>) -> Form {
+        let pad = |out: &mut Vec<u8>| out.resize(part_end(out.len(), compact), 0);
         if self.has_nulls() {
             let start = out.len();
             out.resize(start + self.valid.len().div_ceil(8), 0);
             for (row, _) in self.valid.iter().enumerate().filter(|(_, valid)| **valid) {
                 out[start + row / 8] |= 1 << (row % 8);
             }
-            out.resize(pad8(out.len()), 0);
+            pad(out);
         }
-        match self.kind.width() {
-            Some(8) => out.extend(self.bits.iter().flat_map(|bits| bits.to_le_bytes())),
-            Some(width) => {
-                self.bits.iter().for_each(|bits| out.extend_from_slice(&bits.to_le_bytes()[..width]))
+        let form = match self.kind.width() {
+            Some(width)
+                if compact && !self.kind.is_float() && write_packed(&self.bits, &self.valid, width, out) =>
+            {
+                Form::Packed
             }
+            Some(width) => {
+                write_cells(&self.bits, width, out);
+                Form::Plain
+            }
+            None if compact && write_dictionary(&self.ends, &self.text, &self.valid, out) => Form::Dictionary,
             None => {
                 out.extend_from_slice(&0u32.to_le_bytes());
                 out.extend(self.ends.iter().flat_map(|end| end.to_le_bytes()));
-                out.resize(pad8(out.len()), 0);
+                pad(out);
                 out.extend_from_slice(&self.text);
+                Form::Plain
             }
-        }
-        out.resize(pad8(out.len()), 0);
+        };
+        pad(out);
+        form
     }
 }
 
 /// The bytes of a run with columns, its neighbors given as they or their compressed form lie in memory; without any column
 /// that is not null throughout, just the neighbors. Tells whether there are columns.
-pub(crate) fn encode_run(run: &[u32], columns: &[ColumnDraft], out: &mut Vec<u8>) -> bool {
+pub(crate) fn encode_run(run: &[u32], columns: &[ColumnDraft], compact: bool, out: &mut Vec<u8>) -> bool {
     out.clear();
     out.extend(run.iter().flat_map(|word| word.to_le_bytes()));
     let columns: Vec<&ColumnDraft> = columns.iter().filter(|column| !column.is_all_null()).collect();
@@ -245,17 +279,199 @@ pub(crate) fn encode_run(run: &[u32], columns: &[ColumnDraft], out: &mut Vec<u8>
     out.resize(pad8(out.len()), 0);
     let area = out.len();
     out.resize(area + 8 + 8 * columns.len(), 0);
-    out[area + 4..area + 8].copy_from_slice(&(columns.len() as u32).to_le_bytes());
+    let number = columns.len() as u32 | if compact { COMPACT } else { 0 };
+    out[area + 4..area + 8].copy_from_slice(&number.to_le_bytes());
     for (position, column) in columns.iter().enumerate() {
         let at = area + 8 + 8 * position;
         let offset = (out.len() - area) as u32;
         out[at..at + 2].copy_from_slice(&column.property.to_le_bytes());
         out[at + 2] = column.kind.code();
-        out[at + 3] = u8::from(column.has_nulls());
         out[at + 4..at + 8].copy_from_slice(&offset.to_le_bytes());
-        column.encode(out);
+        let form = column.encode(compact, out);
+        let nulls = if column.has_nulls() { HAS_NULLS } else { 0 };
+        out[at + 3] = nulls | form.code() << 1;
     }
+    out.resize(pad8(out.len()), 0);
     let total = out.len() as u32;
     out[area..area + 4].copy_from_slice(&total.to_le_bytes());
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The cell of each row, as its bytes, or null.
+    type Rows = Vec<Option<Vec<u8>>>;
+
+    fn kinds() -> Vec<PropertyType> {
+        (0..=u8::MAX).filter_map(PropertyType::from_code).collect()
+    }
+
+    /// So many rows of cells that lie near each other, anywhere, or where numbers turn over; of strings, few or many.
+    fn rows(kind: PropertyType, count: usize) -> BoxedStrategy<Rows> {
+        let cells = match kind.width() {
+            Some(width) => {
+                let base = prop_oneof![Just(0u64), Just(u64::MAX - 2), any::<u64>()];
+                (base, 0..=64u32)
+                    .prop_flat_map(move |(base, bits)| {
+                        let mask = if bits == 64 { u64::MAX } else { (1 << bits) - 1 };
+                        let cell =
+                            move |step: u64| base.wrapping_add(step & mask).to_le_bytes()[..width].to_vec();
+                        prop::collection::vec(any::<u64>().prop_map(cell), count)
+                    })
+                    .boxed()
+            }
+            None => {
+                let string = |most| prop::collection::vec(any::<u8>(), 0..most);
+                prop_oneof![
+                    prop::collection::vec(string(12), 1..5),
+                    prop::collection::vec(string(12), 300),
+                    prop::collection::vec(string(70_000), 1..3),
+                ]
+                .prop_flat_map(move |known| prop::collection::vec(prop::sample::select(known), count))
+                .boxed()
+            }
+        };
+        let nulls = prop_oneof![Just(0.0), Just(0.3), Just(0.97), Just(1.0)];
+        let is_null =
+            nulls.prop_flat_map(move |nulls| prop::collection::vec(prop::bool::weighted(nulls), count));
+        (cells, is_null)
+            .prop_map(|(cells, is_null)| {
+                cells.into_iter().zip(is_null).map(|(cell, is_null)| (!is_null).then_some(cell)).collect()
+            })
+            .boxed()
+    }
+
+    fn columns() -> impl Strategy<Value = Vec<(PropertyType, Rows)>> {
+        let count = prop_oneof![Just(1usize), 2..20usize, Just(256), Just(512)];
+        count.prop_flat_map(|count| {
+            let column = prop::sample::select(kinds())
+                .prop_flat_map(move |kind| rows(kind, count).prop_map(move |rows| (kind, rows)));
+            prop::collection::vec(column, 1..4)
+        })
+    }
+
+    fn bits_of(cell: &[u8]) -> u64 {
+        cell.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte))
+    }
+
+    fn draft(property: PropertyId, kind: PropertyType, rows: &Rows) -> ColumnDraft {
+        let mut draft = ColumnDraft::new(property, kind);
+        for row in rows {
+            match row {
+                None => draft.push_null(),
+                Some(cell) if kind.width().is_none() => draft.push(true, 0, cell),
+                Some(cell) => draft.push(true, bits_of(cell), &[]),
+            }
+        }
+        draft
+    }
+
+    /// The bytes of a run, at a multiple of 8 as in memory, and where they end.
+    fn aligned(bytes: &[u8]) -> Vec<u64> {
+        bytes.chunks(8).map(bits_of).collect()
+    }
+
+    fn check(area: ColumnArea<'_>, columns: &[(PropertyType, Rows)]) -> Result<(), TestCaseError> {
+        for (property, (kind, rows)) in (0..).zip(columns) {
+            let Some(column) = area.column(property) else {
+                prop_assert!(rows.iter().all(Option::is_none));
+                continue;
+            };
+            for (row, cell) in rows.iter().enumerate() {
+                prop_assert_eq!(column.is_null(row), cell.is_none());
+                let (Some(cell), width) = (cell, kind.width()) else { continue };
+                let value = match width {
+                    None => Value::of_bytes(*kind, cell).unwrap_or(Value::Null),
+                    Some(_) => Value::of_bits(*kind, bits_of(cell)),
+                };
+                // NaN is a value that is not equal to itself.
+                prop_assert_eq!(format!("{:?}", column.value(row)), format!("{value:?}"));
+                match width {
+                    None => prop_assert_eq!(column.bytes(row), &cell[..]),
+                    Some(_) => prop_assert_eq!(column.bits(row), bits_of(cell)),
+                }
+            }
+            let picked: Vec<usize> = (0..rows.len()).rev().step_by(3).collect();
+            for picked in [(0..rows.len()).collect(), picked] {
+                let (mut cells, mut expected) = (Cells::new(kind.width()), Cells::new(kind.width()));
+                column.copy_cells(picked.iter().copied(), &mut cells);
+                for row in picked {
+                    match (&rows[row], expected.texts_mut()) {
+                        (cell, Some(texts)) => texts.push_bytes(cell.as_deref().unwrap_or_default()),
+                        (cell, None) => expected.push_bits(cell.as_deref().map_or(0, bits_of)),
+                    }
+                }
+                prop_assert_eq!(cells, expected);
+            }
+        }
+        Ok(())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(400))]
+        /// Columns of every type read as the rows they were made of, row by row and many at a time, compact or not; compact ones
+        /// take no more room, and either is written again as the other.
+        #[test]
+        fn columns_read_as_they_were_given(columns in columns()) {
+            let count = columns[0].1.len();
+            let neighbors: Vec<u32> = (0..count as u32).collect();
+            let drafts: Vec<ColumnDraft> =
+                (0..).zip(&columns).map(|(property, (kind, rows))| draft(property, *kind, rows)).collect();
+            let properties: Vec<Property> =
+                columns.iter().map(|(kind, _)| Property { name: "p".to_owned(), kind: *kind }).collect();
+            let (mut fast, mut compact) = (Vec::new(), Vec::new());
+            let any = encode_run(&neighbors, &drafts, false, &mut fast);
+            prop_assert_eq!(encode_run(&neighbors, &drafts, true, &mut compact), any);
+            prop_assert_eq!(any, columns.iter().any(|(_, rows)| rows.iter().any(Option::is_some)));
+            prop_assert!(compact.len() <= fast.len());
+            prop_assume!(any);
+            for (bytes, other, is_compact) in [(&fast, &compact, false), (&compact, &fast, true)] {
+                let words = aligned(bytes);
+                // SAFETY: the run was written with columns and lives as long as the words.
+                let area = unsafe { ColumnArea::after(words.as_ptr().cast(), 4 * count, count) };
+                prop_assert_eq!((area.block_bytes(), area.is_compact()), (bytes.len(), is_compact));
+                check(area, &columns)?;
+                let mut written = Vec::new();
+                prop_assert!(area.behind(&neighbors, &mut written));
+                prop_assert_eq!(&written, bytes);
+                written.clear();
+                prop_assert!(area.rewritten(&neighbors, &properties, !is_compact, &mut written));
+                prop_assert_eq!(&written, other);
+            }
+        }
+    }
+
+    /// What a run of so many rows takes beside its neighbors, fast and compact.
+    fn room(kind: PropertyType, rows: &Rows) -> [usize; 2] {
+        let neighbors = vec![0; rows.len()];
+        [false, true].map(|compact| {
+            let mut bytes = Vec::new();
+            encode_run(&neighbors, &[draft(0, kind, rows)], compact, &mut bytes);
+            bytes.len() - 4 * rows.len()
+        })
+    }
+
+    #[test]
+    fn near_numbers_times_and_few_strings_take_few_bits() {
+        let numbers = |kind: PropertyType, value: &dyn Fn(i64) -> i64| {
+            let width = kind.width().expect("numbers");
+            room(kind, &(0..256).map(|row| Some(value(row).to_le_bytes()[..width].to_vec())).collect())
+        };
+        // Of 256 rows: 16 bytes for the area, then 256 cells, or a width, a base and 256 numbers, up to a multiple of 8.
+        assert_eq!(
+            numbers(PropertyType::Timestamp, &|row| 1_700_000_000_000_000 + 1000 * row),
+            [2064, 16 + 592]
+        );
+        assert_eq!(numbers(PropertyType::Int32, &|row| row % 100 - 50), [1040, 16 + 232]);
+        assert_eq!(numbers(PropertyType::Bool, &|row| row % 2), [272, 16 + 40]);
+        assert_eq!(numbers(PropertyType::Int64, &|_| -7), [2064, 16 + 16]);
+        assert_eq!(numbers(PropertyType::Float64, &|_| 0), [2064, 2064]);
+        let strings =
+            (0..256).map(|row| Some(["card", "cash", "transfer"][row % 3].as_bytes().to_vec())).collect();
+        assert_eq!(room(PropertyType::String, &strings), [16 + 1032 + 1368, 16 + 88]);
+    }
 }

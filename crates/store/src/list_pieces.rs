@@ -13,7 +13,7 @@
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use evergraph_segment::{SectionId, SegmentError, SegmentWriter};
-use evergraph_types::{EdgeType, Property, VertexId};
+use evergraph_types::{Property, VertexId};
 use rayon::prelude::*;
 
 use crate::additions::{Additions, SortBuffers, SortKey};
@@ -61,8 +61,10 @@ struct Piece {
     growth: Growth,
     /// How runs are written.
     coding: Coding,
-    /// Of the edge type, if some were dropped: their columns are left out.
+    /// Of the edge type.
     properties: Vec<Property>,
+    /// Whether some of these were dropped: their columns are left out.
+    has_dropped: bool,
 }
 
 enum Message {
@@ -168,19 +170,19 @@ impl ListSink<'_> {
     /// A piece of lists of an edge type.
     fn empty_piece(&self, sections: ListSections) -> Piece {
         let kind = self.version.schema().edge_types.get(usize::from(sections.lists.owner));
-        let has_dropped = |kind: &&EdgeType| kind.options.properties.iter().any(Property::is_dropped);
         let coding = match (self.version.format(), kind) {
             (ListFormat::Compact, Some(kind)) => Coding::Compressed { ascending: !kind.options.multi },
             _ => Coding::Plain,
         };
-        let properties = kind.filter(has_dropped).map(|kind| kind.options.properties.clone());
+        let properties = kind.map(|kind| kind.options.properties.clone()).unwrap_or_default();
         Piece {
             words: Vec::new(),
             index: Vec::new(),
             chunks: Vec::new(),
             growth: Growth::default(),
             coding,
-            properties: properties.unwrap_or_default(),
+            has_dropped: properties.iter().any(Property::is_dropped),
+            properties,
         }
     }
 
@@ -303,7 +305,7 @@ impl Piece {
         self.push_row(vertex, count, first_chunk);
     }
 
-    /// Appends a run in the coding of the piece, without the columns of dropped properties; gives the tags of its place.
+    /// Appends a run in the format of the piece, without the columns of dropped properties; gives the tags of its place.
     fn push_run(&mut self, version: &Version, run: ChunkRef) -> u64 {
         let mut buffer = RunBuffer::new();
         let neighbors = version.run_neighbors(run, &mut buffer);
@@ -312,9 +314,10 @@ impl Piece {
         };
         let (mut words, mut bytes) = (Vec::new(), Vec::new());
         let tag = if push_run(neighbors, self.coding, &mut words) { COMPRESSED } else { 0 };
-        let has_columns = match self.properties.is_empty() {
-            true => area.behind(&words, &mut bytes),
-            false => area.without_dropped(&words, &self.properties, &mut bytes),
+        let compact = self.coding != Coding::Plain;
+        let has_columns = match self.has_dropped || area.is_compact() != compact {
+            false => area.behind(&words, &mut bytes),
+            true => area.rewritten(&words, &self.properties, compact, &mut bytes),
         };
         self.words.extend(bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)));
         tag | if has_columns { COLUMNS } else { 0 }

@@ -66,6 +66,9 @@ pub(crate) struct SegmentEntry {
     /// The ids whose keys it holds: `first_key..end_key`.
     pub(crate) first_key: VertexId,
     pub(crate) end_key: VertexId,
+    /// How it was written, its columns of edges too; `None` of segments of format version 1.
+    #[serde(default)]
+    pub(crate) format: Option<ListFormat>,
 }
 
 /// How many list entries an edge type has in each direction, and how many of them lead from a vertex to itself.

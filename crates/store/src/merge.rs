@@ -87,8 +87,8 @@ impl<const ARRIVAL: bool> Delta for PlainDelta<ARRIVAL> {
 #[derive(Clone, Copy)]
 pub(crate) struct Policy<'a> {
     pub(crate) multi: bool,
-    /// Whether lists are compressed as they are written. `multi` lists are only when they are archived, for until then
-    /// they grow in place.
+    /// Whether lists are written in few bits. The neighbors of `multi` lists are only when they are archived, for until then
+    /// they grow in place; columns are at once.
     pub(crate) compact: bool,
     pub(crate) properties: &'a [Property],
     pub(crate) ops: &'a EdgeOps,
@@ -422,7 +422,7 @@ impl<D: Delta> ListMerge<'_, D> {
             let Scratch { neighbors, bytes, words, .. } = &mut *self.scratch;
             let neighbors = &neighbors[range];
             let compressed = code(neighbors, self.policy.coding(), words);
-            let columns = encode_run(words, &drafts, bytes);
+            let columns = encode_run(words, &drafts, self.policy.compact, bytes);
             let block = self.changes.allocate(bytes.len() + if compressed { SLACK_BYTES } else { 0 });
             // SAFETY: the new block has room for the bytes.
             unsafe { block.pointer().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };

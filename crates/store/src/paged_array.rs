@@ -177,10 +177,26 @@ impl<T: Cell> PagedArray<T> {
     ) {
         // SAFETY: pages at height 0 are leaves and alive with the version that holds the array.
         let leaf = |page: Block| unsafe { &*page.pointer().cast::<Leaf<T>>() };
-        let mut pair = |base, left: Option<Block>, right: Option<Block>| {
-            visit(base, left.map(leaf), right.map(leaf));
+        let mut pair = |base, height, left: Option<Block>, right: Option<Block>| {
+            if height == 0 {
+                visit(base, left.map(leaf), right.map(leaf));
+            }
         };
         zip((self.root, self.height), (other.root, other.height), 0, &mut pair);
+    }
+
+    /// Calls `visit` with every page that `older` does not share, and with the leaf that it is, if it is one.
+    pub(crate) fn for_each_page_since<'a>(
+        &'a self,
+        older: &Self,
+        visit: &mut dyn FnMut(Block, Option<&'a Leaf<T>>),
+    ) {
+        let mut pair = |_, height, page: Option<Block>, _: Option<Block>| {
+            let Some(page) = page else { return };
+            // SAFETY: pages at height 0 are leaves and alive with the version that holds the array.
+            visit(page, (height == 0).then(|| unsafe { &*page.pointer().cast::<Leaf<T>>() }));
+        };
+        zip((self.root, self.height), (older.root, older.height), 0, &mut pair);
     }
 
     /// Calls `visit` with every page.
@@ -383,21 +399,20 @@ fn walk(page: Block, height: u32, base: u32, visit: &mut dyn FnMut(Block, u32, u
     visit(page, height, base);
 }
 
-/// Walks two trees at once, down to their leaves, at most four levels; pages that both share are passed by.
+/// Walks two trees at once, down to their leaves, at most four levels; pages that both share are passed by. `visit` gets the
+/// index of the first cell below the pages, their height and those of them that there are, children first.
 fn zip(
     left: (Option<Block>, u32),
     right: (Option<Block>, u32),
     base: u32,
-    visit: &mut dyn FnMut(u32, Option<Block>, Option<Block>),
+    visit: &mut dyn FnMut(u32, u32, Option<Block>, Option<Block>),
 ) {
     if left == right || (left.0.is_none() && right.0.is_none()) {
         return;
     }
     let height = left.1.max(right.1);
-    if height == 0 {
-        return visit(base, left.0, right.0);
-    }
-    for child in 0..FANOUT {
+    let children = if height == 0 { 0 } else { FANOUT };
+    for child in 0..children {
         let of = |(page, own): (Option<Block>, u32)| match page {
             // A lower tree is the first child of what it would be if it were higher.
             Some(page) if own < height => ((child == 0).then_some(page), own),
@@ -407,6 +422,8 @@ fn zip(
         };
         zip(of(left), of(right), base + ((child as u32) << shift(height)), visit);
     }
+    let page = |(page, own): (Option<Block>, u32)| page.filter(|_| own == height);
+    visit(base, height, page(left), page(right));
 }
 
 /// How far the bits that choose a child at `height` lie from the right.
@@ -460,6 +477,21 @@ mod tests {
                 });
                 let expected: Vec<_> = model.iter().filter_map(|(&index, &value)| Some((index, value?))).collect();
                 prop_assert_eq!(found, expected);
+            }
+            let pages = |array: &PagedArray<u64>, older: &PagedArray<u64>| {
+                let mut pages = Vec::new();
+                array.for_each_page_since(older, &mut |page, _| pages.push(page.pointer() as usize));
+                pages.sort_unstable();
+                pages
+            };
+            for (array, _) in &history {
+                let all = pages(array, &PagedArray::default());
+                let (oldest, newest) = (&history[0].0, &history[history.len() - 1].0);
+                for other in [oldest, newest] {
+                    let others = pages(other, &PagedArray::default());
+                    let apart: Vec<_> = all.iter().copied().filter(|page| !others.contains(page)).collect();
+                    prop_assert_eq!(pages(array, other), apart);
+                }
             }
             let mut blocks = changes.retired;
             array.for_each_page(&mut |page| blocks.push(page));

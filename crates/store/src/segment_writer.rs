@@ -249,7 +249,7 @@ impl Contents<'_> {
             vertices.into_iter().map(|vertex| (vertex, after.table.get(vertex))).collect();
         sink.write_part::<u32>(sections, &after.table, &selected, None);
         let mut blocks = changes.retired;
-        after.for_each_block(&mut |block| blocks.push(block));
+        after.for_each_block_since(&before, &mut |block| blocks.push(block));
         version.reclaimer.allocated(changes.allocated_bytes);
         version.reclaimer.discard(version.sequence, blocks);
         Growth { entries: after.entries - before.entries, loops: after.loops - before.loops }

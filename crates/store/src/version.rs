@@ -401,12 +401,18 @@ impl Version {
 impl Adjacency {
     /// Every heap block of the table and its lists.
     pub(crate) fn for_each_block(&self, visit: &mut dyn FnMut(Block)) {
-        self.table.for_each_leaf(&mut |base, leaf| {
-            let entries = (base..=base + (LEAF_CELLS - 1)).filter_map(|index| leaf.get(index));
-            entries.for_each(|entry| for_each_block(entry, visit));
-            leaf.pack.into_iter().for_each(&mut *visit);
+        self.for_each_block_since(&Adjacency::default(), visit);
+    }
+
+    /// The pages that `older` does not share, and every heap block of the lists in these.
+    pub(crate) fn for_each_block_since(&self, older: &Adjacency, visit: &mut dyn FnMut(Block)) {
+        self.table.for_each_page_since(&older.table, &mut |page, leaf| {
+            if let Some(leaf) = leaf {
+                leaf.cells.iter().for_each(|entry| for_each_block(*entry, visit));
+                leaf.pack.into_iter().for_each(&mut *visit);
+            }
+            visit(page);
         });
-        self.table.for_each_page(visit);
     }
 }
 

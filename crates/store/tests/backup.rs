@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // A failure to set up is a failed test.
 
-use evergraph_store::{BackupError, Options, Store, check};
+use evergraph_store::{BackupError, ListFormat, Options, Store, check};
 use evergraph_types::{Direction, EdgeBatch, KeyColumn, Value};
 
 fn fill(store: &Store) {
@@ -48,7 +48,7 @@ fn assert_equal(left: &Store, right: &Store) {
 fn a_backup_holds_what_the_store_held() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("net.eg");
-    let options = Options { bulk_edges: 1000, ..Options::default() };
+    let options = Options { bulk_edges: 1000, format: Some(ListFormat::Compact), ..Options::default() };
     for store in [Store::in_memory(Options::default()), Store::open(&path, options).unwrap()] {
         fill(&store);
         store.checkpoint().unwrap();
@@ -58,6 +58,7 @@ fn a_backup_holds_what_the_store_held() {
         assert!(check(&copy).unwrap().is_healthy());
         let backup = Store::open(&copy, Options::default()).unwrap();
         assert_equal(&store, &backup);
+        assert_eq!(store.version().unwrap().format(), backup.version().unwrap().format());
         // Both go on by themselves.
         backup.put_edge(1, 999, "pays", &[]).unwrap();
         store.put_edge(5, 6, "pays", &[]).unwrap();

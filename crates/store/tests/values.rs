@@ -5,7 +5,7 @@ mod common;
 
 use common::{number_batch, open, options};
 use evergraph_disk::SimDisk;
-use evergraph_store::{Options, Store};
+use evergraph_store::{ListFormat, Options, Store};
 use evergraph_types::{Column, Direction, EdgeTypeOptions, Property, PropertyType, ScalarType, Value};
 
 /// Odd values of each scalar type, and lists of them: empty, with a null, and of all.
@@ -136,9 +136,12 @@ fn put_batch(store: &Store) {
 
 #[test]
 fn values_come_back_bit_by_bit() {
-    for bulk_edges in [1, usize::MAX] {
+    for (bulk_edges, format) in [1, usize::MAX]
+        .into_iter()
+        .flat_map(|edges| [ListFormat::Fast, ListFormat::Compact].map(|format| (edges, format)))
+    {
         let disk = SimDisk::new(0);
-        let options = || Options { bulk_edges, ..options() };
+        let options = || Options { bulk_edges, format: Some(format), ..options() };
         let mut store = open(&disk, options());
         declare(&store);
         put_one_by_one(&store);
@@ -162,6 +165,15 @@ fn values_come_back_bit_by_bit() {
         put_batch(&store);
         check(&store, "single", "put again");
         check(&store, "batch", "put again");
+        drop(store);
+        let sizes = [ListFormat::Fast, ListFormat::Compact, ListFormat::Fast].map(|format| {
+            let store = open(&disk, Options { format: Some(format), ..options() });
+            store.compact().expect("a good disk");
+            check(&store, "single", "in a format set later");
+            check(&store, "batch", "in a format set later");
+            store.stats().memory.segment_bytes
+        });
+        assert!(sizes[1] < sizes[0] && sizes[0] == sizes[2], "compacting writes as set: {sizes:?}");
     }
 }
 

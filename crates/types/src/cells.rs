@@ -116,6 +116,10 @@ fn extend<W: Word>(values: &mut Vec<W>, bytes: &[u8]) {
     values.extend(bytes.chunks_exact(size_of::<W>()).map(W::read));
 }
 
+fn extend_words<W: Word>(values: &mut Vec<W>, bits: impl Iterator<Item = u64>) {
+    values.extend(bits.map(W::of_bits));
+}
+
 fn extend_picked<W: Word>(values: &mut Vec<W>, bytes: &[u8], rows: impl Iterator<Item = usize>) {
     values.extend(rows.map(|row| W::read(&bytes[row * size_of::<W>()..])));
 }
@@ -192,6 +196,11 @@ impl Cells {
     /// The byte strings, if the width varies.
     pub fn texts_mut(&mut self) -> Option<&mut TextValues> {
         if let Cells::Variable(texts) = self { Some(texts) } else { None }
+    }
+
+    /// Appends cells of fixed width, without their bits above the width; to byte strings nothing.
+    pub fn extend_bits(&mut self, bits: impl Iterator<Item = u64>) {
+        match_width!(self, values => extend_words(values, bits), _texts => ());
     }
 
     /// Appends cells of fixed width that lie side by side in little-endian bytes.

@@ -116,7 +116,12 @@ impl ScalarType {
 
     /// Whether it is an integer or a float.
     pub fn is_number(self) -> bool {
-        matches!(self, ScalarType::Float32 | ScalarType::Float64) || self.integer_range().is_some()
+        self.is_float() || self.integer_range().is_some()
+    }
+
+    /// Whether it is a float.
+    pub fn is_float(self) -> bool {
+        matches!(self, ScalarType::Float32 | ScalarType::Float64)
     }
 }
 
@@ -216,6 +221,11 @@ impl PropertyType {
     /// Whether it is an integer or a float.
     pub fn is_number(self) -> bool {
         self.as_scalar().is_some_and(ScalarType::is_number)
+    }
+
+    /// Whether it is a float.
+    pub fn is_float(self) -> bool {
+        self.as_scalar().is_some_and(ScalarType::is_float)
     }
 
     /// The type that holds the values of both: of two that are alike that, `float64` of integers and floats, `uint64` of

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! child process:  ShuffledEdges ─► add_edges in batches ─► bytes counted, bytes grown, peak   per list entry
+//! this process:   the graph as payments ─► bytes per list entry, amounts read          fast beside compact
 //! this process:   the same store as it was left, and after compact() ─► scan, pagerank, bfs   beside the yardstick
 //! ```
 //!
@@ -22,7 +23,7 @@ use super::report::{Bar, Row, Unit};
 use super::resident::{output_of, peak_resident_bytes, resident_bytes};
 use super::shuffled::ShuffledEdges;
 use super::subjects::Subjects;
-use super::{bfs, pagerank, scan};
+use super::{bfs, columns, pagerank, scan};
 use crate::console::Console;
 use crate::error::CommandError;
 use crate::load_values::ListFormatArg;
@@ -69,6 +70,8 @@ enum Measurement {
     Bytes,
     /// Scan, PageRank and BFS as ingested and after compacting
     Reads,
+    /// Bytes for each list entry of edges with three properties, and reading one of these
+    Columns,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -111,6 +114,9 @@ pub(super) fn run(
             }
             table.add(bytes(args, program, GraphArg::Kronecker, format, true)?)?;
         }
+    }
+    if wanted(Measurement::Columns) {
+        columns::measure(&ShuffledEdges::new(args.scale, args.edges_per_vertex)?, &mut table)?;
     }
     if wanted(Measurement::Reads) {
         let edges = ShuffledEdges::new(args.scale, args.edges_per_vertex)?;

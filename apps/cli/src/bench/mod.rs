@@ -21,6 +21,7 @@ mod bfs;
 mod bounded;
 mod bytes;
 mod churn;
+mod columns;
 mod command;
 mod components;
 mod events;
