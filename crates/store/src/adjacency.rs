@@ -24,7 +24,7 @@ use evergraph_types::VertexId;
 
 use crate::compression::{Decoder, RunBuffer, bytes_of_run};
 use crate::fragment::ColumnArea;
-use crate::heap::Block;
+use crate::heap::{Block, prefetch};
 use crate::neighbors::Neighbors;
 
 /// The longest run a chunk, or a flat list in memory, of a `simple` edge type may have.
@@ -334,6 +334,18 @@ impl Entry {
     pub(crate) fn run(self) -> ChunkRef {
         debug_assert!(!self.is_chunked());
         ChunkRef { address: self.address, len: self.degree, first: self.kind >> 8 }
+    }
+
+    /// Asks the processor for what a search or a change reads of a flat list: lists lie anywhere in memory.
+    pub(crate) fn ask_for(self) {
+        if self.degree == 0 || self.is_chunked() {
+            return;
+        }
+        let run = self.run();
+        run.block().into_iter().for_each(|block| prefetch(block.pointer()));
+        let lines = if run.has_columns() { 4 } else { 2 };
+        (0..lines).for_each(|line| prefetch(run.pointer().wrapping_add(64 * line)));
+        prefetch(run.pointer().wrapping_add(4 * run.len as usize));
     }
 
     /// The list for reading.

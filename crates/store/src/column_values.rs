@@ -13,6 +13,8 @@
 //! Invariants: each form gives the value of a row without looking at other rows; a form that takes no less room than the
 //! plain one is not written.
 
+use std::ops::Range;
+
 use evergraph_types::Cells;
 use hashbrown::HashMap;
 
@@ -111,6 +113,19 @@ impl<'a> Values<'a> {
         }
     }
 
+    /// Appends the bits of cells of fixed width.
+    pub(crate) fn push_bits(&self, rows: Range<usize>, out: &mut Vec<u64>) {
+        match *self {
+            Values::Cells { width, bytes } => {
+                let cells = bytes[width * rows.start..width * rows.end].chunks_exact(width);
+                // Of eight bytes each they are copied many at a time.
+                if width == 8 { out.extend(cells.map(cell_of_8)) } else { out.extend(cells.map(cell)) }
+            }
+            Values::Packed(packed) => out.extend(rows.map(|row| packed.get(row))),
+            Values::Texts { .. } | Values::Dictionary { .. } => {}
+        }
+    }
+
     /// The bytes of a cell of variable width; none for one of fixed width.
     pub(crate) fn bytes(&self, row: usize) -> &'a [u8] {
         match *self {
@@ -155,6 +170,10 @@ fn cell(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(bits)
 }
 
+fn cell_of_8(bytes: &[u8]) -> u64 {
+    bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+}
+
 /// The bits of a cell of so many bytes.
 fn mask_of(width: usize) -> u64 {
     u64::MAX >> (64 - 8 * width)
@@ -163,7 +182,13 @@ fn mask_of(width: usize) -> u64 {
 /// Appends cells of `width` bytes as they are.
 pub(crate) fn write_cells(bits: &[u64], width: usize, out: &mut Vec<u8>) {
     match width {
-        8 => out.extend(bits.iter().flat_map(|bits| bits.to_le_bytes())),
+        8 => {
+            let start = out.len();
+            out.resize(start + 8 * bits.len(), 0);
+            for (cell, bits) in out[start..].chunks_exact_mut(8).zip(bits) {
+                cell.copy_from_slice(&bits.to_le_bytes());
+            }
+        }
         _ => bits.iter().for_each(|bits| out.extend_from_slice(&bits.to_le_bytes()[..width])),
     }
 }

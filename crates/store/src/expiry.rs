@@ -16,7 +16,7 @@ use crate::compression::RunBuffer;
 use crate::draft::{Draft, edit_lists};
 use crate::growth::new_run;
 use crate::heap::{Block, Changes};
-use crate::leaf_edit::note_emptied;
+use crate::leaf_edit::{lists_of, note_emptied};
 use crate::merge::{Delta, PlainDelta, Policy, Scratch, entry_of, runs_of, without_rows};
 use crate::ops::EdgeOps;
 use crate::options::ListFormat;
@@ -96,7 +96,12 @@ fn expire_leaf<D: Delta>(
 ) {
     let mut scratch = std::mem::take(&mut changes.scratch);
     let (mut runs, mut gone) = (Vec::new(), Vec::new());
-    for group in deltas.chunk_by(|left, right| left.vertex() == right.vertex()) {
+    if oldest != Oldest::First {
+        for group in lists_of(deltas) {
+            leaf.get(group[0].vertex()).into_iter().for_each(Entry::ask_for);
+        }
+    }
+    for group in lists_of(deltas) {
         let vertex = group[0].vertex();
         let old = leaf.get(vertex).unwrap_or(Entry::EMPTY);
         runs.clear();

@@ -13,8 +13,11 @@
 //! store.
 #![allow(unsafe_code)]
 
+use std::ops::Range;
+
 use evergraph_types::{Cells, Column, Property, PropertyId, PropertyType, Value};
 
+use crate::adjacency::as_bytes;
 use crate::column_values::{Form, Values, write_cells, write_dictionary, write_packed};
 
 /// Set in the number of columns of a compact area.
@@ -99,7 +102,7 @@ impl<'a> ColumnArea<'a> {
         let drafts = live.filter_map(|(id, property)| {
             let column = self.column(id)?;
             let mut draft = ColumnDraft::new(id, property.kind);
-            (0..self.rows).for_each(|row| draft.push_slice(&column, row));
+            draft.push_rows(Some(&column), 0..self.rows);
             Some(draft)
         });
         encode_run(run, &drafts.collect::<Vec<_>>(), compact, out)
@@ -168,6 +171,7 @@ pub(crate) struct ColumnDraft {
     property: PropertyId,
     kind: PropertyType,
     valid: Vec<bool>,
+    nulls: usize,
     bits: Vec<u64>,
     ends: Vec<u32>,
     text: Vec<u8>,
@@ -179,24 +183,40 @@ impl ColumnDraft {
             property,
             kind,
             valid: Vec::new(),
+            nulls: 0,
             bits: Vec::new(),
             ends: Vec::new(),
             text: Vec::new(),
         }
     }
 
+    /// Begins anew with no row, of another property perhaps; the buffers stay.
+    pub(crate) fn restart(&mut self, property: PropertyId, kind: PropertyType) {
+        let ColumnDraft { valid, bits, ends, text, .. } = self;
+        valid.clear();
+        bits.clear();
+        ends.clear();
+        text.clear();
+        (self.property, self.kind, self.nulls) = (property, kind, 0);
+    }
+
     pub(crate) fn push_null(&mut self) {
         self.push(false, 0, &[]);
     }
 
-    /// Appends row `row` of an older run.
-    pub(crate) fn push_slice(&mut self, column: &ColumnSlice<'_>, row: usize) {
-        if column.is_null(row) {
-            self.push_null();
-        } else if self.kind.width().is_none() {
-            self.push(true, 0, column.bytes(row));
-        } else {
-            self.push(true, column.bits(row), &[]);
+    /// Appends rows of an older run; nulls if it has no column of the property.
+    pub(crate) fn push_rows(&mut self, column: Option<&ColumnSlice<'_>>, rows: Range<usize>) {
+        let Some(column) = column else { return rows.for_each(|_| self.push_null()) };
+        if column.validity.is_none() && self.kind.width().is_some() {
+            self.valid.resize(self.valid.len() + rows.len(), true);
+            return column.values.push_bits(rows, &mut self.bits);
+        }
+        for row in rows {
+            match self.kind.width() {
+                _ if column.is_null(row) => self.push_null(),
+                Some(_) => self.push(true, column.bits(row), &[]),
+                None => self.push(true, 0, column.bytes(row)),
+            }
         }
     }
 
@@ -211,6 +231,7 @@ impl ColumnDraft {
 
     fn push(&mut self, valid: bool, bits: u64, text: &[u8]) {
         self.valid.push(valid);
+        self.nulls += usize::from(!valid);
         if self.kind.width().is_none() {
             self.text.extend_from_slice(text);
             self.ends.push(self.text.len() as u32);
@@ -225,11 +246,11 @@ impl ColumnDraft {
     }
 
     fn has_nulls(&self) -> bool {
-        self.valid.contains(&false)
+        self.nulls > 0
     }
 
     fn is_all_null(&self) -> bool {
-        !self.valid.contains(&true)
+        self.nulls == self.valid.len()
     }
 
     /// Appends the column; tells the form of its values.
@@ -271,17 +292,18 @@ impl ColumnDraft {
 /// that is not null throughout, just the neighbors. Tells whether there are columns.
 pub(crate) fn encode_run(run: &[u32], columns: &[ColumnDraft], compact: bool, out: &mut Vec<u8>) -> bool {
     out.clear();
-    out.extend(run.iter().flat_map(|word| word.to_le_bytes()));
-    let columns: Vec<&ColumnDraft> = columns.iter().filter(|column| !column.is_all_null()).collect();
-    if columns.is_empty() {
+    out.extend_from_slice(as_bytes(run));
+    let columns = columns.iter().filter(|column| !column.is_all_null());
+    let number = columns.clone().count();
+    if number == 0 {
         return false;
     }
     out.resize(pad8(out.len()), 0);
     let area = out.len();
-    out.resize(area + 8 + 8 * columns.len(), 0);
-    let number = columns.len() as u32 | if compact { COMPACT } else { 0 };
+    out.resize(area + 8 + 8 * number, 0);
+    let number = number as u32 | if compact { COMPACT } else { 0 };
     out[area + 4..area + 8].copy_from_slice(&number.to_le_bytes());
-    for (position, column) in columns.iter().enumerate() {
+    for (position, column) in columns.enumerate() {
         let at = area + 8 + 8 * position;
         let offset = (out.len() - area) as u32;
         out[at..at + 2].copy_from_slice(&column.property.to_le_bytes());

@@ -139,8 +139,8 @@ pub(crate) struct Changes {
     /// The commit that leaves of paged arrays which are edited note as the last to change them; `None` if what they say
     /// stays the same.
     pub(crate) stamp: Option<u64>,
-    /// Pages born after this commit are reached by nobody but the draft, and are edited where they lie; `None` if every page
-    /// that changes is copied.
+    /// Blocks born after this commit are reached by nobody but the draft, and are written to where they lie; `None` if every
+    /// block that changes is copied.
     pub(crate) owned_after: Option<u32>,
     /// Bytes allocated, headers included.
     pub(crate) allocated_bytes: usize,
@@ -188,10 +188,18 @@ impl Changes {
         block
     }
 
-    /// Whether the block, which is alive, may be written to.
-    pub(crate) fn owns(&self, block: Block) -> bool {
-        // SAFETY: the caller holds a live block.
-        self.owned_after.is_some_and(|last| unsafe { block.born() } > last)
+    /// A block of at least `bytes` in place of `old`, which is alive: that one if it may be written to and is not much too
+    /// large, else a new one with so much more room.
+    pub(crate) fn replace(&mut self, old: Option<Block>, bytes: usize, room: usize) -> Block {
+        // SAFETY: alive by contract.
+        let owns = |block: Block| self.owned_after.is_some_and(|last| unsafe { block.born() } > last);
+        // SAFETY: as above.
+        let suits = |block: &Block| (bytes..=2 * bytes + 64).contains(&unsafe { block.payload_bytes() });
+        if let Some(own) = old.filter(|old| owns(*old)).filter(suits) {
+            return own;
+        }
+        old.into_iter().for_each(|old| self.retire(old));
+        self.allocate(bytes + room)
     }
 
     /// Notes that the next version no longer reaches `block`.

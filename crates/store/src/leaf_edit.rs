@@ -21,7 +21,7 @@ use evergraph_types::VertexId;
 use crate::adjacency::{AHEAD, CHUNK_MAX, ChunkRef, Entry};
 use crate::compression::{Coding, RunBuffer, SLACK_BYTES};
 use crate::growth::append;
-use crate::heap::{Changes, prefetch};
+use crate::heap::Changes;
 use crate::merge::{Delta, Policy, Scratch, entry_of, merge_list, merge_plain, push_run, write_run};
 use crate::paged_array::{LEAF_CELLS, Leaf};
 
@@ -81,9 +81,10 @@ pub(crate) fn edit_leaf<D: Delta>(
     changes: &mut Changes,
 ) {
     let mut scratch = std::mem::take(&mut changes.scratch);
-    if policy.multi || !policy.ops.columns.is_empty() {
+    let is_packed = !policy.multi && policy.ops.columns.is_empty() && changes.owned_after.is_none();
+    if !is_packed {
         for group in lists_of(deltas) {
-            ask_for(leaf.get(group[0].vertex()).unwrap_or(Entry::EMPTY));
+            leaf.get(group[0].vertex()).into_iter().for_each(Entry::ask_for);
         }
         for group in lists_of(deltas) {
             edit_list(leaf, group, policy, &mut scratch, changes);
@@ -108,17 +109,8 @@ pub(crate) fn edit_leaf<D: Delta>(
     changes.scratch = scratch;
 }
 
-/// Asks the processor for what a change to a flat list reads of it: the lists of a leaf lie anywhere.
-fn ask_for(list: Entry) {
-    if list.degree > 0 && !list.is_chunked() {
-        let run = list.run();
-        run.block().into_iter().for_each(|block| prefetch(block.pointer()));
-        prefetch(run.pointer().wrapping_add(4 * run.len as usize));
-    }
-}
-
 /// The changes of each list.
-fn lists_of<D: Delta>(deltas: &[D]) -> impl Iterator<Item = &[D]> {
+pub(crate) fn lists_of<D: Delta>(deltas: &[D]) -> impl Iterator<Item = &[D]> {
     deltas.chunk_by(|left, right| left.vertex() == right.vertex())
 }
 
@@ -274,7 +266,7 @@ fn pack_changed<D: Delta>(
     let pieces = after.len().div_ceil(CHUNK_MAX);
     let bounds = (0..pieces).map(|piece| after.len() * piece / pieces..after.len() * (piece + 1) / pieces);
     let runs: Vec<ChunkRef> =
-        bounds.map(|bounds| write_run(&after[bounds], policy.coding(), run, changes)).collect();
+        bounds.map(|bounds| write_run(&after[bounds], policy.coding(), run, None, changes)).collect();
     entry_of(&runs, changes)
 }
 

@@ -6,11 +6,13 @@
 //! Invariant: the old list is never written to; blocks the new list does not share with it are retired.
 #![allow(unsafe_code)]
 
-use evergraph_types::{Property, VertexId};
+use std::ops::Range;
 
-use crate::adjacency::{CHUNK_MAX, ChunkRef, Entry, tag};
+use evergraph_types::{Property, PropertyType, VertexId};
+
+use crate::adjacency::{CHUNK_MAX, ChunkRef, Entry, as_bytes, tag};
 use crate::compression::{Coding, RunBuffer, SLACK_BYTES, compress};
-use crate::fragment::{ColumnArea, ColumnDraft, encode_run};
+use crate::fragment::{ColumnDraft, encode_run};
 use crate::heap::{Block, Changes};
 use crate::ops::EdgeOps;
 
@@ -111,15 +113,25 @@ pub(crate) struct Scratch {
     pub(crate) words: Vec<u32>,
     runs: Vec<ChunkRef>,
     new_runs: Vec<ChunkRef>,
+    drafts: Vec<ColumnDraft>,
     bytes: Vec<u8>,
 }
 
-/// Where a row of a new run comes from: a row of the old run, overlaid by changes `from..to`.
-#[derive(Clone, Copy)]
-struct Pick {
-    old: Option<u32>,
-    from: u32,
-    to: u32,
+/// Where rows of a new run come from.
+enum Pick {
+    /// Rows of the old run, as they are.
+    Kept(Range<usize>),
+    /// One row: of the old run, if it has it, overlaid by these changes.
+    Changed { old: Option<usize>, by: Range<usize> },
+}
+
+impl Pick {
+    fn rows(&self) -> usize {
+        match self {
+            Pick::Kept(rows) => rows.len(),
+            Pick::Changed { .. } => 1,
+        }
+    }
 }
 
 /// The new list of the vertex of `deltas`, which are all its changes in order.
@@ -227,7 +239,7 @@ pub(crate) fn without_rows(
     let mut merge = ListMerge::<PlainDelta<true>> { deltas: &[], policy, scratch, changes, out };
     merge.start_run();
     for (row, &neighbor) in neighbors.iter().enumerate().filter(|(row, _)| !is_gone(*row)) {
-        merge.keep(neighbor, run.forgotten() as usize + row);
+        merge.keep(&[neighbor], run.forgotten() as usize + row);
     }
     merge.emit(Some(run));
 }
@@ -264,7 +276,7 @@ impl<D: Delta> ListMerge<'_, D> {
     }
 
     /// Merges changes `range` into one run.
-    fn sorted_run(&mut self, run: Option<ChunkRef>, range: std::ops::Range<usize>) {
+    fn sorted_run(&mut self, run: Option<ChunkRef>, range: Range<usize>) {
         let mut buffer = RunBuffer::new();
         // SAFETY: the version being edited is alive.
         let old = run.map_or(&[][..], |run| unsafe { run.read(&mut buffer) });
@@ -278,44 +290,41 @@ impl<D: Delta> ListMerge<'_, D> {
         let mut at = range.start;
         while at < range.end {
             let neighbor = self.deltas[at].neighbor();
-            while next < old.len() && old[next] < neighbor {
-                self.keep(old[next], next);
-                next += 1;
-            }
+            let kept = next..next + count_below(&old[next..], neighbor);
+            next = kept.end;
+            self.keep(&old[kept.clone()], kept.start);
             let start = at;
             while at < range.end && self.deltas[at].neighbor() == neighbor {
                 at += 1;
             }
-            let existing = (next < old.len() && old[next] == neighbor).then_some(next as u32);
+            let existing = (old.get(next) == Some(&neighbor)).then_some(next);
             next += usize::from(existing.is_some());
-            self.upsert(neighbor, existing, start, at);
+            self.upsert(neighbor, existing, start..at);
         }
-        for (position, &neighbor) in old.iter().enumerate().skip(next) {
-            self.keep(neighbor, position);
-        }
+        self.keep(&old[next..], next);
         self.emit(run);
     }
 
-    /// Takes over a row of the run that is written again, `row` counted with those that it has forgotten.
-    fn keep(&mut self, neighbor: VertexId, row: usize) {
-        self.scratch.neighbors.push(neighbor);
-        self.scratch.picks.push(Pick { old: Some(row as u32), from: 0, to: 0 });
+    /// Takes over rows of the run that is written again from `first` on, which is counted with those that it has forgotten.
+    fn keep(&mut self, neighbors: &[VertexId], first: usize) {
+        self.scratch.neighbors.extend_from_slice(neighbors);
+        let rows = first..first + neighbors.len();
+        match self.scratch.picks.last_mut() {
+            Some(Pick::Kept(kept)) if kept.end == rows.start => kept.end = rows.end,
+            _ => self.scratch.picks.push(Pick::Kept(rows)),
+        }
     }
 
-    /// Changes `start..end` all concern the edge to `neighbor`: the last delete among them hides what was before.
-    fn upsert(&mut self, neighbor: VertexId, existing: Option<u32>, start: usize, end: usize) {
-        let deleted = if D::PLAIN {
-            None
-        } else {
-            (start..end).rev().find(|&at| self.policy.ops.is_delete(self.deltas[at].row()))
-        };
-        let (old, from) = match deleted {
-            Some(at) if at + 1 == end => return,
-            Some(at) => (None, at + 1),
-            None => (existing, start),
+    /// These changes all concern the edge to `neighbor`: the last delete among them hides what was before.
+    fn upsert(&mut self, neighbor: VertexId, existing: Option<usize>, changes: Range<usize>) {
+        let is_delete = |at: &usize| !D::PLAIN && self.policy.ops.is_delete(self.deltas[*at].row());
+        let (old, by) = match changes.clone().rev().find(is_delete) {
+            Some(at) if at + 1 == changes.end => return,
+            Some(at) => (None, at + 1..changes.end),
+            None => (existing, changes),
         };
         self.scratch.neighbors.push(neighbor);
-        self.scratch.picks.push(Pick { old, from: from as u32, to: end as u32 });
+        self.scratch.picks.push(Pick::Changed { old, by });
     }
 
     fn arrivals(&mut self, runs: &[ChunkRef]) {
@@ -349,10 +358,13 @@ impl<D: Delta> ListMerge<'_, D> {
                 continue;
             }
             self.start_run();
-            for (row, &neighbor) in neighbors.iter().enumerate() {
-                if !shrinks || deleted_at(neighbor).is_none() {
-                    self.keep(neighbor, run.forgotten() as usize + row);
-                }
+            let first = run.forgotten() as usize;
+            if shrinks {
+                let rows = (first..).zip(neighbors.chunks(1));
+                let kept = rows.filter(|(_, neighbor)| deleted_at(neighbor[0]).is_none());
+                kept.for_each(|(row, neighbor)| self.keep(neighbor, row));
+            } else {
+                self.keep(neighbors, first);
             }
             if last {
                 self.append_arrivals(&deleted_at);
@@ -376,87 +388,88 @@ impl<D: Delta> ListMerge<'_, D> {
             let dropped = deleted_at(delta.neighbor()).is_some_and(|delete| delete >= delta.row());
             if !dropped {
                 self.scratch.neighbors.push(delta.neighbor());
-                self.scratch.picks.push(Pick { old: None, from: at as u32, to: at as u32 + 1 });
+                self.scratch.picks.push(Pick::Changed { old: None, by: at..at + 1 });
             }
         }
     }
 
     /// Writes the rows gathered in the scratch as new runs in place of `old`.
     fn emit(&mut self, old: Option<ChunkRef>) {
-        if let Some(block) = old.and_then(ChunkRef::block) {
-            self.changes.retire(block);
-        }
-        // SAFETY: the version being edited is alive.
-        let area = old.and_then(|run| unsafe { run.columns() });
+        let is_plain = !old.is_some_and(ChunkRef::has_columns) && self.policy.ops.columns.is_empty();
         let rows = self.scratch.neighbors.len();
         let pieces = rows.div_ceil(CHUNK_MAX);
+        let block = old.and_then(ChunkRef::block);
+        let mut reused = block.filter(|_| pieces == 1);
+        if reused.is_none() {
+            block.into_iter().for_each(|block| self.changes.retire(block));
+        }
         for piece in 0..pieces {
             let range = rows * piece / pieces..rows * (piece + 1) / pieces;
-            if area.is_none() && self.policy.ops.columns.is_empty() {
+            if is_plain {
                 let Scratch { neighbors, words, .. } = &mut *self.scratch;
-                self.out.push(write_run(&neighbors[range], self.policy.coding(), words, self.changes));
+                let (neighbors, coding) = (&neighbors[range], self.policy.coding());
+                self.out.push(write_run(neighbors, coding, words, reused.take(), self.changes));
             } else {
-                self.write_runs_with_columns(area, range);
+                self.write_with_columns(old, range, reused.take());
             }
         }
     }
 
-    /// Writes these rows as one run, or as several if their properties take much room.
-    fn write_runs_with_columns(&mut self, area: Option<ColumnArea<'_>>, range: std::ops::Range<usize>) {
-        let mut left = vec![range];
-        while let Some(range) = left.pop() {
-            let picks = &self.scratch.picks[range.clone()];
-            let drafts: Vec<ColumnDraft> = self
-                .policy
-                .properties
-                .iter()
-                .enumerate()
-                .filter(|(_, kind)| !kind.is_dropped())
-                .map(|(property, kind)| self.gather(area, property as u16, kind, picks))
-                .collect();
-            if range.len() > 1 && drafts.iter().map(ColumnDraft::bytes).sum::<usize>() > RUN_BYTES_MAX {
-                let middle = range.start + range.len() / 2;
-                left.extend([middle..range.end, range.start..middle]);
-                continue;
-            }
-            let Scratch { neighbors, bytes, words, .. } = &mut *self.scratch;
-            let neighbors = &neighbors[range];
-            let compressed = code(neighbors, self.policy.coding(), words);
-            let columns = encode_run(words, &drafts, self.policy.compact, bytes);
-            let block = self.changes.allocate(bytes.len() + if compressed { SLACK_BYTES } else { 0 });
-            // SAFETY: the new block has room for the bytes.
-            unsafe { block.pointer().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
-            let run = ChunkRef {
-                address: tag(block.pointer(), false, columns),
-                len: neighbors.len() as u32,
-                first: neighbors[0],
-            };
-            self.out.push(run.compressed(compressed));
+    /// Writes these rows as one run, or as several if their properties take much room, in place of a run in this block.
+    fn write_with_columns(&mut self, old: Option<ChunkRef>, rows: Range<usize>, block: Option<Block>) {
+        if self.gather(old, rows.clone()) > RUN_BYTES_MAX && rows.len() > 1 {
+            block.into_iter().for_each(|block| self.changes.retire(block));
+            let middle = rows.start + rows.len() / 2;
+            self.write_with_columns(old, rows.start..middle, None);
+            return self.write_with_columns(old, middle..rows.end, None);
         }
+        let Scratch { neighbors, drafts, bytes, words, .. } = &mut *self.scratch;
+        let neighbors = &neighbors[rows];
+        let compressed = code(neighbors, self.policy.coding(), words);
+        let columns = encode_run(words, drafts, self.policy.compact, bytes);
+        let block = write_block(bytes, if compressed { SLACK_BYTES } else { 0 }, block, self.changes);
+        let address = tag(block.pointer(), false, columns);
+        let run = ChunkRef { address, len: neighbors.len() as u32, first: neighbors[0] };
+        self.out.push(run.compressed(compressed));
     }
 
-    fn gather(
-        &self,
-        area: Option<ColumnArea<'_>>,
-        id: u16,
-        property: &Property,
-        picks: &[Pick],
-    ) -> ColumnDraft {
-        let mut draft = ColumnDraft::new(id, property.kind);
-        let old = area.and_then(|area| area.column(id));
-        let new = self.policy.ops.column(id);
-        for pick in picks {
-            let given = new.and_then(|column| {
-                let mut rows = (pick.from..pick.to).rev().map(|at| self.deltas[at as usize].row());
-                rows.find(|&row| column.is_given(row)).map(|row| (column, row))
-            });
-            match (given, &old, pick.old) {
-                (Some((column, row)), ..) => draft.push_column(&column.values, row),
-                (None, Some(old), Some(row)) => draft.push_slice(old, row as usize),
-                _ => draft.push_null(),
+    /// Puts the columns of these rows into the drafts; tells about how many bytes they take.
+    fn gather(&mut self, old: Option<ChunkRef>, rows: Range<usize>) -> usize {
+        // SAFETY: the version being edited is alive.
+        let area = old.and_then(|run| unsafe { run.columns() });
+        let Scratch { picks, drafts, .. } = &mut *self.scratch;
+        let live = (0..).zip(self.policy.properties).filter(|(_, property)| !property.is_dropped());
+        drafts.resize_with(live.clone().count(), || ColumnDraft::new(0, PropertyType::Bool));
+        for (draft, (id, property)) in drafts.iter_mut().zip(live) {
+            draft.restart(id, property.kind);
+            let old = area.and_then(|area| area.column(id));
+            let new = self.policy.ops.column(id);
+            let mut start = 0;
+            for pick in picks.iter() {
+                let end = start + pick.rows();
+                let wanted = start.max(rows.start)..end.min(rows.end);
+                match pick {
+                    _ if wanted.is_empty() => {}
+                    Pick::Kept(kept) => {
+                        let first = kept.start + (wanted.start - start);
+                        draft.push_rows(old.as_ref(), first..first + wanted.len());
+                    }
+                    Pick::Changed { old: row, by } => {
+                        let given = new.and_then(|column| {
+                            let mut rows = by.clone().rev().map(|at| self.deltas[at].row());
+                            rows.find(|&row| column.is_given(row)).map(|row| (column, row))
+                        });
+                        match (given, row) {
+                            (Some((column, row)), _) => draft.push_column(&column.values, row),
+                            (None, Some(row)) => draft.push_rows(old.as_ref(), *row..row + 1),
+                            (None, None) => draft.push_null(),
+                        }
+                    }
+                }
+                start = end;
             }
         }
-        draft
+        drafts.iter().map(ColumnDraft::bytes).sum()
     }
 }
 
@@ -495,20 +508,30 @@ fn count_below(list: &[VertexId], bound: VertexId) -> usize {
     below + list[below..].iter().take_while(|&&neighbor| neighbor < bound).count()
 }
 
-/// A run in a block of its own. `words` is room to work in.
+/// A run in a block of its own, in place of that of the run it replaces. `words` is room to work in.
 pub(crate) fn write_run(
     neighbors: &[VertexId],
     coding: Coding,
     words: &mut Vec<u32>,
+    old: Option<Block>,
     changes: &mut Changes,
 ) -> ChunkRef {
     let compressed = coding != Coding::Plain && code(neighbors, coding, words);
     let (run, slack) = if compressed { (&words[..], SLACK_BYTES) } else { (neighbors, 0) };
-    let block = changes.allocate(size_of_val(run) + slack);
-    // SAFETY: the new block has room for the run.
-    unsafe { block.pointer().cast::<u32>().copy_from_nonoverlapping(run.as_ptr(), run.len()) };
+    let block = write_block(as_bytes(run), slack, old, changes);
     let address = tag(block.pointer(), false, false);
     ChunkRef { address, len: neighbors.len() as u32, first: neighbors[0] }.compressed(compressed)
+}
+
+/// The bytes of a run in a block of their own, behind them so many more; in place of the block of the run it replaces.
+fn write_block(bytes: &[u8], slack: usize, old: Option<Block>, changes: &mut Changes) -> Block {
+    let needed = bytes.len() + slack;
+    // What is written again in place grows.
+    let room = if changes.owned_after.is_some() { needed / 4 } else { 0 };
+    let block = changes.replace(old, needed, room);
+    // SAFETY: the block has room for the bytes.
+    unsafe { block.pointer().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+    block
 }
 
 /// Replaces the words by those of the run; tells whether it was compressed.

@@ -132,6 +132,17 @@ impl<T: Cell> PagedArray<T> {
     /// The leaf that holds `index`, if anything was ever set near it.
     #[inline]
     pub(crate) fn leaf(&self, index: u32) -> Option<&Leaf<T>> {
+        // SAFETY: pages at height 0 are leaves and alive with the version that holds the array.
+        self.leaf_page(index).map(|page| unsafe { &*page.pointer().cast::<Leaf<T>>() })
+    }
+
+    /// Asks the processor for the cell of `index`.
+    pub(crate) fn ask_for(&self, index: u32) {
+        self.leaf_page(index).into_iter().for_each(|page| ask_for_cell::<T>(page, index));
+    }
+
+    #[inline]
+    fn leaf_page(&self, index: u32) -> Option<Block> {
         if u64::from(index) >= capacity(self.height) {
             return None;
         }
@@ -140,8 +151,7 @@ impl<T: Cell> PagedArray<T> {
             // SAFETY: pages above height 0 are inner pages and alive with the version that holds the array.
             page = unsafe { &*page.pointer().cast::<Inner>() }[child_of(index, height)]?;
         }
-        // SAFETY: pages at height 0 are leaves and alive with the version that holds the array.
-        Some(unsafe { &*page.pointer().cast::<Leaf<T>>() })
+        Some(page)
     }
 
     /// The value at `index`.
@@ -313,15 +323,11 @@ where
             return;
         };
         prefetch(page.pointer());
-        for item in items {
-            let slot = (self.index_of)(item) % LEAF_CELLS;
-            let at = std::mem::offset_of!(Leaf<T>, cells) + slot as usize * size_of::<T>();
-            prefetch(page.pointer().wrapping_add(at));
-        }
+        items.iter().for_each(|item| ask_for_cell::<T>(page, (self.index_of)(item)));
     }
 
     fn leaf(&self, old: Option<Block>, base: u32, items: &[I], changes: &mut Changes) -> Block {
-        let page = room_for::<Leaf<T>>(old, changes);
+        let page = changes.replace(old, size_of::<Leaf<T>>(), 0);
         let target = page.pointer().cast::<Leaf<T>>();
         // SAFETY: the block has room for a leaf; `old` is a live leaf; zero is valid for every field.
         let leaf = unsafe {
@@ -340,6 +346,12 @@ where
     }
 }
 
+/// Asks the processor for the cell of `index` in a leaf.
+fn ask_for_cell<T>(leaf: Block, index: u32) {
+    let slot = (index % LEAF_CELLS) as usize;
+    prefetch(leaf.pointer().wrapping_add(std::mem::offset_of!(Leaf<T>, cells) + slot * size_of::<T>()));
+}
+
 /// Groups that follow each other, enough of them together to be worth a task.
 fn tasks_of<'g, 'i, I>(groups: &'g [&'i [I]]) -> Vec<&'g [&'i [I]]> {
     let mut tasks = Vec::new();
@@ -354,17 +366,8 @@ fn tasks_of<'g, 'i, I>(groups: &'g [&'i [I]]) -> Vec<&'g [&'i [I]]> {
     tasks
 }
 
-/// Where a page is written that takes the place of `old`: there, if nobody else reaches it.
-fn room_for<P>(old: Option<Block>, changes: &mut Changes) -> Block {
-    if let Some(own) = old.filter(|old| changes.owns(*old)) {
-        return own;
-    }
-    old.into_iter().for_each(|old| changes.retire(old));
-    changes.allocate(size_of::<P>())
-}
-
 fn write_page(old: Option<Block>, inner: Inner, changes: &mut Changes) -> Block {
-    let page = room_for::<Inner>(old, changes);
+    let page = changes.replace(old, size_of::<Inner>(), 0);
     // SAFETY: the block has room for an inner page.
     unsafe { page.pointer().cast::<Inner>().write(inner) };
     page

@@ -23,8 +23,11 @@ use crate::{Duplicates, WindowError};
 /// The property that counts copies.
 const COUNT: &str = "count";
 
-/// Fewer pairs than this are not worth a task.
-const PAIRS_AT_A_TIME: usize = 1 << 10;
+/// Lists of so many pairs are asked for before they are searched.
+const PAIRS_AT_A_TIME: usize = 1 << 6;
+
+/// Fewer of these than this are not worth a task.
+const TIMES_PER_TASK: usize = 1 << 4;
 
 /// What an advance does with edges.
 #[derive(Debug, Default)]
@@ -39,8 +42,8 @@ pub(crate) struct Moves {
     pub(crate) entering: Vec<Put>,
 }
 
-/// What becomes of a pair.
-#[derive(Clone, Copy)]
+/// What becomes of a pair, in the order in which it does.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Move {
     Delete,
     Leave,
@@ -189,11 +192,14 @@ impl Content {
         let mut steps: Vec<(Pair, Move)> = moves.deleted.iter().map(|&pair| (pair, Move::Delete)).collect();
         steps.extend(moves.leaving.iter().map(|&pair| (pair, Move::Leave)));
         steps.extend((0..).zip(&moves.entering).map(|(place, put)| (put.pair, Move::Enter(place))));
-        // Stable, so that the moves of a pair stay in order.
-        steps.par_sort_by_key(|&(pair, _)| pair);
+        steps.par_sort_unstable();
         let of_pairs: Vec<&[(Pair, Move)]> = steps.chunk_by(|left, right| left.0 == right.0).collect();
-        let outcome = |of_pair: &&[(Pair, Move)]| self.outcome(of_pair, moves);
-        let outcomes: Vec<Outcome> = of_pairs.par_iter().with_min_len(PAIRS_AT_A_TIME).map(outcome).collect();
+        let outcomes =
+            of_pairs.par_chunks(PAIRS_AT_A_TIME).with_min_len(TIMES_PER_TASK).flat_map_iter(|pairs| {
+                self.graph.version().ask_for_lists(0, pairs.iter().map(|of_pair| of_pair[0].0.0));
+                pairs.iter().map(|of_pair| self.outcome(of_pair, moves))
+            });
+        let outcomes: Vec<Outcome> = outcomes.collect();
         let (mut gone, mut come, mut counts) = (Vec::new(), Vec::new(), Column::new(PropertyType::Int64));
         let mut entering = Vec::new();
         for Outcome { pair, copies: [before, after], latest } in outcomes {
