@@ -43,6 +43,7 @@ mod options;
 mod paged_array;
 mod past;
 mod pool;
+mod prefetch;
 mod queue;
 mod reads;
 mod reclaim;

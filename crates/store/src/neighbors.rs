@@ -12,6 +12,7 @@ use evergraph_types::VertexId;
 
 use crate::adjacency::{AHEAD, ChunkRef};
 use crate::compression::RunBuffer;
+use crate::prefetch::prefetch;
 
 #[derive(Clone, Copy)]
 enum List<'a> {
@@ -352,7 +353,7 @@ impl<'a> Neighbors<'a> {
 fn in_turn(runs: &[ChunkRef]) -> impl Iterator<Item = (ChunkRef, Option<ChunkRef>)> {
     runs.iter().enumerate().map(|(place, &run)| {
         let next = runs.get(place + 1).copied();
-        next.into_iter().for_each(|next| prefetch(next.pointer()));
+        next.into_iter().for_each(|next| prefetch(next.pointer(), 4 * next.len as usize));
         (run, next)
     })
 }
@@ -388,21 +389,6 @@ fn fold_with_hints<S>(
         .fold(state, |state, (&neighbor, &hint)| step(state, neighbor, hint));
     let state = hinted.iter().zip(next).fold(state, |state, (&neighbor, &hint)| step(state, neighbor, hint));
     last.iter().fold(state, |state, &neighbor| step(state, neighbor, neighbor))
-}
-
-/// Asks the processor for the first lines of a run; those behind them it fetches by itself.
-#[inline]
-fn prefetch(run: *const u8) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    for line in 0..4 {
-        // SAFETY: a prefetch reads nothing: from an address that is not the program's, nothing comes, and nothing happens.
-        unsafe {
-            let address = run.wrapping_add(64 * line);
-            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(address.cast());
-        }
-    }
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    let _ = run;
 }
 
 impl std::fmt::Debug for Neighbors<'_> {
