@@ -244,6 +244,7 @@ fn set(values: &[AtomicU64], vertex: VertexId, value: f64) {
 
 /// The sum of the values of a vertex's neighbors.
 fn pull(flat: &FlatView, direction: Direction, vertex: VertexId, values: &[AtomicU64]) -> f64 {
+    flat.table(direction).prefetch_ahead(vertex);
     sum_over(flat.neighbors(direction, vertex), values, |value| f64::from_bits(value.load(Relaxed)))
 }
 

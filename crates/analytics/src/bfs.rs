@@ -3,8 +3,8 @@
 //! Method: direction-optimizing (Beamer, Asanovic, Patterson, "Direction-Optimizing Breadth-First Search", SC 2012,
 //! section 4) as an [`edge_map`]: small frontiers push along their edges, large ones let every unreached vertex look for
 //! a parent among its in-neighbors and stop at the first. Complexity: O(V + E) work, one round per level. On a Kronecker
-//! graph of scale 20 it takes 0.75 of the time of loops written by hand (the yardstick), because a pull asks for lists
-//! ahead of their use; on a uniform one, where one level is a large push, 1.1.
+//! graph of scale 20 it takes 0.75 of the time of loops written by hand (the yardstick), because it asks for lists ahead of
+//! their use; on a uniform one, where one level is a large push, 1.0.
 //!
 //! Invariant: the result does not depend on the number of threads. Where lists ascend, a parent is the smallest of
 //! the neighbors one level nearer: pull meets it first, and push settles races for the smallest.

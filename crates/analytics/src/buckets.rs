@@ -1,102 +1,123 @@
 //! Ordered buckets of vertices: what is worked on next, by priority (Dhulipala, Blelloch, Shun, "Julienne", SPAA 2017,
-//! section 3).
+//! section 3). Each thread has buckets of its own, kept from round to round.
 //!
 //! ```text
-//!  tasks of a round              Buckets                          the next round
-//!  LocalBuckets  ──┐     7: [v3 v9] [v1]          pop ──────►  7: [v3 v9 v1]
-//!  LocalBuckets  ──┴──►  8: [v4]
-//!                       20: [v2 v3]   v3 was moved: the copy in 7 is stale, or this one is
+//!             current     near: a ring of lists        far: a map
+//!  thread 0   7: v3 v9    8: v4      20: -         │   900: v5          pop ──────►  7: [v3 v9 v1]
+//!  thread 1   7: v1       8: -       20: v2 v3     │
+//!                                           v3 was moved: the copy in 7 is stale, or this one is
 //! ```
 //!
 //! A vertex is moved by being put into another bucket; the copies left behind are for the caller to recognize, who knows
 //! the bucket of every vertex. That makes a move one push.
 //!
-//! Invariant: no vertex is lost; the order of vertices in a bucket means nothing.
+//! Invariants: no vertex is lost; the order of vertices in a bucket means nothing; what is near the current bucket, and
+//! only that, is in the ring, in the place of its number by the length of the ring.
 
 use std::collections::BTreeMap;
 
 use evergraph_types::VertexId;
 
-/// Buckets from the current one on that a task keeps apart; later ones share a list of pairs.
-const NEAR: usize = 128;
+use crate::per_thread::PerThread;
+
+/// Buckets from the current one on that have a list each at hand.
+const NEAR: u64 = 256;
 
 /// Vertices by bucket.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Buckets {
-    buckets: BTreeMap<u64, Vec<Vec<VertexId>>>,
+    threads: PerThread<OwnBuckets>,
+}
+
+impl Default for Buckets {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl Buckets {
-    /// No vertex.
+    /// No vertex; for the threads of the current pool.
     pub fn new() -> Self {
-        Self::default()
+        Buckets { threads: PerThread::new(OwnBuckets::new) }
     }
 
-    /// Puts vertices into a bucket.
-    pub fn insert(&mut self, bucket: u64, vertices: Vec<VertexId>) {
-        if !vertices.is_empty() {
-            self.buckets.entry(bucket).or_default().push(vertices);
-        }
+    /// Calls `body`, which must not call into rayon, with the buckets of this thread.
+    pub fn with<R>(&self, body: impl FnOnce(&mut OwnBuckets) -> R) -> R {
+        self.threads.with(body)
     }
 
-    /// Puts in what a task has collected.
-    pub fn merge(&mut self, local: LocalBuckets) {
-        for (index, vertices) in (0..).zip(local.near) {
-            self.insert(local.first.saturating_add(index), vertices);
+    /// Goes on to the smallest bucket that has vertices, and moves them, stale ones included, to `frontier`.
+    pub fn pop(&mut self, frontier: &mut Vec<VertexId>) -> Option<u64> {
+        frontier.clear();
+        let next = self.threads.iter_mut().filter_map(|own| own.next()).min()?;
+        for own in self.threads.iter_mut() {
+            own.advance(next);
+            frontier.append(own.current());
         }
-        for (bucket, vertex) in local.far {
-            match self.buckets.entry(bucket).or_default().last_mut() {
-                Some(vertices) => vertices.push(vertex),
-                None => self.insert(bucket, vec![vertex]),
-            }
-        }
-    }
-
-    /// Takes the smallest bucket that has vertices, stale ones included.
-    pub fn pop(&mut self) -> Option<(u64, Vec<VertexId>)> {
-        let (bucket, mut pieces) = self.buckets.pop_first()?;
-        Some((bucket, if pieces.len() == 1 { pieces.swap_remove(0) } else { pieces.concat() }))
+        Some(next)
     }
 }
 
-/// What one task puts into buckets during a round.
+/// What one thread has put into buckets.
 #[derive(Debug)]
-pub struct LocalBuckets {
-    first: u64,
+pub struct OwnBuckets {
+    current: u64,
     near: Vec<Vec<VertexId>>,
-    far: Vec<(u64, VertexId)>,
+    far: BTreeMap<u64, Vec<VertexId>>,
 }
 
-impl LocalBuckets {
-    /// For a round on bucket `first`: only this one and later ones are put into.
-    pub fn new(first: u64) -> Self {
-        LocalBuckets { first, near: Vec::new(), far: Vec::new() }
+impl OwnBuckets {
+    fn new() -> Self {
+        OwnBuckets { current: 0, near: vec![Vec::new(); NEAR as usize], far: BTreeMap::new() }
     }
 
-    /// Takes what is in the bucket of the round itself, if it is some vertices and fewer than `most`, and all are `fit`.
-    pub(crate) fn take_first(
-        &mut self,
-        most: usize,
-        fit: impl Fn(&VertexId) -> bool,
-    ) -> Option<Vec<VertexId>> {
-        let first = self.near.first_mut()?;
-        let takes = !first.is_empty() && first.len() < most && first.iter().all(fit);
-        takes.then(|| std::mem::take(first))
-    }
-
-    /// Puts a vertex into a bucket.
+    /// Puts a vertex into a bucket: the current one or a later one.
     #[inline]
     pub fn push(&mut self, bucket: u64, vertex: VertexId) {
-        debug_assert!(bucket >= self.first, "bucket {bucket} is over");
-        let index = bucket.saturating_sub(self.first);
-        if index >= NEAR as u64 {
-            return self.far.push((bucket, vertex));
+        debug_assert!(bucket >= self.current, "bucket {bucket} is over");
+        if self.is_near(bucket) {
+            self.near[(bucket % NEAR) as usize].push(vertex);
+        } else {
+            self.push_far(bucket, vertex);
         }
-        let index = index as usize;
-        if index >= self.near.len() {
-            self.near.resize_with(index + 1, Vec::new);
+    }
+
+    #[cold]
+    fn push_far(&mut self, bucket: u64, vertex: VertexId) {
+        self.far.entry(bucket).or_default().push(vertex);
+    }
+
+    /// Takes what this thread has put into the current bucket, if that is some vertices and fewer than `most`.
+    pub(crate) fn take_few(&mut self, most: usize) -> Option<Vec<VertexId>> {
+        let current = self.current();
+        (!current.is_empty() && current.len() < most).then(|| std::mem::take(current))
+    }
+
+    #[inline]
+    fn is_near(&self, bucket: u64) -> bool {
+        bucket.wrapping_sub(self.current) < NEAR
+    }
+
+    fn current(&mut self) -> &mut Vec<VertexId> {
+        &mut self.near[(self.current % NEAR) as usize]
+    }
+
+    /// The first bucket that has vertices.
+    fn next(&self) -> Option<u64> {
+        let mut near = (0..NEAR).map(|later| self.current.wrapping_add(later));
+        let is_some = |bucket: &u64| !self.near[(bucket % NEAR) as usize].is_empty();
+        near.find(is_some).or_else(|| self.far.keys().next().copied())
+    }
+
+    /// Makes `bucket` the current one; there is nothing before it.
+    fn advance(&mut self, bucket: u64) {
+        self.current = bucket;
+        while let Some((&first, _)) = self.far.first_key_value()
+            && self.is_near(first)
+            && let Some((_, vertices)) = self.far.pop_first()
+        {
+            self.near[(first % NEAR) as usize].extend(vertices);
         }
-        self.near[index].push(vertex);
     }
 }
 
@@ -107,31 +128,25 @@ mod tests {
     #[test]
     fn buckets_come_in_order_with_all_that_was_put_in() {
         let mut buckets = Buckets::new();
-        buckets.insert(9, vec![1, 2]);
-        buckets.insert(5, Vec::new());
-        for task in 0..3 {
-            let mut local = LocalBuckets::new(9);
-            for offset in [0, 1, NEAR as u64 - 1, NEAR as u64] {
-                local.push(9 + offset, 10 + task);
-            }
-            buckets.merge(local);
-            let mut last = LocalBuckets::new(u64::MAX);
-            last.push(u64::MAX, 10 + task);
-            buckets.merge(last);
-        }
+        let mut all: Vec<(u64, VertexId)> =
+            [9, 9, 10, 8 + NEAR, 9 + NEAR, 10 + NEAR, 7 * NEAR, u64::MAX - 1, u64::MAX]
+                .into_iter()
+                .zip(1..)
+                .collect();
+        let mut frontier = Vec::new();
+        buckets.with(|own| own.push(5, 0));
+        assert_eq!((buckets.pop(&mut frontier), &frontier[..]), (Some(5), &[0][..]));
+        buckets.with(|own| all.iter().rev().for_each(|&(bucket, vertex)| own.push(bucket, vertex)));
         let mut taken = Vec::new();
-        while let Some((bucket, mut vertices)) = buckets.pop() {
-            vertices.sort_unstable();
-            taken.push((bucket, vertices));
+        while let Some(bucket) = buckets.pop(&mut frontier) {
+            frontier.sort_unstable();
+            taken.extend(frontier.iter().map(|&vertex| (bucket, vertex)));
+            if bucket == 10 && !frontier.contains(&20) {
+                buckets.with(|own| [10, 10 + NEAR].map(|bucket| own.push(bucket, 20)));
+            }
         }
-        let all = vec![10, 11, 12];
-        let near = NEAR as u64;
-        let expected = [
-            (9, vec![1, 2, 10, 11, 12]),
-            (10, all.clone()),
-            (8 + near, all.clone()),
-            (9 + near, all.clone()),
-        ];
-        assert_eq!(taken, [&expected[..], &[(u64::MAX, all)]].concat());
+        all.extend([(10, 20), (10 + NEAR, 20)]);
+        all.sort_unstable();
+        assert_eq!(taken, all);
     }
 }

@@ -22,12 +22,13 @@ use evergraph_view::{FlatView, GraphView, Neighbors};
 use rayon::prelude::*;
 
 use crate::control::{ensure, in_pool};
-use crate::prefetch::{prefetch_list, prefetch_place};
+use crate::prefetch::prefetch_place;
 use crate::ranges::{HUB_DEGREE, split_list};
 use crate::registry::{Algorithm, Arguments, Check, Field, Outcome, Scalar, VertexColumn};
 use crate::{AlgorithmError, Control, NO_VERTEX, Ranges, VerifyError};
 
-/// How many vertices ahead of its own the sampling asks for a list.
+/// How many vertices ahead of its own the sampling asks for what the table says of one, and for a list.
+const ENTRIES_AHEAD: VertexId = 64;
 const LISTS_AHEAD: VertexId = 32;
 
 /// How many vertices ahead it asks for the labels of neighbors.
@@ -92,7 +93,8 @@ fn components(flat: &FlatView, control: &Control) -> Result<Components, Algorith
 fn link_sampled(flat: &FlatView, labels: &[AtomicU32], range: Range<VertexId>) {
     let table = flat.table(Direction::Out);
     for vertex in range {
-        prefetch_list(table, vertex.saturating_add(LISTS_AHEAD));
+        table.prefetch_entry(vertex.saturating_add(ENTRIES_AHEAD));
+        table.prefetch_list(vertex.saturating_add(LISTS_AHEAD), 1);
         let later = vertex.saturating_add(LABELS_AHEAD);
         if (later as usize) < table.len() {
             table.neighbors(later).head_hints().into_iter().for_each(|hint| prefetch_place(labels, hint));
@@ -144,7 +146,7 @@ fn link_rest(flat: &FlatView, labels: &[AtomicU32], largest: VertexId, range: Ra
     let outside: Vec<VertexId> = range.filter(is_outside).filter(is_linked).collect();
     for (index, &vertex) in outside.iter().enumerate() {
         if let Some(&later) = outside.get(index + LABELS_AHEAD as usize) {
-            prefetch_list(flat.table(Direction::In), later);
+            flat.table(Direction::In).prefetch_list(later, 1);
         }
         let out = flat.out_neighbors(vertex);
         if out.len() > out.head().len() {

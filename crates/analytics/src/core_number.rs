@@ -10,14 +10,14 @@
 //! Invariant: a vertex that is peeled has its final number; the degree of any other counts its edges to vertices that are
 //! not peeled.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatView, GraphView};
 use rayon::prelude::*;
 
-use crate::buckets::{Buckets, LocalBuckets};
+use crate::buckets::Buckets;
 use crate::control::{ensure, in_pool};
 use crate::registry::{Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, Scalar, VertexColumn};
 use crate::{AlgorithmError, Control, Ranges, VerifyError};
@@ -79,33 +79,33 @@ impl<'a> Peeling<'a> {
     fn new(flat: &'a FlatView, control: &Control) -> Result<Self, AlgorithmError> {
         let array = |value| vec![value; flat.id_bound() as usize].into_iter().map(AtomicU32::new).collect();
         let degrees: Vec<AtomicU32> = array(0);
-        let locals = Ranges::by_edges(flat, Direction::Out).map(control, |range| {
-            let mut local = LocalBuckets::new(0);
-            for vertex in range.filter(|&vertex| flat.has_vertex(vertex)) {
-                let others = |list: evergraph_view::Neighbors<'_>| {
-                    list.iter().filter(|&neighbor| neighbor != vertex).count() as u32
-                };
-                let degree = directions(flat).iter().map(|&way| others(flat.neighbors(way, vertex))).sum();
-                degrees[vertex as usize].store(degree, Relaxed);
-                local.push(u64::from(degree), vertex);
-            }
-            local
-        })?;
-        let mut buckets = Buckets::new();
-        locals.into_iter().for_each(|local| buckets.merge(local));
+        let buckets = Buckets::new();
+        let sort = |range: Range<VertexId>| {
+            buckets.with(|own| {
+                for vertex in range.filter(|&vertex| flat.has_vertex(vertex)) {
+                    let others = |list: evergraph_view::Neighbors<'_>| {
+                        list.iter().filter(|&neighbor| neighbor != vertex).count() as u32
+                    };
+                    let degree =
+                        directions(flat).iter().map(|&way| others(flat.neighbors(way, vertex))).sum();
+                    degrees[vertex as usize].store(degree, Relaxed);
+                    own.push(u64::from(degree), vertex);
+                }
+            })
+        };
+        Ranges::by_edges(flat, Direction::Out).for_each(control, sort)?;
         Ok(Peeling { flat, degrees, numbers: array(WAITING), touched: array(0), buckets })
     }
 
     fn run(&mut self, control: &Control) -> Result<(), AlgorithmError> {
         let (mut peeled, vertices) = (0, self.flat.num_vertices());
         let mut rounds = 0..u32::MAX;
-        while let (Some((level, mut layer)), Some(round)) = (self.buckets.pop(), rounds.next()) {
+        let mut layer = Vec::new();
+        while let (Some(level), Some(round)) = (self.buckets.pop(&mut layer), rounds.next()) {
             control.check()?;
             layer.retain(|&vertex| self.is_waiting(vertex));
             layer.iter().for_each(|&vertex| self.numbers[vertex as usize].store(level as u32, Relaxed));
-            for local in self.peel(level, round + 1, &layer, control)? {
-                self.buckets.merge(local);
-            }
+            self.peel(level, round + 1, &layer, control)?;
             peeled += layer.len() as u64;
             control.progress(peeled, vertices);
         }
@@ -123,7 +123,7 @@ impl<'a> Peeling<'a> {
         round: u32,
         layer: &[VertexId],
         control: &Control,
-    ) -> Result<Vec<LocalBuckets>, AlgorithmError> {
+    ) -> Result<(), AlgorithmError> {
         let touch = |vertices: &[VertexId]| -> Result<Vec<VertexId>, AlgorithmError> {
             control.check()?;
             let mut touched = Vec::new();
@@ -133,13 +133,14 @@ impl<'a> Peeling<'a> {
         let touched: Vec<Vec<VertexId>> =
             layer.par_chunks(VERTICES_PER_TASK).map(touch).collect::<Result<_, _>>()?;
         let sort = |vertices: &Vec<VertexId>| {
-            let mut local = LocalBuckets::new(level);
-            for &vertex in vertices {
-                local.push(level.max(u64::from(self.degrees[vertex as usize].load(Relaxed))), vertex);
-            }
-            local
+            self.buckets.with(|own| {
+                for &vertex in vertices {
+                    own.push(level.max(u64::from(self.degrees[vertex as usize].load(Relaxed))), vertex);
+                }
+            });
         };
-        Ok(touched.par_iter().map(sort).collect())
+        touched.par_iter().for_each(sort);
+        Ok(())
     }
 
     /// Appends the neighbors that wait and that no other vertex of the layer has touched before.

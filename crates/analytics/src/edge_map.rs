@@ -22,9 +22,8 @@ use rayon::prelude::*;
 
 use crate::bitmap::{WORD_BITS, bits};
 use crate::fetch::FetchAhead;
-use crate::prefetch::prefetch_list;
 use crate::ranges::{HUB_DEGREE, split_list};
-use crate::{AlgorithmError, Bitmap, Control, VertexSubset};
+use crate::{AlgorithmError, Bitmap, Control, NO_VERTEX, VertexSubset};
 
 /// What to do with an edge from the frontier.
 pub trait EdgeFunction: Sync {
@@ -66,6 +65,13 @@ const WORDS_PER_TASK: usize = 16;
 
 /// A frontier whose lists are not in memory is asked for by so many at a time.
 const IDS_PER_FETCH: usize = 1 << 7;
+
+/// How many vertices ahead of its own a pull asks for what the table says of them.
+const PAGES_AHEAD: VertexId = 2 * WORD_BITS as VertexId;
+
+/// How many lists ahead of its own a push asks for, and for how much of each.
+const PUSHES_AHEAD: usize = 8;
+const PUSH_BYTES: usize = 256;
 
 /// How many lists ahead of its own a pull asks for.
 const LISTS_AHEAD: usize = 16;
@@ -143,9 +149,13 @@ fn push<F: EdgeFunction>(
         });
         return Ok(pieces.collect::<Result<Vec<_>, _>>()?.concat());
     }
-    let pieces: Result<Vec<Vec<VertexId>>, AlgorithmError> =
-        ids.par_iter().with_min_len(4).try_fold(Vec::new, visit_list).collect();
-    Ok(pieces?.concat())
+    let pieces = (0..ids.len()).into_par_iter().with_min_len(4).try_fold(Vec::new, |next, place| {
+        let later = |by: usize| ids.get(place + by).copied().unwrap_or(NO_VERTEX);
+        table.prefetch_entry(later(2 * PUSHES_AHEAD));
+        table.prefetch_list(later(PUSHES_AHEAD), PUSH_BYTES);
+        visit_list(next, &ids[place])
+    });
+    Ok(pieces.collect::<Result<Vec<Vec<VertexId>>, AlgorithmError>>()?.concat())
 }
 
 fn pull<F: EdgeFunction>(
@@ -189,14 +199,15 @@ fn pull_word<F: EdgeFunction>(
     vertices: Range<VertexId>,
 ) -> u64 {
     let first = vertices.start;
+    table.prefetch_page(first.saturating_add(PAGES_AHEAD));
     let wants = |dst: VertexId| function.cond(dst) & (table.degree(dst) != 0);
     let wanted = vertices.fold(0, |wanted, dst| wanted | u64::from(wants(dst)) << (dst - first));
     let mut ahead = bits(wanted);
-    ahead.by_ref().take(LISTS_AHEAD).for_each(|bit| prefetch_list(table, first + bit));
+    ahead.by_ref().take(LISTS_AHEAD).for_each(|bit| table.prefetch_list(first + bit, 1));
     let mut found = 0;
     for bit in bits(wanted) {
         if let Some(bit) = ahead.next() {
-            prefetch_list(table, first + bit);
+            table.prefetch_list(first + bit, 1);
         }
         found |= u64::from(pull_into(table, frontier, function, first + bit)) << bit;
     }

@@ -84,7 +84,7 @@ pub use bellman_ford::{BellmanFord, bellman_ford};
 pub use betweenness_centrality::{BetweennessOptions, Sources, betweenness_centrality};
 pub use bfs::{Bfs, BfsOptions, UNREACHED, bfs};
 pub use bitmap::Bitmap;
-pub use buckets::{Buckets, LocalBuckets};
+pub use buckets::{Buckets, OwnBuckets};
 pub use closeness_centrality::{ClosenessOptions, closeness_centrality};
 pub use closures::{edge_map_with, weighted_edge_map_with};
 pub use clustering::{Clustering, Definition, clustering, local_clustering_coefficient};

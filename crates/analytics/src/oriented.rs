@@ -17,7 +17,6 @@ use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatView, GraphView};
 use rayon::prelude::*;
 
-use crate::prefetch::prefetch_list;
 use crate::{AlgorithmError, Control, Ranges};
 
 /// Ranks per block.
@@ -61,7 +60,7 @@ impl Oriented {
             let mut piece = Piece::default();
             for rank in range {
                 if let Some(&later) = order.get(rank as usize + LISTS_AHEAD) {
-                    prefetch_list(view.table(Direction::Out), later);
+                    view.table(Direction::Out).prefetch_list(later, 1);
                 }
                 piece.push(view, &ranks, order[rank as usize], rank);
             }

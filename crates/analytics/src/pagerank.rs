@@ -23,7 +23,6 @@ use rayon::prelude::*;
 
 use crate::control::{ensure, in_pool};
 use crate::gather::sum_over;
-use crate::prefetch::prefetch_lines;
 use crate::registry::{
     Algorithm, Argument, Arguments, CONVERGED, Check, Field, ITERATIONS, Kind, OPTIONAL_WEIGHT, Outcome,
     Scalar, VertexColumn, invalid,
@@ -325,20 +324,15 @@ impl<'a, S: Share> State<'a, S> {
     }
 }
 
-/// Whether many in-neighbors of these vertices are in lists of one piece that lie anywhere.
+/// Whether many in-neighbors of these vertices are in lists that lie anywhere.
 fn is_scattered(view: &FlatView, range: Range<VertexId>) -> bool {
     let (mut all, mut anywhere) = (0, 0);
     for list in view.table(Direction::In).lists(range) {
         all += list.len();
-        anywhere += if list.as_slice().is_some() && list.hinted().is_none() { list.len() } else { 0 };
+        anywhere += if list.hinted().is_none() { list.len() } else { 0 };
     }
     anywhere > all / 8
 }
-
-/// Of lists that lie anywhere, the one so many vertices on is fetched, and so many lines of it. (With half or twice as many
-/// vertices and half the lines, an iteration took 1.05 to 1.15 of the time.)
-const LISTS_AHEAD: VertexId = 8;
-const LINES_AHEAD: usize = 4;
 
 /// The loop that takes all the time; a function of its own, so that what it needs stays in registers.
 #[inline(never)]
@@ -357,7 +351,7 @@ fn advance_range<S: Share, const SCATTERED: bool>(
     let mut change = Change::default();
     for (((vertex, list), (old, &degree)), next_share) in range.zip(lists).zip(known).zip(next_shares) {
         if SCATTERED {
-            prefetch_lines(table, vertex.saturating_add(LISTS_AHEAD), LINES_AHEAD);
+            table.prefetch_ahead(vertex);
         }
         let sum = sum_over(list, shares, |share| share.to_f64());
         // As in `State::new`, nothing branches on what exists.

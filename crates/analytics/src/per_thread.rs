@@ -6,6 +6,7 @@
 use std::sync::{Mutex, PoisonError};
 
 /// One `T` per thread.
+#[derive(Debug)]
 pub(crate) struct PerThread<T> {
     slots: Vec<Mutex<T>>,
 }
@@ -20,6 +21,11 @@ impl<T: Send> PerThread<T> {
     pub(crate) fn with<R>(&self, body: impl FnOnce(&mut T) -> R) -> R {
         let slot = rayon::current_thread_index().unwrap_or(0) % self.slots.len();
         body(&mut self.slots[slot].lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The scratch of each thread, for whoever has it to himself.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.slots.iter_mut().map(|slot| slot.get_mut().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// What the threads have left.

@@ -24,8 +24,9 @@ use evergraph_types::VertexId;
 
 use crate::compression::{Decoder, RunBuffer, bytes_of_run};
 use crate::fragment::ColumnArea;
-use crate::heap::{Block, prefetch};
+use crate::heap::Block;
 use crate::neighbors::Neighbors;
+use crate::prefetch::prefetch;
 
 /// The longest run a chunk, or a flat list in memory, of a `simple` edge type may have.
 pub const CHUNK_MAX: usize = 256;
@@ -337,15 +338,14 @@ impl Entry {
     }
 
     /// Asks the processor for what a search or a change reads of a flat list: lists lie anywhere in memory.
-    pub(crate) fn ask_for(self) {
+    pub(crate) fn prefetch(self) {
         if self.degree == 0 || self.is_chunked() {
             return;
         }
         let run = self.run();
-        run.block().into_iter().for_each(|block| prefetch(block.pointer()));
-        let lines = if run.has_columns() { 4 } else { 2 };
-        (0..lines).for_each(|line| prefetch(run.pointer().wrapping_add(64 * line)));
-        prefetch(run.pointer().wrapping_add(4 * run.len as usize));
+        run.block().into_iter().for_each(|block| prefetch(block.pointer(), 1));
+        prefetch(run.pointer(), if run.has_columns() { 256 } else { 128 });
+        prefetch(run.pointer().wrapping_add(4 * run.len as usize), 1);
     }
 
     /// The list for reading.

@@ -98,7 +98,7 @@ fn expire_leaf<D: Delta>(
     let (mut runs, mut gone) = (Vec::new(), Vec::new());
     if oldest != Oldest::First {
         for group in lists_of(deltas) {
-            leaf.get(group[0].vertex()).into_iter().for_each(Entry::ask_for);
+            leaf.get(group[0].vertex()).into_iter().for_each(Entry::prefetch);
         }
     }
     for group in lists_of(deltas) {

@@ -21,6 +21,7 @@ use evergraph_types::VertexId;
 use crate::adjacency::{AHEAD, ChunkRef, Entry, tag};
 use crate::neighbors::Neighbors;
 use crate::paged_array::{LEAF_CELLS, Leaf, PagedArray};
+use crate::prefetch::prefetch;
 
 static EMPTY_LEAF: Leaf<Entry> = Leaf {
     occupied: 0,
@@ -33,6 +34,14 @@ static EMPTY_LEAF: Leaf<Entry> = Leaf {
 
 /// Lists this far apart are asked for together: to read what is between them costs less than to ask twice.
 const GAP_BYTES: usize = 1 << 13;
+
+/// How many vertices ahead of a pass the starts of lists are asked for, and how much of each. (With half or twice as many
+/// vertices and half as much, an iteration of PageRank took 1.05 to 1.15 of the time.)
+const STARTS_AHEAD: VertexId = 8;
+const START_BYTES: usize = 256;
+
+/// How many vertices ahead of a pass the first runs of lists in chunks are asked for.
+const RUNS_AHEAD: VertexId = 4;
 
 /// The list of each vertex id, and whatever keeps the lists alive.
 #[derive(Clone)]
@@ -214,6 +223,55 @@ impl FlatTable {
     #[inline]
     pub fn degrees(&self, range: Range<VertexId>) -> impl Iterator<Item = usize> {
         self.entries(range).map(|entry| entry.degree as usize)
+    }
+
+    /// Asks the processor for the entry of a vertex: pages that a commit has copied lie anywhere in memory. Nothing for a
+    /// vertex out of range, here and below.
+    #[inline]
+    pub fn prefetch_entry(&self, vertex: VertexId) {
+        if let Some(leaf) = self.leaf(vertex) {
+            prefetch(std::ptr::from_ref(&leaf.cells[(vertex % LEAF_CELLS) as usize]).cast(), 1);
+        }
+    }
+
+    /// Asks for all entries of the page of a vertex.
+    #[inline]
+    pub fn prefetch_page(&self, vertex: VertexId) {
+        if let Some(leaf) = self.leaf(vertex) {
+            prefetch(leaf.cells.as_ptr().cast(), size_of_val(&leaf.cells));
+        }
+    }
+
+    /// Asks for the start of a list, whole cache lines up to so many bytes. That takes a look at the entry.
+    #[inline]
+    pub fn prefetch_list(&self, vertex: VertexId, bytes_max: usize) {
+        if let Some(leaf) = self.leaf(vertex) {
+            let entry = leaf.cells[(vertex % LEAF_CELLS) as usize];
+            prefetch(entry.pointer(), bytes_max.min(4 * entry.degree as usize));
+        }
+    }
+
+    /// Asks for what a pass in order of the vertices, which is at `vertex`, will read of lists that lie anywhere: the entry
+    /// of a vertex of the next page, the start of a nearer list, and the first run of a still nearer one in chunks, whose
+    /// directory has come by then.
+    #[inline]
+    pub fn prefetch_ahead(&self, vertex: VertexId) {
+        self.prefetch_entry(vertex.saturating_add(LEAF_CELLS));
+        self.prefetch_list(vertex.saturating_add(STARTS_AHEAD), START_BYTES);
+        let nearer = vertex.saturating_add(RUNS_AHEAD);
+        if let Some(leaf) = self.leaf(nearer) {
+            let entry = leaf.cells[(nearer % LEAF_CELLS) as usize];
+            if entry.is_chunked() {
+                // SAFETY: the owner keeps the lists alive as long as `self` is borrowed.
+                let run = unsafe { entry.directory() }[0];
+                prefetch(run.pointer(), 4 * run.len as usize);
+            }
+        }
+    }
+
+    #[inline]
+    fn leaf(&self, vertex: VertexId) -> Option<&'static Leaf<Entry>> {
+        self.leaves.get((vertex / LEAF_CELLS) as usize).copied()
     }
 
     fn entries(&self, range: Range<VertexId>) -> Entries<'_> {

@@ -111,18 +111,6 @@ impl Block {
     }
 }
 
-/// Asks the processor for a line of memory.
-#[inline]
-pub(crate) fn prefetch(address: *const u8) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: a prefetch reads nothing: from an address that is not the program's, nothing comes, and nothing happens.
-    unsafe {
-        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(address.cast());
-    }
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    let _ = address;
-}
-
 fn layout_of(units: usize) -> Layout {
     // A block of 2^32 units is 32 GiB: beyond any chunk, page or directory, and far below the layout's limit.
     match Layout::from_size_align(units * ALIGN + HEADER_BYTES, ALIGN) {

@@ -84,7 +84,7 @@ pub(crate) fn edit_leaf<D: Delta>(
     let is_packed = !policy.multi && policy.ops.columns.is_empty() && changes.owned_after.is_none();
     if !is_packed {
         for group in lists_of(deltas) {
-            leaf.get(group[0].vertex()).into_iter().for_each(Entry::ask_for);
+            leaf.get(group[0].vertex()).into_iter().for_each(Entry::prefetch);
         }
         for group in lists_of(deltas) {
             edit_list(leaf, group, policy, &mut scratch, changes);

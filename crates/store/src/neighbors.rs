@@ -12,7 +12,7 @@ use evergraph_types::VertexId;
 
 use crate::adjacency::{AHEAD, ChunkRef};
 use crate::compression::RunBuffer;
-use crate::heap::prefetch;
+use crate::prefetch::prefetch;
 
 #[derive(Clone, Copy)]
 enum List<'a> {
@@ -353,9 +353,7 @@ impl<'a> Neighbors<'a> {
 fn in_turn(runs: &[ChunkRef]) -> impl Iterator<Item = (ChunkRef, Option<ChunkRef>)> {
     runs.iter().enumerate().map(|(place, &run)| {
         let next = runs.get(place + 1).copied();
-        // The lines behind these the processor fetches by itself.
-        next.into_iter()
-            .for_each(|next| (0..4).for_each(|line| prefetch(next.pointer().wrapping_add(64 * line))));
+        next.into_iter().for_each(|next| prefetch(next.pointer(), 4 * next.len as usize));
         (run, next)
     })
 }

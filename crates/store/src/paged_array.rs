@@ -17,8 +17,9 @@ use std::marker::PhantomData;
 
 use rayon::prelude::*;
 
-use crate::heap::{Block, Changes, prefetch};
+use crate::heap::{Block, Changes};
 use crate::pool::in_pool;
+use crate::prefetch::prefetch;
 
 /// Cells of one leaf page.
 pub(crate) const LEAF_CELLS: u32 = 64;
@@ -137,8 +138,8 @@ impl<T: Cell> PagedArray<T> {
     }
 
     /// Asks the processor for the cell of `index`.
-    pub(crate) fn ask_for(&self, index: u32) {
-        self.leaf_page(index).into_iter().for_each(|page| ask_for_cell::<T>(page, index));
+    pub(crate) fn prefetch_cell(&self, index: u32) {
+        self.leaf_page(index).into_iter().for_each(|page| prefetch_cell_of::<T>(page, index));
     }
 
     #[inline]
@@ -290,7 +291,7 @@ where
                 let mut own = changes.fork();
                 let next = groups.iter().skip(1).map(Some).chain([None]);
                 let edit = |(group, next): (&&[I], Option<&&[I]>)| {
-                    next.into_iter().for_each(|next| self.ask_for_child(&inner, next, height));
+                    next.into_iter().for_each(|next| self.prefetch_child(&inner, next, height));
                     self.child(&inner, group, height, base, &mut own)
                 };
                 (groups.iter().zip(next).map(edit).collect(), own)
@@ -318,12 +319,12 @@ where
     }
 
     /// Asks the processor for the cells that these items of a child touch, if it is a leaf.
-    fn ask_for_child(&self, inner: &Inner, items: &[I], height: u32) {
+    fn prefetch_child(&self, inner: &Inner, items: &[I], height: u32) {
         let Some(page) = inner[child_of((self.index_of)(&items[0]), height)].filter(|_| height == 1) else {
             return;
         };
-        prefetch(page.pointer());
-        items.iter().for_each(|item| ask_for_cell::<T>(page, (self.index_of)(item)));
+        prefetch(page.pointer(), 1);
+        items.iter().for_each(|item| prefetch_cell_of::<T>(page, (self.index_of)(item)));
     }
 
     fn leaf(&self, old: Option<Block>, base: u32, items: &[I], changes: &mut Changes) -> Block {
@@ -347,9 +348,10 @@ where
 }
 
 /// Asks the processor for the cell of `index` in a leaf.
-fn ask_for_cell<T>(leaf: Block, index: u32) {
+fn prefetch_cell_of<T>(leaf: Block, index: u32) {
     let slot = (index % LEAF_CELLS) as usize;
-    prefetch(leaf.pointer().wrapping_add(std::mem::offset_of!(Leaf<T>, cells) + slot * size_of::<T>()));
+    let at = std::mem::offset_of!(Leaf<T>, cells) + slot * size_of::<T>();
+    prefetch(leaf.pointer().wrapping_add(at), 1);
 }
 
 /// Groups that follow each other, enough of them together to be worth a task.

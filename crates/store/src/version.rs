@@ -294,10 +294,10 @@ impl Version {
 
     /// Asks the processor for the out lists of these vertices, which are going to be searched: some tens at a time, so that what
     /// comes first is still there when its turn comes.
-    pub fn ask_for_lists(&self, edge_type: EdgeTypeId, vertices: impl Iterator<Item = VertexId> + Clone) {
+    pub fn prefetch_lists(&self, edge_type: EdgeTypeId, vertices: impl Iterator<Item = VertexId> + Clone) {
         let Some(lists) = self.adjacency(edge_type, Direction::Out) else { return };
-        vertices.clone().for_each(|vertex| lists.table.ask_for(vertex));
-        vertices.filter_map(|vertex| lists.table.cell(vertex)).for_each(Entry::ask_for);
+        vertices.clone().for_each(|vertex| lists.table.prefetch_cell(vertex));
+        vertices.filter_map(|vertex| lists.table.cell(vertex)).for_each(Entry::prefetch);
     }
 
     /// The lists of one edge type and direction, laid out for whole-graph work. The table keeps this version alive.

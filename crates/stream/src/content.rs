@@ -196,7 +196,7 @@ impl Content {
         let of_pairs: Vec<&[(Pair, Move)]> = steps.chunk_by(|left, right| left.0 == right.0).collect();
         let outcomes =
             of_pairs.par_chunks(PAIRS_AT_A_TIME).with_min_len(TIMES_PER_TASK).flat_map_iter(|pairs| {
-                self.graph.version().ask_for_lists(0, pairs.iter().map(|of_pair| of_pair[0].0.0));
+                self.graph.version().prefetch_lists(0, pairs.iter().map(|of_pair| of_pair[0].0.0));
                 pairs.iter().map(|of_pair| self.outcome(of_pair, moves))
             });
         let outcomes: Vec<Outcome> = outcomes.collect();

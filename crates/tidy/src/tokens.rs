@@ -23,7 +23,6 @@ pub const UNSAFE_FILES: &[(&str, &str)] = &[
         "crates/analytics/src/intersect.rs",
         "calls a function compiled for instructions that were found to be there",
     ),
-    ("crates/analytics/src/prefetch.rs", "asks the processor to bring memory near, which reads nothing"),
     (
         "crates/disk/src/os.rs",
         "maps files of a store, which never change where they are mapped, and gives pages back",
@@ -45,6 +44,7 @@ pub const UNSAFE_FILES: &[(&str, &str)] = &[
     ("crates/store/src/merge.rs", "reads an old list, writes the new one"),
     ("crates/store/src/neighbors.rs", "reads the runs of a list that is alive"),
     ("crates/store/src/paged_array.rs", "follows and copies pages"),
+    ("crates/store/src/prefetch.rs", "asks the processor to bring memory near, which reads nothing"),
     ("crates/store/src/reclaim.rs", "frees blocks that no living version reaches"),
     ("crates/store/src/scan.rs", "reads runs and string cells of a version that is alive"),
     ("crates/store/src/sort.rs", "scatters in parallel to places that are disjoint"),
