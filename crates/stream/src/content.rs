@@ -196,7 +196,8 @@ impl Content {
         let of_pairs: Vec<&[(Pair, Move)]> = steps.chunk_by(|left, right| left.0 == right.0).collect();
         let outcomes =
             of_pairs.par_chunks(PAIRS_AT_A_TIME).with_min_len(TIMES_PER_TASK).flat_map_iter(|pairs| {
-                self.graph.version().prefetch_lists(0, pairs.iter().map(|of_pair| of_pair[0].0.0));
+                let searched = pairs.iter().filter(|of_pair| of_pair[0].1 != Move::Leave);
+                self.graph.version().prefetch_lists(0, searched.map(|of_pair| of_pair[0].0.0));
                 pairs.iter().map(|of_pair| self.outcome(of_pair, moves))
             });
         let outcomes: Vec<Outcome> = outcomes.collect();
@@ -236,12 +237,14 @@ impl Content {
     fn outcome(&self, of_pair: &[(Pair, Move)], moves: &Moves) -> Outcome {
         let pair = of_pair.first().map_or((0, 0), |&(pair, _)| pair);
         let version = self.graph.version();
-        let (mut is_there, mut time) = (false, i64::MIN);
+        // What leaves is there.
+        let mut is_there = matches!(of_pair.first(), Some((_, Move::Leave)));
+        let mut time = i64::MIN;
         match self.by_time.filter(|_| self.duplicates == Duplicates::Drop) {
             Some(property) => version.for_each_edge_between(0, pair.0, pair.1, |run, row| {
                 (is_there, time) = (true, run.value(property, row).time().unwrap_or(i64::MIN));
             }),
-            None => is_there = version.has_edge(0, pair.0, pair.1),
+            None => is_there = is_there || version.has_edge(0, pair.0, pair.1),
         }
         let before = if is_there { 1 + self.extra.get(&pair).copied().unwrap_or(0) } else { 0 };
         let (mut copies, mut latest) = (before, None);
