@@ -337,15 +337,35 @@ impl Entry {
         ChunkRef { address: self.address, len: self.degree, first: self.kind >> 8 }
     }
 
-    /// Asks the processor for what a search or a change reads of a flat list: lists lie anywhere in memory.
+    /// Asks the processor for what a search or a change reads first: lists lie anywhere in memory.
     pub(crate) fn prefetch(self) {
-        if self.degree == 0 || self.is_chunked() {
+        if self.degree == 0 {
             return;
+        }
+        if self.is_chunked() {
+            return prefetch(self.pointer(), 16 * (self.kind >> 8) as usize);
         }
         let run = self.run();
         run.block().into_iter().for_each(|block| prefetch(block.pointer(), 1));
         prefetch(run.pointer(), if run.has_columns() { 256 } else { 128 });
         prefetch(run.pointer().wrapping_add(4 * run.len as usize), 1);
+    }
+
+    /// Asks for the middle of the run in which a neighbor of an ascending list is searched.
+    ///
+    /// # Safety
+    /// The version the entry belongs to is alive.
+    pub(crate) unsafe fn prefetch_around(self, neighbor: VertexId) {
+        let run = if self.is_chunked() {
+            // SAFETY: by contract.
+            let runs = unsafe { self.directory() };
+            runs[..runs.partition_point(|run| run.first <= neighbor)].last().copied()
+        } else {
+            (self.degree > 0).then(|| self.run())
+        };
+        if let Some(run) = run {
+            prefetch(run.pointer().wrapping_add(2 * run.len as usize), 1);
+        }
     }
 
     /// The list for reading.

@@ -15,6 +15,7 @@ use crate::compression::{Coding, RunBuffer, SLACK_BYTES, compress};
 use crate::fragment::{ColumnDraft, encode_run};
 use crate::heap::{Block, Changes};
 use crate::ops::EdgeOps;
+use crate::prefetch::prefetch;
 
 /// Runs whose properties take more bytes than this are cut in two, down to single rows: what an upsert copies stays
 /// small, and offsets fit 32 bits.
@@ -257,20 +258,27 @@ impl<D: Delta> ListMerge<'_, D> {
         if runs.is_empty() {
             return self.sorted_run(None, 0..self.deltas.len());
         }
+        // The run that the change `from` belongs to, which is not before `done`.
+        let deltas = self.deltas;
+        let run_of = |from: usize, done: usize| {
+            let neighbor = deltas[from].neighbor();
+            done + runs[done..].partition_point(|run| run.first <= neighbor).saturating_sub(1)
+        };
         let (mut from, mut done) = (0, 0);
-        while from < self.deltas.len() {
-            let neighbor = self.deltas[from].neighbor();
-            let after = runs[done..].partition_point(|run| run.first <= neighbor);
-            let position = done + after.saturating_sub(1);
+        let mut position = run_of(0, 0);
+        while from < deltas.len() {
             self.out.extend_from_slice(&runs[done..position]);
             let to = match runs.get(position + 1) {
-                Some(next) => {
-                    from + self.deltas[from..].partition_point(|delta| delta.neighbor() < next.first)
-                }
-                None => self.deltas.len(),
+                Some(next) => from + deltas[from..].partition_point(|delta| delta.neighbor() < next.first),
+                None => deltas.len(),
             };
-            self.sorted_run(Some(runs[position]), from..to);
-            (from, done) = (to, position + 1);
+            let current = position;
+            if to < deltas.len() {
+                position = run_of(to, current + 1);
+                prefetch(runs[position].pointer(), 4 * runs[position].len as usize);
+            }
+            self.sorted_run(Some(runs[current]), from..to);
+            (from, done) = (to, current + 1);
         }
         self.out.extend_from_slice(&runs[done..]);
     }

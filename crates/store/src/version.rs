@@ -292,12 +292,20 @@ impl Version {
         neighbors.contains_sorted(dst)
     }
 
-    /// Asks the processor for the out lists of these vertices, which are going to be searched: some tens at a time, so that what
-    /// comes first is still there when its turn comes.
-    pub fn prefetch_lists(&self, edge_type: EdgeTypeId, vertices: impl Iterator<Item = VertexId> + Clone) {
+    /// Asks the processor for what the search for these edges of a `simple` type, each a source and a destination, will read:
+    /// some tens at a time, so that what comes first is still there when its turn comes.
+    pub fn prefetch_searches(
+        &self,
+        edge_type: EdgeTypeId,
+        pairs: impl Iterator<Item = (VertexId, VertexId)> + Clone,
+    ) {
         let Some(lists) = self.adjacency(edge_type, Direction::Out) else { return };
-        vertices.clone().for_each(|vertex| lists.table.prefetch_cell(vertex));
-        vertices.filter_map(|vertex| lists.table.cell(vertex)).for_each(Entry::prefetch);
+        pairs.clone().for_each(|(src, _)| lists.table.prefetch_cell(src));
+        pairs.clone().filter_map(|(src, _)| lists.table.cell(src)).for_each(Entry::prefetch);
+        for (list, dst) in pairs.filter_map(|(src, dst)| Some((lists.table.cell(src)?, dst))) {
+            // SAFETY: an entry of this version, which is borrowed.
+            unsafe { list.prefetch_around(dst) };
+        }
     }
 
     /// The lists of one edge type and direction, laid out for whole-graph work. The table keeps this version alive.

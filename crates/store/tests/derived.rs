@@ -136,3 +136,85 @@ proptest! {
         prop_assert!(graph.memory_bytes() < 16_384, "{} bytes of nothing", graph.memory_bytes());
     }
 }
+
+/// Edges of a *simple* type with a number each, or none.
+type Edges = BTreeMap<Pair, Option<i64>>;
+
+fn simple_edit(rows: &[(Pair, Option<i64>, bool)], numbered: bool, edges: &mut Edges) -> DerivedEdit {
+    let mut numbers = Column::new(PropertyType::Int64);
+    let mut ops = EdgeOps { deletes: Some(Vec::new()), ..EdgeOps::default() };
+    for &(pair, number, is_delete) in rows {
+        let number = number.filter(|_| numbered && !is_delete);
+        ops.src.push(pair.0);
+        ops.dst.push(pair.1);
+        ops.deletes.iter_mut().for_each(|deletes| deletes.push(is_delete));
+        numbers.push(number.map_or(Value::Null, Value::Int)).expect("a number");
+        _ = if is_delete { edges.remove(&pair) } else { edges.insert(pair, number) };
+    }
+    if numbered {
+        ops.columns = vec![OpColumn { property: 0, values: numbers, given: None }];
+    }
+    DerivedEdit { ops, ..DerivedEdit::default() }
+}
+
+fn simple_lists(version: &Version) -> [Edges; 2] {
+    [Direction::Out, Direction::In].map(|direction| {
+        let mut edges = Edges::new();
+        for vertex in 0..version.id_bound() {
+            version.for_each_edge(0, direction, vertex, &[0], &mut |neighbor, values| {
+                let pair = if direction == Direction::Out { (vertex, neighbor) } else { (neighbor, vertex) };
+                let number = if let Value::Int(number) = values[0] { Some(number) } else { None };
+                edges.insert(pair, number);
+            });
+        }
+        edges
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Lists that are written again where they lie, because nobody has seen them, are as those that are copied; what was seen
+    /// stays.
+    #[test]
+    fn versions_of_simple_lists_stay_as_they_were(
+        numbered in any::<bool>(),
+        turns in prop::collection::vec((prop_oneof![Just(1usize), Just(20), Just(900)], any::<u64>(), any::<bool>()), 1..24),
+    ) {
+        let store = Store::in_memory(Options::default());
+        (0..700).for_each(|key| _ = store.put_vertex(key, None, &[]).expect("put"));
+        let source = store.version().expect("open");
+        let number = Property { name: "number".to_owned(), kind: PropertyType::Int64 };
+        let options = EdgeTypeOptions { properties: vec![number], ..EdgeTypeOptions::default() };
+        let mut graph = DerivedGraph::new(&source, EdgeType { name: "e".to_owned(), options });
+        let (mut edges, mut kept) = (Edges::new(), Vec::new());
+        for (rows, seed, keep) in turns {
+            let mut state = seed;
+            let mut next = |bound: u64| {
+                state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
+                (state >> 33) % bound
+            };
+            // Many of a few sources, so that lists get long, and some deleted.
+            let rows: Vec<_> = (0..rows)
+                .map(|_| ((next(3) as u32, next(700) as u32), Some(next(5) as i64), next(3) == 0))
+                .collect();
+            graph.edit(&source, simple_edit(&rows, numbered, &mut edges));
+            prop_assert_eq!(graph.version().num_edges(0), edges.len() as u64);
+            prop_assert_eq!(&simple_lists(graph.version())[0], &edges);
+            if keep {
+                kept.push((graph.version().clone(), edges.clone()));
+            }
+        }
+        for (version, edges) in &kept {
+            let [out, reverse] = simple_lists(version);
+            prop_assert_eq!(&out, edges);
+            prop_assert_eq!(&reverse, edges);
+        }
+        drop(kept);
+        let everything: Vec<_> = edges.keys().map(|&pair| (pair, None, true)).collect();
+        graph.edit(&source, simple_edit(&everything, false, &mut edges));
+        graph.edit(&source, DerivedEdit::default());
+        graph.edit(&source, DerivedEdit::default());
+        prop_assert!(graph.memory_bytes() < 65_536, "{} bytes of nothing", graph.memory_bytes());
+    }
+}

@@ -26,8 +26,8 @@ const COUNT: &str = "count";
 /// Lists of so many pairs are asked for before they are searched.
 const PAIRS_AT_A_TIME: usize = 1 << 6;
 
-/// Fewer of these than this are not worth a task.
-const TIMES_PER_TASK: usize = 1 << 4;
+/// About so many moves are a task.
+const MOVES_PER_TASK: usize = 1 << 12;
 
 /// What an advance does with edges.
 #[derive(Debug, Default)]
@@ -193,19 +193,14 @@ impl Content {
         steps.extend(moves.leaving.iter().map(|&pair| (pair, Move::Leave)));
         steps.extend((0..).zip(&moves.entering).map(|(place, put)| (put.pair, Move::Enter(place))));
         steps.par_sort_unstable();
-        let of_pairs: Vec<&[(Pair, Move)]> = steps.chunk_by(|left, right| left.0 == right.0).collect();
-        let outcomes =
-            of_pairs.par_chunks(PAIRS_AT_A_TIME).with_min_len(TIMES_PER_TASK).flat_map_iter(|pairs| {
-                let searched = pairs.iter().filter(|of_pair| of_pair[0].1 != Move::Leave);
-                self.graph.version().prefetch_lists(0, searched.map(|of_pair| of_pair[0].0.0));
-                pairs.iter().map(|of_pair| self.outcome(of_pair, moves))
-            });
-        let outcomes: Vec<Outcome> = outcomes.collect();
+        let outcomes: Vec<Vec<Outcome>> =
+            whole_pairs(&steps).into_par_iter().map(|steps| self.outcomes(steps, moves)).collect();
         let (mut gone, mut come, mut counts) = (Vec::new(), Vec::new(), Column::new(PropertyType::Int64));
         let mut entering = Vec::new();
-        for Outcome { pair, copies: [before, after], latest } in outcomes {
-            match after {
-                0 | 1 => _ = self.extra.remove(&pair),
+        for Outcome { pair, copies: [before, after], latest } in outcomes.into_iter().flatten() {
+            match (before, after) {
+                (0 | 1, 0 | 1) => {}
+                (_, 0 | 1) => _ = self.extra.remove(&pair),
                 _ => _ = self.extra.insert(pair, after - 1),
             }
             if let Some(followed) = &mut self.followed {
@@ -231,6 +226,18 @@ impl Content {
             self.puts(entering.into_iter())?
         };
         Ok(DerivedEdit { ops: with_deletes(&gone, puts), ..DerivedEdit::default() })
+    }
+
+    /// What these moves come to, which are sorted by pair.
+    fn outcomes(&self, steps: &[(Pair, Move)], moves: &Moves) -> Vec<Outcome> {
+        let of_pairs: Vec<&[(Pair, Move)]> = steps.chunk_by(|left, right| left.0 == right.0).collect();
+        let mut outcomes = Vec::with_capacity(of_pairs.len());
+        for of_pairs in of_pairs.chunks(PAIRS_AT_A_TIME) {
+            let searched = of_pairs.iter().map(|of_pair| of_pair[0]).filter(|step| step.1 != Move::Leave);
+            self.graph.version().prefetch_searches(0, searched.map(|step| step.0));
+            outcomes.extend(of_pairs.iter().map(|of_pair| self.outcome(of_pair, moves)));
+        }
+        outcomes
     }
 
     /// What these moves, all of one pair, come to.
@@ -287,6 +294,19 @@ impl Content {
         }
         Ok(EdgeOps { src, dst, deletes: None, columns })
     }
+}
+
+/// The moves, which are sorted by pair, in parts of which none divides a pair.
+fn whole_pairs(mut steps: &[(Pair, Move)]) -> Vec<&[(Pair, Move)]> {
+    let mut parts = Vec::new();
+    while let Some((last, _)) = steps.get(MOVES_PER_TASK) {
+        let same = steps[MOVES_PER_TASK..].iter().take_while(|(pair, _)| pair == last).count();
+        let (part, rest) = steps.split_at(MOVES_PER_TASK + same);
+        parts.push(part);
+        steps = rest;
+    }
+    parts.push(steps);
+    parts
 }
 
 /// Sources and destinations.
