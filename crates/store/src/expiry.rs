@@ -95,7 +95,7 @@ fn expire_leaf<D: Delta>(
     changes: &mut Changes,
 ) {
     let mut scratch = std::mem::take(&mut changes.scratch);
-    let (mut runs, mut gone) = (Vec::new(), Vec::new());
+    let (mut runs, mut gone, mut left) = (Vec::new(), Vec::new(), Vec::new());
     if oldest != Oldest::First {
         for group in lists_of(deltas) {
             leaf.get(group[0].vertex()).into_iter().for_each(Entry::prefetch);
@@ -106,12 +106,18 @@ fn expire_leaf<D: Delta>(
         let old = leaf.get(vertex).unwrap_or(Entry::EMPTY);
         runs.clear();
         gone.clear();
+        left.clear();
         runs_of(old, &mut runs);
         push_oldest(&runs, old.degree.min(group.len() as u32), oldest, &mut gone);
         if group.iter().any(|delta| delta.neighbor() == vertex) {
             changes.loops -= rows_to(old, &gone, vertex);
         }
-        let new = without(old, &runs, &gone, policy, &mut scratch, changes);
+        push_without(&runs, &gone, policy, &mut scratch, changes, &mut left);
+        if old.is_chunked() {
+            // SAFETY: the directory of a chunked list is a heap block.
+            changes.retire(unsafe { Block::from_pointer(old.pointer()) });
+        }
+        let new = entry_of(&left, changes);
         changes.entries += i64::from(new.degree) - i64::from(old.degree);
         note_emptied(vertex, old.degree as usize, new.degree as usize, changes);
         leaf.set(vertex, (new.degree > 0).then_some(new));
@@ -157,16 +163,15 @@ fn rows_to(list: Entry, places: &[u32], neighbor: VertexId) -> i64 {
     found
 }
 
-/// The list without the edges at these places.
-fn without(
-    old: Entry,
+/// Appends the runs of a list without the edges at these places.
+fn push_without(
     runs: &[ChunkRef],
     mut gone: &[u32],
     policy: Policy<'_>,
     scratch: &mut Scratch,
     changes: &mut Changes,
-) -> Entry {
-    let mut left = Vec::with_capacity(runs.len());
+    left: &mut Vec<ChunkRef>,
+) {
     let mut start = 0;
     for run in runs {
         let end = start + run.len;
@@ -180,7 +185,7 @@ fn without(
             left.push(kept);
         } else if run.has_columns() {
             let is_gone = |row: usize| here.binary_search(&(start + row as u32)).is_ok();
-            without_rows(*run, is_gone, policy, scratch, changes, &mut left);
+            without_rows(*run, is_gone, policy, scratch, changes, left);
         } else {
             run.block().into_iter().for_each(|block| changes.retire(block));
             // SAFETY: the version being edited is alive, and what it reaches is not freed before.
@@ -192,9 +197,4 @@ fn without(
         }
         (gone, start) = (rest, end);
     }
-    if old.is_chunked() {
-        // SAFETY: the directory of a chunked list is a heap block.
-        changes.retire(unsafe { Block::from_pointer(old.pointer()) });
-    }
-    entry_of(&left, changes)
 }

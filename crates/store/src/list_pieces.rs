@@ -25,14 +25,16 @@ use crate::paged_array::PagedArray;
 use crate::rows::{CHUNKED, COLUMNS, COMPRESSED, ChunkRow, ListSections, Row, WideRow, encode_rows};
 use crate::version::Version;
 
-/// Selected lists in one piece, if nothing else bounds it.
+/// Selected lists in one piece, at most.
 const LISTS_PER_PIECE: usize = 1 << 12;
+/// About so many neighbors in one piece, at most, if it has more than one list.
+const NEIGHBORS_PER_PIECE: usize = 1 << 16;
 /// Pieces made at a time, for each thread.
 const PIECES_PER_THREAD: usize = 4;
 /// Pieces that may wait to be written: tens of megabytes.
 pub(crate) const PIECES_WAITING: usize = 128;
 /// As many where memory is short.
-pub(crate) const FEW_PIECES_WAITING: usize = 16;
+pub(crate) const FEW_PIECES_WAITING: usize = 8;
 /// Written bytes are brought to disk whenever there are so many, so that little is left to wait for at the end.
 const SYNC_BYTES: u64 = 16 << 20;
 
@@ -135,7 +137,7 @@ impl ListSink<'_> {
     ) -> Growth {
         let work = match additions {
             Some(additions) => ranges_of(additions, selected),
-            None => selected.chunks(LISTS_PER_PIECE).map(|selected| (selected, None)).collect(),
+            None => parts_of(selected).map(|selected| (selected, None)).collect(),
         };
         let mut growth = Growth::default();
         for batch in work.chunks(PIECES_PER_THREAD * rayon::current_num_threads()) {
@@ -216,6 +218,23 @@ impl ListSink<'_> {
         lists.for_each(|list| piece.push(self.version, list, &mut runs));
         piece
     }
+}
+
+/// The lists in parts of a piece each.
+fn parts_of(selected: &[Selected]) -> impl Iterator<Item = &[Selected]> {
+    let degree = |list: &Selected| list.1.map_or(0, |entry| entry.degree as usize);
+    let mut rest = selected;
+    std::iter::from_fn(move || {
+        let mut neighbors = 0;
+        let fits = |list: &&Selected| {
+            neighbors += degree(list);
+            neighbors <= NEIGHBORS_PER_PIECE
+        };
+        let len = rest.iter().take(LISTS_PER_PIECE).take_while(fits).count().max(1).min(rest.len());
+        let (part, others) = rest.split_at(len);
+        rest = others;
+        (!part.is_empty()).then_some(part)
+    })
 }
 
 /// The ranges of the additions, each with the selected lists in it.

@@ -55,21 +55,23 @@ pub(crate) struct Put {
 #[derive(Debug)]
 pub(crate) enum Event {
     Put(Put),
-    Delete(Pair),
+    /// Of a pair, with the number of the row.
+    Delete(Pair, u64),
     /// A put without a time.
     Untimed,
     /// A put that came too late.
     Late,
 }
 
-/// What is next.
-#[derive(Debug)]
-pub(crate) enum Next {
-    Event(Event),
-    /// A put at this place, which would take the watermark past the limit. It is still to come.
+/// Why a cursor has stopped reading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// At a put at this place, which would take the watermark past the limit. It is still to come.
     Beyond(i64),
-    /// Nothing yet.
+    /// At the end of the log.
     End,
+    /// It has read as much as it was to read.
+    Full,
 }
 
 /// What all cursors of a window share.
@@ -107,34 +109,54 @@ impl Cursor {
         self.newest.map(|newest| newest.saturating_sub(self.rules.lateness))
     }
 
-    /// Rows of the commit at hand that are still to come.
-    pub(crate) fn rows_at_hand(&self) -> usize {
-        self.current.as_ref().map_or(0, |logged| logged.edges.len() - self.row)
+    /// Rows of the commit at hand that are still to come; 0 at the end of the log.
+    pub(crate) fn rows_at_hand(&mut self) -> Result<usize, WindowError> {
+        self.read_rows()?;
+        Ok(self.current.as_ref().map_or(0, |logged| logged.edges.len() - self.row))
     }
 
-    /// The next row, unless it takes the watermark past `limit`.
-    pub(crate) fn next(&mut self, limit: i64) -> Result<Next, WindowError> {
-        if !self.read_rows()? {
-            return Ok(Next::End);
+    /// Calls `visit` with row after row, at most so many, while they do not take the watermark past `limit`.
+    pub(crate) fn read(
+        &mut self,
+        limit: i64,
+        most: u64,
+        mut visit: impl FnMut(Event),
+    ) -> Result<Stop, WindowError> {
+        let end = self.position.saturating_add(most);
+        while self.position < end {
+            if !self.read_rows()? {
+                return Ok(Stop::End);
+            }
+            let Some(logged) = self.current.clone() else { return Ok(Stop::End) };
+            while self.position < end && self.row < logged.edges.len() {
+                match self.event(&logged, limit) {
+                    Ok(event) => visit(event),
+                    Err(at) => return Ok(Stop::Beyond(at)),
+                }
+            }
         }
-        let Some(logged) = &self.current else { return Ok(Next::End) };
-        let (edges, row) = (&logged.edges, self.row);
+        Ok(Stop::Full)
+    }
+
+    /// The next row, which is in this commit; the place of a put that would take the watermark past `limit`.
+    #[inline]
+    fn event(&mut self, logged: &Arc<Logged>, limit: i64) -> Result<Event, i64> {
+        let (edges, row, position) = (&logged.edges, self.row, self.position);
         let (src, dst) = (edges.src[row], edges.dst[row]);
         let pair = if self.rules.symmetric && src > dst { (dst, src) } else { (src, dst) };
-        let position = self.position;
         let is_delete = edges.is_delete(row);
         let event = match self.place(logged, row).filter(|_| !is_delete || self.rules.axis == Axis::Ingest) {
-            None if is_delete => Event::Delete(pair),
+            None if is_delete => Event::Delete(pair, position),
             None => Event::Untimed,
             Some(at) if self.watermark().is_some_and(|watermark| at < watermark) => Event::Late,
             Some(at) => {
                 let newest = self.newest.map_or(at, |newest| newest.max(at));
                 if newest.saturating_sub(self.rules.lateness) > limit {
-                    return Ok(Next::Beyond(at));
+                    return Err(at);
                 }
                 self.newest = Some(newest);
                 if is_delete {
-                    Event::Delete(pair)
+                    Event::Delete(pair, position)
                 } else {
                     let tells = self.with_properties && !edges.columns.is_empty();
                     let logged = tells.then(|| logged.clone());
@@ -145,7 +167,7 @@ impl Cursor {
         self.puts += i64::from(!is_delete);
         self.position += 1;
         self.row += 1;
-        Ok(Next::Event(event))
+        Ok(event)
     }
 
     /// An error if the store was closed.

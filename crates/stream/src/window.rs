@@ -24,11 +24,11 @@ use evergraph_view::Snapshot;
 use hashbrown::HashMap;
 
 use crate::content::{Content, Moves};
-use crate::cursor::{Axis, Cursor, Event, Next, Pair, Put, Rules};
+use crate::cursor::{Axis, Cursor, Event, Pair, Put, Rules, Stop};
 use crate::{Duplicates, Order, Span, WindowError, WindowOptions};
 
 /// Rows read at a time, so that a window that has far to go does not hold everything at once.
-const ROWS_AT_A_TIME: usize = 1 << 20;
+const ROWS_AT_A_TIME: u64 = 1 << 20;
 
 /// Deletions remembered before it is worth to look which are over.
 const DELETIONS_LET_PASS: usize = 1 << 10;
@@ -136,17 +136,6 @@ struct Fresh {
     deleted: Vec<Pair>,
     /// The place of the put that the head has stopped at.
     beyond: Option<i64>,
-}
-
-/// Why the head has stopped reading.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stop {
-    /// At a put beyond the limit.
-    Beyond,
-    /// At the end of the log.
-    End,
-    /// There is enough for one move.
-    Full,
 }
 
 impl Window {
@@ -294,38 +283,34 @@ impl Window {
     fn is_over(&self, end: i64, stop: Stop) -> bool {
         match self.axis {
             // The head may have been allowed further than to this end, and have passed it.
-            Axis::Event(_) => stop == Stop::Beyond || self.head.watermark() > Some(end),
-            Axis::Ingest => stop == Stop::Beyond || (stop == Stop::End && now_micros() > end),
+            Axis::Event(_) => matches!(stop, Stop::Beyond(_)) || self.head.watermark() > Some(end),
+            Axis::Ingest => matches!(stop, Stop::Beyond(_)) || (stop == Stop::End && now_micros() > end),
             Axis::Count => self.head.newest >= Some(end),
         }
     }
 
     /// Reads events while they do not take the watermark past `limit`.
     fn read(&mut self, limit: i64) -> Result<Stop, WindowError> {
-        for _ in 0..ROWS_AT_A_TIME {
-            let position = self.head.position;
-            match self.head.next(limit)? {
-                Next::End => return Ok(Stop::End),
-                Next::Beyond(at) => {
-                    self.fresh.beyond = Some(at);
-                    return Ok(Stop::Beyond);
-                }
-                Next::Event(Event::Put(put)) => {
-                    if self.fresh.puts.is_empty() {
-                        self.fresh.puts.reserve(1 + self.head.rows_at_hand().min(ROWS_AT_A_TIME));
-                    }
-                    self.fresh.puts.push(put);
-                }
-                Next::Event(Event::Delete(pair)) => {
-                    self.deletions.insert(pair, position);
-                    self.fresh.deleted.push(pair);
-                }
-                Next::Event(Event::Untimed) => self.stats.untimed += 1,
-                Next::Event(Event::Late) => self.stats.late += 1,
-            }
-            self.fresh.beyond = None;
+        let Window { head, fresh, deletions, stats, .. } = self;
+        if fresh.puts.is_empty() {
+            fresh.puts.reserve(head.rows_at_hand()?.min(ROWS_AT_A_TIME as usize));
         }
-        Ok(Stop::Full)
+        let stop = head.read(limit, ROWS_AT_A_TIME, |event| {
+            fresh.beyond = None;
+            match event {
+                Event::Put(put) => fresh.puts.push(put),
+                Event::Delete(pair, position) => {
+                    deletions.insert(pair, position);
+                    fresh.deleted.push(pair);
+                }
+                Event::Untimed => stats.untimed += 1,
+                Event::Late => stats.late += 1,
+            }
+        })?;
+        if let Stop::Beyond(at) = stop {
+            fresh.beyond = Some(at);
+        }
+        Ok(stop)
     }
 
     /// Moves the end, with what has been read.
@@ -342,7 +327,7 @@ impl Window {
         if !entering.is_sorted_by_key(|put| (put.at, put.position)) {
             entering.sort_by_key(|put| (put.at, put.position));
         }
-        let leaving = self.leave(start, fresh.start)?;
+        let leaving = self.leave(start, fresh.start, entering.len())?;
         self.stats.entered += entering.len() as u64;
         self.stats.left += leaving.len() as u64;
         self.end = Some(end);
@@ -354,25 +339,23 @@ impl Window {
     }
 
     /// The pairs of events in the window with a place up to `start`. What the head has read from `fresh_start` on is not
-    /// in it yet.
-    fn leave(&mut self, start: i64, fresh_start: u64) -> Result<Vec<Pair>, WindowError> {
+    /// in it yet. About so many are expected.
+    fn leave(&mut self, start: i64, fresh_start: u64, expected: usize) -> Result<Vec<Pair>, WindowError> {
+        let Window { head, tail, leaving, deletions, end, .. } = self;
         // What waited until now, and what is new, never entered.
-        let was_in = |put: &Put| put.position < fresh_start && self.end.is_some_and(|end| put.at <= end);
-        let mut left = Vec::new();
+        let was_in = |put: &Put| put.position < fresh_start && end.is_some_and(|end| put.at <= end);
+        let mut left = Vec::with_capacity(expected);
         let mut leave = |put: Put| {
-            if was_in(&put) && !is_deleted(&self.deletions, &put) {
+            if was_in(&put) && !is_deleted(deletions, &put) {
                 left.push(put.pair);
             }
         };
-        pop_through(&mut self.leaving, start).for_each(&mut leave);
-        while self.tail.position < self.head.position {
-            match self.tail.next(start)? {
-                Next::Event(Event::Put(put)) if put.at <= start => leave(put),
-                Next::Event(Event::Put(put)) => self.leaving.push(Reverse(Waiting(put))),
-                Next::Event(_) => {}
-                Next::Beyond(_) | Next::End => break,
-            }
-        }
+        pop_through(leaving, start).for_each(&mut leave);
+        tail.read(start, head.position - tail.position, |event| match event {
+            Event::Put(put) if put.at <= start => leave(put),
+            Event::Put(put) => leaving.push(Reverse(Waiting(put))),
+            Event::Delete(..) | Event::Untimed | Event::Late => {}
+        })?;
         Ok(left)
     }
 
