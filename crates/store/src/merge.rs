@@ -187,8 +187,9 @@ pub(crate) fn entry_of(runs: &[ChunkRef], changes: &mut Changes) -> Entry {
     }
 }
 
-/// The runs of a list with their first neighbors known (the least, of a compressed run of a `multi` type). A long flat list of a segment is cut where it lies into parts
-/// of at most `CHUNK_MAX`; a block, which `multi` lists grow in, is one run.
+/// The runs of a list with their first neighbors known (the least, of a compressed run of a `multi` type), unless they can grow
+/// or have forgotten some. A long flat list of a segment is cut where it lies into parts of at most `CHUNK_MAX`; a block, which
+/// `multi` lists grow in, is one run.
 pub(crate) fn runs_of(entry: Entry, runs: &mut Vec<ChunkRef>) {
     if entry.degree == 0 {
         return;
