@@ -351,21 +351,17 @@ impl Entry {
         prefetch(run.pointer().wrapping_add(4 * run.len as usize), 1);
     }
 
-    /// Asks for the middle of the run in which a neighbor of an ascending list is searched.
+    /// The run of an ascending list that may hold a neighbor.
     ///
     /// # Safety
     /// The version the entry belongs to is alive.
-    pub(crate) unsafe fn prefetch_around(self, neighbor: VertexId) {
-        let run = if self.is_chunked() {
-            // SAFETY: by contract.
-            let runs = unsafe { self.directory() };
-            runs[..runs.partition_point(|run| run.first <= neighbor)].last().copied()
-        } else {
-            (self.degree > 0).then(|| self.run())
-        };
-        if let Some(run) = run {
-            prefetch(run.pointer().wrapping_add(2 * run.len as usize), 1);
+    pub(crate) unsafe fn run_around(self, neighbor: VertexId) -> Option<ChunkRef> {
+        if !self.is_chunked() {
+            return (self.degree > 0).then(|| self.run());
         }
+        // SAFETY: by contract.
+        let runs = unsafe { self.directory() };
+        runs[..runs.partition_point(|run| run.first <= neighbor)].last().copied()
     }
 
     /// The list for reading.

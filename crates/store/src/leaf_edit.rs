@@ -13,7 +13,7 @@
 //! few times its list, and little memory is lost to holes.
 //!
 //! Invariants: a packed entry points into the pack of its own leaf; a pack is replaced as a whole; `multi`
-//! lists, which grow in place, are never packed.
+//! lists, which grow in place, are never packed, nor are those of a graph that is written to where it lies.
 #![allow(unsafe_code)]
 
 use evergraph_types::VertexId;

@@ -170,13 +170,8 @@ impl Version {
 
     /// Calls `visit` with the one run of an ascending list of this version that may hold `wanted`.
     fn with_run_around(&self, list: Entry, wanted: VertexId, visit: impl FnOnce(Run<'_>)) {
-        let chunk = if list.is_chunked() {
-            // SAFETY: an entry of this version, which is borrowed.
-            let runs = unsafe { list.directory() };
-            runs[..runs.partition_point(|run| run.first <= wanted)].last().copied()
-        } else {
-            Some(list.run()).filter(|run| run.len > 0)
-        };
+        // SAFETY: an entry of this version, which is borrowed.
+        let chunk = unsafe { list.run_around(wanted) };
         if let Some(chunk) = chunk {
             let mut buffer = RunBuffer::new();
             // SAFETY: as above.

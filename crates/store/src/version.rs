@@ -24,6 +24,7 @@ use crate::neighbors::Neighbors;
 use crate::ops::EdgeOps;
 use crate::options::ListFormat;
 use crate::paged_array::{LEAF_CELLS, PagedArray};
+use crate::prefetch::prefetch;
 use crate::reclaim::Reclaimer;
 use crate::turned::{TurnedLists, for_each_out_list};
 
@@ -304,7 +305,10 @@ impl Version {
         pairs.clone().filter_map(|(src, _)| lists.table.cell(src)).for_each(Entry::prefetch);
         for (list, dst) in pairs.filter_map(|(src, dst)| Some((lists.table.cell(src)?, dst))) {
             // SAFETY: an entry of this version, which is borrowed.
-            unsafe { list.prefetch_around(dst) };
+            if let Some(run) = unsafe { list.run_around(dst) } {
+                // A search begins in the middle.
+                prefetch(run.pointer().wrapping_add(2 * run.len as usize), 1);
+            }
         }
     }
 
