@@ -3,8 +3,10 @@
 //!
 //! ```text
 //!  list   run [a b c][d e f g][h i]     three leave     run [e f g][h i]
-//!              └ in order of arrival                     └ whole runs are dropped, one is written again
+//!              └ in order of arrival                     └ whole runs are dropped, one begins behind what it forgets
 //! ```
+//!
+//! A run of which most is forgotten is written again, and so is one that loses rows from its midst.
 //!
 //! Invariant: what stays keeps its order.
 #![allow(unsafe_code)]

@@ -2,10 +2,11 @@
 //!
 //! ```text
 //!  pointer - 8          pointer
-//!  ├ bytes/8: u32 ┼ born: u32 ┤ payload, 8-byte aligned, never changed once its version is published
+//!  ├ bytes/8: u32 ┼ born: u32 ┤ payload, 8-byte aligned, never changed once anybody sees its version
 //! ```
 //!
-//! Invariant: a block is written by the one commit that allocates it, becomes reachable by the publish of that
+//! Invariant: a block is written by the one commit that allocates it, and by later ones only while nobody but their draft
+//! reaches it ([`Changes::owned_after`]); it becomes reachable by the publish of its first
 //! commit, is *retired* by the commit that replaces it, and is freed once no version from its birth to its
 //! retirement is alive. No reference count per block: [`Reclaimer`](crate::reclaim::Reclaimer) decides by version.
 //! `born` is the low half of the sequence of the commit that allocated it.

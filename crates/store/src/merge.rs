@@ -291,7 +291,7 @@ impl<D: Delta> ListMerge<'_, D> {
         let old = run.map_or(&[][..], |run| unsafe { run.read(&mut buffer) });
         self.start_run();
         let deltas = &self.deltas[range.clone()];
-        if self.policy.ops.columns.is_empty() && !run.is_some_and(ChunkRef::has_columns) {
+        if self.is_plain(run) {
             merge_plain(old, deltas, self.policy.ops, &mut self.scratch.neighbors);
             return self.emit(run);
         }
@@ -312,6 +312,11 @@ impl<D: Delta> ListMerge<'_, D> {
         }
         self.keep(&old[next..], next);
         self.emit(run);
+    }
+
+    /// Whether neither the run nor the changes have properties.
+    fn is_plain(&self, run: Option<ChunkRef>) -> bool {
+        self.policy.ops.columns.is_empty() && !run.is_some_and(ChunkRef::has_columns)
     }
 
     /// Takes over rows of the run that is written again from `first` on, which is counted with those that it has forgotten.
@@ -404,7 +409,7 @@ impl<D: Delta> ListMerge<'_, D> {
 
     /// Writes the rows gathered in the scratch as new runs in place of `old`.
     fn emit(&mut self, old: Option<ChunkRef>) {
-        let is_plain = !old.is_some_and(ChunkRef::has_columns) && self.policy.ops.columns.is_empty();
+        let is_plain = self.is_plain(old);
         let rows = self.scratch.neighbors.len();
         let pieces = rows.div_ceil(CHUNK_MAX);
         let block = old.and_then(ChunkRef::block);

@@ -112,16 +112,6 @@ impl<'a> Neighbors<'a> {
         }
     }
 
-    /// Where reading the list begins, for a processor to fetch it from memory in time.
-    #[inline]
-    pub fn start(&self) -> *const u8 {
-        match self.list {
-            List::Flat(neighbors) => neighbors.as_ptr().cast(),
-            List::Chunked(chunks, _) => chunks.as_ptr().cast(),
-            List::Compressed(run, _) => run.pointer(),
-        }
-    }
-
     /// The runs of a list that is not flat.
     #[inline]
     fn runs(&self) -> &[ChunkRef] {

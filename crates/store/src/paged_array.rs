@@ -5,11 +5,11 @@
 //!  root ─► inner (256 children) ─► inner ─► leaf: occupied: u64 | dirty: u64 | changed: u64 | pack | 64 cells
 //! ```
 //!
-//! An edit copies the leaves it changes and the inner pages above them and leaves all else shared with the version
-//! before. Bit `i` of `occupied` says that cell `i` holds a value; of `dirty`, that it changed since it was last
+//! An edit copies the leaves it changes and the inner pages above them, unless nobody else reaches them, and leaves all else
+//! shared with the version before. Bit `i` of `occupied` says that cell `i` holds a value; of `dirty`, that it changed since it was last
 //! archived, which is also how a value that went away is remembered until then.
 //!
-//! Invariant: pages reachable from a published array never change. An array is held only by a version (or by the
+//! Invariant: pages reachable from an array that anybody else has never change. An array is held only by a version (or by the
 //! draft of the next one), which keeps its pages alive.
 #![allow(unsafe_code)]
 
