@@ -98,19 +98,26 @@ impl DerivedGraph {
         self.publish(source, |draft| draft.set_schema(schema));
     }
 
-    /// Makes the next version.
-    pub fn edit(&mut self, source: &Version, edit: DerivedEdit) {
+    /// Makes the next version. Tells which of the puts found the edge where they were to put it, in no order: each put that
+    /// did, of an edge of a `simple` type.
+    pub fn edit(&mut self, source: &Version, edit: DerivedEdit) -> Vec<(VertexId, VertexId)> {
         let DerivedEdit { deleted: [src, dst], expired, oldest, ops } = edit;
         let deletes = EdgeOps { deletes: Some(vec![true; src.len()]), src, dst, columns: Vec::new() };
+        let is_symmetric = self.current.schema().edge_types.iter().any(|kind| kind.options.symmetric);
         self.publish(source, |draft| {
             apply_ops(draft, deletes);
             draft.expire(TYPE, &expired, oldest);
+            draft.changes.found = Some(Vec::new());
             apply_ops(draft, ops);
+            let mut found = draft.changes.found.take().unwrap_or_default();
+            // Both ends of a symmetric edge tell of it.
+            found.retain(|(src, dst)| !is_symmetric || src <= dst);
             draft.delete_isolated(TYPE);
-        });
+            found
+        })
     }
 
-    fn publish(&mut self, source: &Version, edit: impl FnOnce(&mut Draft)) {
+    fn publish<T>(&mut self, source: &Version, edit: impl FnOnce(&mut Draft) -> T) -> T {
         if Arc::get_mut(&mut self.current).is_none() {
             self.shown = self.current.sequence;
         }
@@ -119,7 +126,7 @@ impl DerivedGraph {
         // Births are known by their low halves only.
         let are_births_known = u32::try_from(draft.version.sequence).is_ok();
         draft.changes.owned_after = are_births_known.then_some(self.shown as u32);
-        edit(&mut draft);
+        let told = edit(&mut draft);
         if draft.version.schema.key_kind != source.schema.key_kind {
             Arc::make_mut(&mut draft.version.schema).key_kind = source.schema.key_kind;
         }
@@ -127,6 +134,7 @@ impl DerivedGraph {
         base.reclaimer.allocated(changes.allocated_bytes);
         self.current = Arc::new(version);
         base.retire(changes.retired);
+        told
     }
 
     /// Bytes in memory, those of versions that somebody keeps included. Keys are the store's.

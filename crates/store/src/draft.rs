@@ -189,7 +189,10 @@ impl Draft {
             let ends = Ends { from, to, symmetric: options.symmetric };
             let tables = &self.version.edges[usize::from(edge_type)];
             let lists = if direction == Direction::Out { tables.out } else { tables.reverse };
+            // The lists of one direction tell what was there.
+            let found = self.changes.found.take_if(|_| direction == Direction::In);
             let merged = merge_rows(&self.version, edge_type, lists, ends, ops, &mut self.changes);
+            self.changes.found = self.changes.found.take().or(found);
             let tables = &mut self.version.edges[usize::from(edge_type)];
             *(if direction == Direction::Out { &mut tables.out } else { &mut tables.reverse }) = merged;
             // A vertex with edges of the type in either direction is there already.

@@ -120,6 +120,9 @@ fn layout_of(units: usize) -> Layout {
     }
 }
 
+/// Source and destination of an edge.
+pub(crate) type Pair = (VertexId, VertexId);
+
 /// What one task of a commit did to the heap: how much it allocated and which blocks it replaced.
 #[derive(Default)]
 pub(crate) struct Changes {
@@ -143,6 +146,8 @@ pub(crate) struct Changes {
     pub(crate) newcomers: Vec<VertexId>,
     /// Vertices whose list had edges and has none any more.
     pub(crate) emptied: Vec<VertexId>,
+    /// Puts that found the edge in a `simple` list, from the vertex whose list it is, if somebody asks for them.
+    pub(crate) found: Option<Vec<Pair>>,
     /// Buffers of the task.
     pub(crate) scratch: Scratch,
 }
@@ -156,7 +161,8 @@ impl Changes {
     /// An empty record for a parallel task of the same commit.
     pub(crate) fn fork(&self) -> Self {
         let Changes { born, stamp, owned_after, .. } = *self;
-        Changes { born, stamp, owned_after, ..Changes::default() }
+        let found = self.found.as_ref().map(|_| Vec::new());
+        Changes { born, stamp, owned_after, found, ..Changes::default() }
     }
 
     /// Takes over what a parallel task did.
@@ -167,6 +173,7 @@ impl Changes {
         self.loops += other.loops;
         self.newcomers.extend(other.newcomers);
         self.emptied.extend(other.emptied);
+        self.found.iter_mut().for_each(|found| found.extend(other.found.iter().flatten()));
     }
 
     /// A new block of at least `bytes`.

@@ -250,7 +250,7 @@ fn pack_changed<D: Delta>(
     let before = list_of(old, &mut buffer);
     let Scratch { neighbors: after, words: run, .. } = scratch;
     after.clear();
-    merge_plain(before, group, policy.ops, after);
+    merge_plain(before, group, policy.ops, &mut changes.found, after);
     changes.entries += after.len() as i64 - before.len() as i64;
     let loops = |list: &[VertexId]| list.iter().filter(|&&neighbor| neighbor == vertex).count() as i64;
     if group.iter().any(|delta| delta.neighbor() == vertex) {

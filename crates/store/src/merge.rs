@@ -13,7 +13,7 @@ use evergraph_types::{Property, PropertyType, VertexId};
 use crate::adjacency::{CHUNK_MAX, ChunkRef, Entry, as_bytes, tag};
 use crate::compression::{Coding, RunBuffer, SLACK_BYTES, compress};
 use crate::fragment::{ColumnDraft, encode_run};
-use crate::heap::{Block, Changes};
+use crate::heap::{Block, Changes, Pair};
 use crate::ops::EdgeOps;
 use crate::prefetch::prefetch;
 
@@ -292,7 +292,8 @@ impl<D: Delta> ListMerge<'_, D> {
         self.start_run();
         let deltas = &self.deltas[range.clone()];
         if self.is_plain(run) {
-            merge_plain(old, deltas, self.policy.ops, &mut self.scratch.neighbors);
+            let found = &mut self.changes.found;
+            merge_plain(old, deltas, self.policy.ops, found, &mut self.scratch.neighbors);
             return self.emit(run);
         }
         let mut next = 0;
@@ -331,9 +332,12 @@ impl<D: Delta> ListMerge<'_, D> {
 
     /// These changes all concern the edge to `neighbor`: the last delete among them hides what was before.
     fn upsert(&mut self, neighbor: VertexId, existing: Option<usize>, changes: Range<usize>) {
+        let group = &self.deltas[changes.clone()];
+        if !is_there_after(existing.is_some(), group, self.policy.ops, &mut self.changes.found) {
+            return;
+        }
         let is_delete = |at: &usize| !D::PLAIN && self.policy.ops.is_delete(self.deltas[*at].row());
         let (old, by) = match changes.clone().rev().find(is_delete) {
-            Some(at) if at + 1 == changes.end => return,
             Some(at) => (None, at + 1..changes.end),
             None => (existing, changes),
         };
@@ -488,24 +492,46 @@ impl<D: Delta> ListMerge<'_, D> {
 }
 
 /// Appends `old`, which ascends, to `out` with the changes made; none of them gives properties.
-pub(crate) fn merge_plain<D: Delta>(old: &[VertexId], deltas: &[D], ops: &EdgeOps, out: &mut Vec<VertexId>) {
+pub(crate) fn merge_plain<D: Delta>(
+    old: &[VertexId],
+    deltas: &[D],
+    ops: &EdgeOps,
+    found: &mut Option<Vec<Pair>>,
+    out: &mut Vec<VertexId>,
+) {
     out.reserve(old.len() + deltas.len());
     let (mut next, mut at) = (0, 0);
     while at < deltas.len() {
         let neighbor = deltas[at].neighbor();
         let end = next + count_below(&old[next..], neighbor);
         out.extend_from_slice(&old[next..end]);
-        next = end + usize::from(old.get(end) == Some(&neighbor));
-        while deltas.get(at + 1).is_some_and(|delta| delta.neighbor() == neighbor) {
-            at += 1;
-        }
-        // The last change to an edge decides whether it is there.
-        if D::PLAIN || !ops.is_delete(deltas[at].row()) {
+        let was_there = old.get(end) == Some(&neighbor);
+        next = end + usize::from(was_there);
+        let same = deltas[at..].iter().take_while(|delta| delta.neighbor() == neighbor).count();
+        if is_there_after(was_there, &deltas[at..at + same], ops, found) {
             out.push(neighbor);
         }
-        at += 1;
+        at += same;
     }
     out.extend_from_slice(&old[next..]);
+}
+
+/// Whether an edge is there after changes to it; notes puts that find it there.
+#[inline]
+fn is_there_after<D: Delta>(
+    mut is_there: bool,
+    deltas: &[D],
+    ops: &EdgeOps,
+    found: &mut Option<Vec<Pair>>,
+) -> bool {
+    for delta in deltas {
+        let is_put = D::PLAIN || !ops.is_delete(delta.row());
+        if let Some(found) = found.as_mut().filter(|_| is_put && is_there) {
+            found.push((delta.vertex(), delta.neighbor()));
+        }
+        is_there = is_put;
+    }
+    is_there
 }
 
 /// How many neighbors of a list that ascends lie below `bound`, which is expected to be near the front.

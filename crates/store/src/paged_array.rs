@@ -137,11 +137,6 @@ impl<T: Cell> PagedArray<T> {
         self.leaf_page(index).map(|page| unsafe { &*page.pointer().cast::<Leaf<T>>() })
     }
 
-    /// Asks the processor for the cell of `index`.
-    pub(crate) fn prefetch_cell(&self, index: u32) {
-        self.leaf_page(index).into_iter().for_each(|page| prefetch_cell_of::<T>(page, index));
-    }
-
     #[inline]
     fn leaf_page(&self, index: u32) -> Option<Block> {
         if u64::from(index) >= capacity(self.height) {

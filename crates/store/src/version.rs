@@ -24,7 +24,6 @@ use crate::neighbors::Neighbors;
 use crate::ops::EdgeOps;
 use crate::options::ListFormat;
 use crate::paged_array::{LEAF_CELLS, PagedArray};
-use crate::prefetch::prefetch;
 use crate::reclaim::Reclaimer;
 use crate::turned::{TurnedLists, for_each_out_list};
 
@@ -291,25 +290,6 @@ impl Version {
             return neighbors.iter().any(|neighbor| neighbor == dst);
         }
         neighbors.contains_sorted(dst)
-    }
-
-    /// Asks the processor for what the search for these edges of a `simple` type, each a source and a destination, will read:
-    /// some tens at a time, so that what comes first is still there when its turn comes.
-    pub fn prefetch_searches(
-        &self,
-        edge_type: EdgeTypeId,
-        pairs: impl Iterator<Item = (VertexId, VertexId)> + Clone,
-    ) {
-        let Some(lists) = self.adjacency(edge_type, Direction::Out) else { return };
-        pairs.clone().for_each(|(src, _)| lists.table.prefetch_cell(src));
-        pairs.clone().filter_map(|(src, _)| lists.table.cell(src)).for_each(Entry::prefetch);
-        for (list, dst) in pairs.filter_map(|(src, dst)| Some((lists.table.cell(src)?, dst))) {
-            // SAFETY: an entry of this version, which is borrowed.
-            if let Some(run) = unsafe { list.run_around(dst) } {
-                // A search begins in the middle.
-                prefetch(run.pointer().wrapping_add(2 * run.len as usize), 1);
-            }
-        }
     }
 
     /// The lists of one edge type and direction, laid out for whole-graph work. The table keeps this version alive.

@@ -140,7 +140,13 @@ proptest! {
 /// Edges of a *simple* type with a number each, or none.
 type Edges = BTreeMap<Pair, Option<i64>>;
 
-fn simple_edit(rows: &[(Pair, Option<i64>, bool)], numbered: bool, edges: &mut Edges) -> DerivedEdit {
+/// The edit of these rows, made to the edges too; and which puts find theirs there.
+fn simple_edit(
+    rows: &[(Pair, Option<i64>, bool)],
+    numbered: bool,
+    edges: &mut Edges,
+) -> (DerivedEdit, Vec<Pair>) {
+    let mut found = Vec::new();
     let mut numbers = Column::new(PropertyType::Int64);
     let mut ops = EdgeOps { deletes: Some(Vec::new()), ..EdgeOps::default() };
     for &(pair, number, is_delete) in rows {
@@ -149,22 +155,27 @@ fn simple_edit(rows: &[(Pair, Option<i64>, bool)], numbered: bool, edges: &mut E
         ops.dst.push(pair.1);
         ops.deletes.iter_mut().for_each(|deletes| deletes.push(is_delete));
         numbers.push(number.map_or(Value::Null, Value::Int)).expect("a number");
-        _ = if is_delete { edges.remove(&pair) } else { edges.insert(pair, number) };
+        let was_there = if is_delete { edges.remove(&pair) } else { edges.insert(pair, number) };
+        found.extend(was_there.filter(|_| !is_delete).map(|_| pair));
     }
     if numbered {
         ops.columns = vec![OpColumn { property: 0, values: numbers, given: None }];
     }
-    DerivedEdit { ops, ..DerivedEdit::default() }
+    found.sort_unstable();
+    (DerivedEdit { ops, ..DerivedEdit::default() }, found)
 }
 
-fn simple_lists(version: &Version) -> [Edges; 2] {
+/// The edges of the lists of each direction; those of a symmetric type from the smaller end.
+fn simple_lists(version: &Version, symmetric: bool) -> [Edges; 2] {
     [Direction::Out, Direction::In].map(|direction| {
         let mut edges = Edges::new();
         for vertex in 0..version.id_bound() {
             version.for_each_edge(0, direction, vertex, &[0], &mut |neighbor, values| {
                 let pair = if direction == Direction::Out { (vertex, neighbor) } else { (neighbor, vertex) };
                 let number = if let Value::Int(number) = values[0] { Some(number) } else { None };
-                edges.insert(pair, number);
+                if !symmetric || pair.0 <= pair.1 {
+                    edges.insert(pair, number);
+                }
             });
         }
         edges
@@ -179,13 +190,14 @@ proptest! {
     #[test]
     fn versions_of_simple_lists_stay_as_they_were(
         numbered in any::<bool>(),
+        symmetric in any::<bool>(),
         turns in prop::collection::vec((prop_oneof![Just(1usize), Just(20), Just(900)], any::<u64>(), any::<bool>()), 1..24),
     ) {
         let store = Store::in_memory(Options::default());
         (0..700).for_each(|key| _ = store.put_vertex(key, None, &[]).expect("put"));
         let source = store.version().expect("open");
         let number = Property { name: "number".to_owned(), kind: PropertyType::Int64 };
-        let options = EdgeTypeOptions { properties: vec![number], ..EdgeTypeOptions::default() };
+        let options = EdgeTypeOptions { properties: vec![number], symmetric, ..EdgeTypeOptions::default() };
         let mut graph = DerivedGraph::new(&source, EdgeType { name: "e".to_owned(), options });
         let (mut edges, mut kept) = (Edges::new(), Vec::new());
         for (rows, seed, keep) in turns {
@@ -197,22 +209,29 @@ proptest! {
             // Many of a few sources, so that lists get long, and some deleted.
             let rows: Vec<_> = (0..rows)
                 .map(|_| ((next(3) as u32, next(700) as u32), Some(next(5) as i64), next(3) == 0))
+                .map(|(pair, number, is_delete)| {
+                    let turned = symmetric && pair.0 > pair.1;
+                    (if turned { (pair.1, pair.0) } else { pair }, number, is_delete)
+                })
                 .collect();
-            graph.edit(&source, simple_edit(&rows, numbered, &mut edges));
+            let (edit, expected) = simple_edit(&rows, numbered, &mut edges);
+            let mut found = graph.edit(&source, edit);
+            found.sort_unstable();
+            prop_assert_eq!(found, expected);
             prop_assert_eq!(graph.version().num_edges(0), edges.len() as u64);
-            prop_assert_eq!(&simple_lists(graph.version())[0], &edges);
+            prop_assert_eq!(&simple_lists(graph.version(), symmetric)[0], &edges);
             if keep {
                 kept.push((graph.version().clone(), edges.clone()));
             }
         }
         for (version, edges) in &kept {
-            let [out, reverse] = simple_lists(version);
+            let [out, reverse] = simple_lists(version, symmetric);
             prop_assert_eq!(&out, edges);
             prop_assert_eq!(&reverse, edges);
         }
         drop(kept);
         let everything: Vec<_> = edges.keys().map(|&pair| (pair, None, true)).collect();
-        graph.edit(&source, simple_edit(&everything, false, &mut edges));
+        graph.edit(&source, simple_edit(&everything, false, &mut edges).0);
         graph.edit(&source, DerivedEdit::default());
         graph.edit(&source, DerivedEdit::default());
         prop_assert!(graph.memory_bytes() < 65_536, "{} bytes of nothing", graph.memory_bytes());

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  kept duplicates    leaving ─► expired       deleted ─► deleted       entering ─► put
-//!  one edge a pair    all of them ─► by pair of ends ─► copies before and after ─► one delete, one put or nothing
+//!  one edge a pair    leaving, deleted ─► copies left? ─► delete    entering ─► put ─► was it there? ─► a copy more
 //! ```
 //!
 //! Invariant: between advances the graph has for each pair the copies that are in the window: as parallel edges where
@@ -23,11 +23,8 @@ use crate::{Duplicates, WindowError};
 /// The property that counts copies.
 const COUNT: &str = "count";
 
-/// Lists of so many pairs are asked for before they are searched.
-const PAIRS_AT_A_TIME: usize = 1 << 6;
-
-/// About so many moves are a task.
-const MOVES_PER_TASK: usize = 1 << 12;
+/// At least so many pairs are a task.
+const PAIRS_PER_TASK: usize = 1 << 12;
 
 /// What an advance does with edges.
 #[derive(Debug, Default)]
@@ -38,25 +35,10 @@ pub(crate) struct Moves {
     pub(crate) leaving: Vec<Pair>,
     /// The last place on the axis that is not in the window any more.
     pub(crate) start: i64,
+    /// The last place in the window before.
+    pub(crate) end: Option<i64>,
     /// Copies that enter, in the order of the axis.
     pub(crate) entering: Vec<Put>,
-}
-
-/// What becomes of a pair, in the order in which it does.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Move {
-    Delete,
-    Leave,
-    Enter(u32),
-}
-
-/// What becomes of a pair that is one edge.
-struct Outcome {
-    pair: Pair,
-    /// Copies before and after.
-    copies: [u32; 2],
-    /// Whose properties it takes over.
-    latest: Option<u32>,
 }
 
 /// Where changes were last taken, and the copies moved since.
@@ -139,12 +121,10 @@ impl Content {
     /// Makes the moves. Entering puts must be of the schema that `source` has.
     pub(crate) fn apply(&mut self, source: &Version, moves: Moves) -> Result<(), WindowError> {
         self.follow_schema(source)?;
-        let edit = match self.duplicates {
-            Duplicates::Keep => self.move_copies(moves)?,
-            _ => self.move_edges(&moves)?,
-        };
-        self.graph.edit(source, edit);
-        Ok(())
+        match self.duplicates {
+            Duplicates::Keep => self.move_copies(source, moves),
+            _ => self.move_edges(source, moves),
+        }
     }
 
     /// Takes over properties that the edge type has got since.
@@ -169,10 +149,9 @@ impl Content {
     }
 
     /// Parallel edges.
-    fn move_copies(&mut self, moves: Moves) -> Result<DerivedEdit, WindowError> {
-        let Moves { mut deleted, leaving, start, entering } = moves;
-        deleted.sort_unstable();
-        deleted.dedup();
+    fn move_copies(&mut self, source: &Version, moves: Moves) -> Result<(), WindowError> {
+        let Moves { deleted, leaving, start, entering, .. } = moves;
+        let deleted = unique(deleted);
         let version = self.graph.version();
         if let Some(followed) = &mut self.followed {
             followed.inserted.extend(entering.iter().map(|put| put.pair));
@@ -183,101 +162,94 @@ impl Content {
             }
         }
         let oldest = self.by_time.map_or(Oldest::First, |property| Oldest::Until(property, start));
-        let ops = self.puts(entering.iter())?;
-        Ok(DerivedEdit { expired: ends(&leaving), oldest, deleted: ends(&deleted), ops })
+        let ops = self.puts(&entering)?;
+        let edit = DerivedEdit { expired: ends(&leaving), oldest, deleted: ends(&deleted), ops };
+        self.graph.edit(source, edit);
+        Ok(())
     }
 
-    /// One edge for all copies.
-    fn move_edges(&mut self, moves: &Moves) -> Result<DerivedEdit, WindowError> {
-        let mut steps: Vec<(Pair, Move)> = moves.deleted.iter().map(|&pair| (pair, Move::Delete)).collect();
-        steps.extend(moves.leaving.iter().map(|&pair| (pair, Move::Leave)));
-        steps.extend((0..).zip(&moves.entering).map(|(place, put)| (put.pair, Move::Enter(place))));
-        steps.par_sort_unstable();
-        let outcomes: Vec<Vec<Outcome>> =
-            whole_pairs(&steps).into_par_iter().map(|steps| self.outcomes(steps, moves)).collect();
-        let (mut gone, mut come, mut counts) = (Vec::new(), Vec::new(), Column::new(PropertyType::Int64));
-        let mut entering = Vec::new();
-        for Outcome { pair, copies: [before, after], latest } in outcomes.into_iter().flatten() {
-            match (before, after) {
-                (0 | 1, 0 | 1) => {}
-                (_, 0 | 1) => _ = self.extra.remove(&pair),
-                _ => _ = self.extra.insert(pair, after - 1),
-            }
-            if let Some(followed) = &mut self.followed {
-                followed.deleted.extend((before > 0).then_some(pair));
-                followed.inserted.extend((after > 0).then_some(pair));
-            }
-            if after == 0 {
-                gone.extend((before > 0).then_some(pair));
-            } else if self.duplicates == Duplicates::Count {
-                if before != after {
-                    come.push(pair);
-                    counts.push_bits(u64::from(after));
-                }
-            } else {
-                entering.extend(latest.and_then(|place| moves.entering.get(place as usize)));
-            }
-        }
-        let puts = if self.duplicates == Duplicates::Count {
-            let [src, dst] = ends(&come);
-            let columns = vec![OpColumn { property: 0, values: counts, given: None }];
-            EdgeOps { src, dst, deletes: None, columns }
+    /// One edge for all copies. What leaves is there; of what enters, the edit tells what was there.
+    fn move_edges(&mut self, source: &Version, moves: Moves) -> Result<(), WindowError> {
+        let Moves { deleted, leaving, end, mut entering, .. } = moves;
+        let mut gone = unique(deleted);
+        gone.retain(|&(src, dst)| self.graph.version().has_edge(0, src, dst));
+        gone.iter().for_each(|pair| _ = self.extra.remove(pair));
+        self.hide_late(&mut entering, end, &gone);
+        let mut recounted = self.take_copies(leaving, &mut gone);
+        let ops = with_deletes(&gone, self.puts(&entering)?);
+        let found = self.graph.edit(source, DerivedEdit { ops, ..DerivedEdit::default() });
+        found.iter().for_each(|pair| *self.extra.entry(*pair).or_default() += 1);
+        if self.duplicates == Duplicates::Count {
+            recounted.extend(&found);
+            recounted = self.count_again(source, unique(recounted));
         } else {
-            self.puts(entering.into_iter())?
-        };
-        Ok(DerivedEdit { ops: with_deletes(&gone, puts), ..DerivedEdit::default() })
+            recounted.clear();
+        }
+        if let Some(followed) = &mut self.followed {
+            followed.deleted.extend(gone.into_iter().chain(found).chain(recounted.iter().copied()));
+            followed.inserted.extend(entering.iter().map(|put| put.pair).chain(recounted));
+        }
+        Ok(())
     }
 
-    /// What these moves come to, which are sorted by pair.
-    fn outcomes(&self, steps: &[(Pair, Move)], moves: &Moves) -> Vec<Outcome> {
-        let of_pairs: Vec<&[(Pair, Move)]> = steps.chunk_by(|left, right| left.0 == right.0).collect();
-        let mut outcomes = Vec::with_capacity(of_pairs.len());
-        for of_pairs in of_pairs.chunks(PAIRS_AT_A_TIME) {
-            let searched = of_pairs.iter().map(|of_pair| of_pair[0]).filter(|step| step.1 != Move::Leave);
-            self.graph.version().prefetch_searches(0, searched.map(|step| step.0));
-            outcomes.extend(of_pairs.iter().map(|of_pair| self.outcome(of_pair, moves)));
-        }
-        outcomes
+    /// Takes out the copies that come too late for their properties to show: an edge that stays, as these that are gone do not,
+    /// has those of a later event. `end` is that of the window before.
+    fn hide_late(&mut self, entering: &mut Vec<Put>, end: Option<i64>, gone: &[Pair]) {
+        let Some(property) = self.by_time.filter(|_| self.duplicates == Duplicates::Drop) else { return };
+        let (version, extra) = (self.graph.version(), &mut self.extra);
+        entering.retain(|put| {
+            let (src, dst) = put.pair;
+            let mut is_hidden = false;
+            if Some(put.at) <= end && gone.binary_search(&put.pair).is_err() {
+                version.for_each_edge_between(0, src, dst, |run, row| {
+                    is_hidden = run.value(property, row).time() > Some(put.at);
+                });
+            }
+            if is_hidden {
+                *extra.entry(put.pair).or_default() += 1;
+            }
+            !is_hidden
+        });
     }
 
-    /// What these moves, all of one pair, come to.
-    fn outcome(&self, of_pair: &[(Pair, Move)], moves: &Moves) -> Outcome {
-        let pair = of_pair.first().map_or((0, 0), |&(pair, _)| pair);
-        let version = self.graph.version();
-        // What leaves is there.
-        let mut is_there = matches!(of_pair.first(), Some((_, Move::Leave)));
-        let mut time = i64::MIN;
-        match self.by_time.filter(|_| self.duplicates == Duplicates::Drop) {
-            Some(property) => version.for_each_edge_between(0, pair.0, pair.1, |run, row| {
-                (is_there, time) = (true, run.value(property, row).time().unwrap_or(i64::MIN));
-            }),
-            None => is_there = is_there || version.has_edge(0, pair.0, pair.1),
-        }
-        let before = if is_there { 1 + self.extra.get(&pair).copied().unwrap_or(0) } else { 0 };
-        let (mut copies, mut latest) = (before, None);
-        for (_, step) in of_pair {
-            match *step {
-                Move::Delete => (copies, time) = (0, i64::MIN),
-                Move::Leave => copies = copies.saturating_sub(1),
-                Move::Enter(place) => {
-                    copies += 1;
-                    latest = Some(place);
-                }
+    /// Takes one copy for each pair named, and adds the pairs of which none is left to those that are gone. Tells of which
+    /// others there are fewer.
+    fn take_copies(&mut self, leaving: Vec<Pair>, gone: &mut Vec<Pair>) -> Vec<Pair> {
+        let extra = &self.extra;
+        let leaving = leaving.into_par_iter().with_min_len(PAIRS_PER_TASK);
+        let (fewer, last): (Vec<Pair>, Vec<Pair>) = leaving.partition(|pair| extra.contains_key(pair));
+        gone.extend(last);
+        for pair in &fewer {
+            match self.extra.get_mut(pair) {
+                Some(1) => _ = self.extra.remove(pair),
+                Some(more) => *more -= 1,
+                None => gone.push(*pair),
             }
         }
-        let at = latest.and_then(|place| moves.entering.get(place as usize)).map(|put| put.at);
-        let latest = latest.filter(|_| self.by_time.is_none() || at >= Some(time));
-        Outcome { pair, copies: [before, copies], latest }
+        fewer
     }
 
-    /// Puts with the properties that they have in the log, and with no others.
-    fn puts<'a>(&self, puts: impl Iterator<Item = &'a Put> + Clone) -> Result<EdgeOps, WindowError> {
-        let pairs: Vec<Pair> = puts.clone().map(|put| put.pair).collect();
+    /// Writes the counts of these pairs, of which each is named once. Tells which of them are there.
+    fn count_again(&mut self, source: &Version, mut pairs: Vec<Pair>) -> Vec<Pair> {
+        pairs.retain(|&(src, dst)| self.graph.version().has_edge(0, src, dst));
+        let copies = pairs.iter().map(|pair| 1 + self.extra.get(pair).copied().unwrap_or(0));
+        let ops = counted(&pairs, copies);
+        self.graph.edit(source, DerivedEdit { ops, ..DerivedEdit::default() });
+        pairs
+    }
+
+    /// Puts with the properties that they have in the log, and with no others; as if each were the only copy, where these are
+    /// counted.
+    fn puts(&self, puts: &[Put]) -> Result<EdgeOps, WindowError> {
+        let pairs: Vec<Pair> = puts.iter().map(|put| put.pair).collect();
+        if self.duplicates == Duplicates::Count {
+            return Ok(counted(&pairs, pairs.iter().map(|_| 1)));
+        }
         let [src, dst] = ends(&pairs);
         let mut columns = Vec::new();
         for (property, kind) in self.edge_type.properties() {
             let (mut values, mut are_null) = (Column::new(kind.kind), true);
-            for put in puts.clone() {
+            for put in puts {
                 let column = put.logged.as_ref().and_then(|logged| logged.edges.column(property));
                 let given = column.filter(|given| given.is_given(put.row as usize));
                 let value = given.map_or(Value::Null, |given| given.values.get(put.row as usize));
@@ -296,17 +268,19 @@ impl Content {
     }
 }
 
-/// The moves, which are sorted by pair, in parts of which none divides a pair.
-fn whole_pairs(mut steps: &[(Pair, Move)]) -> Vec<&[(Pair, Move)]> {
-    let mut parts = Vec::new();
-    while let Some((last, _)) = steps.get(MOVES_PER_TASK) {
-        let same = steps[MOVES_PER_TASK..].iter().take_while(|(pair, _)| pair == last).count();
-        let (part, rest) = steps.split_at(MOVES_PER_TASK + same);
-        parts.push(part);
-        steps = rest;
-    }
-    parts.push(steps);
-    parts
+/// Each pair once, in order.
+fn unique(mut pairs: Vec<Pair>) -> Vec<Pair> {
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs
+}
+
+/// Puts with so many copies each.
+fn counted(pairs: &[Pair], copies: impl Iterator<Item = u32>) -> EdgeOps {
+    let [src, dst] = ends(pairs);
+    let mut values = Column::new(PropertyType::Int64);
+    copies.for_each(|copies| values.push_bits(u64::from(copies)));
+    EdgeOps { src, dst, deletes: None, columns: vec![OpColumn { property: 0, values, given: None }] }
 }
 
 /// Sources and destinations.

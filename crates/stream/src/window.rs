@@ -330,8 +330,8 @@ impl Window {
         let leaving = self.leave(start, fresh.start, entering.len())?;
         self.stats.entered += entering.len() as u64;
         self.stats.left += leaving.len() as u64;
-        self.end = Some(end);
-        let moves = Moves { deleted: fresh.deleted, leaving, start, entering };
+        let before = self.end.replace(end);
+        let moves = Moves { deleted: fresh.deleted, leaving, start, end: before, entering };
         let source = self.head.reader.version();
         self.content.apply(&source, moves)?;
         self.forget_deletions();

@@ -133,6 +133,9 @@ impl Changes {
             }
         }
         changes.deleted.extend(deleted);
+        // A copy that came may have gone again, or the other way round.
+        let views = [before.flat(), after.flat()];
+        changes.rewritten.retain(|&edge| views.iter().all(|view| multiplicity(view, edge) > 0));
         changes
     }
 
