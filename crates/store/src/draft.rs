@@ -341,30 +341,22 @@ pub(crate) fn merge_rows(
         properties: &options.properties,
         ops,
     };
-    let pair = |vertex, neighbor| u64::from(vertex) << 32 | u64::from(neighbor);
     match (ops.is_plain(), options.multi) {
-        (true, false) => merge_as(lists, ends, policy, changes, |vertex, neighbor, _| {
-            PlainDelta::<false>(pair(vertex, neighbor))
-        }),
-        (true, true) => merge_as(lists, ends, policy, changes, |vertex, neighbor, _| {
-            PlainDelta::<true>(pair(vertex, neighbor))
-        }),
-        (false, multi) => merge_as(lists, ends, policy, changes, |vertex, neighbor, row| {
-            let rank = if multi { 0 } else { neighbor };
-            RowDelta { vertex, rank, row: row as u32, neighbor }
-        }),
+        (true, false) => merge_as::<PlainDelta<false>>(lists, ends, policy, changes),
+        (true, true) => merge_as::<PlainDelta<true>>(lists, ends, policy, changes),
+        (false, false) => merge_as::<RowDelta<false>>(lists, ends, policy, changes),
+        (false, true) => merge_as::<RowDelta<true>>(lists, ends, policy, changes),
     }
 }
 
-/// As [`merge_rows`], `make` giving the changes.
+/// As [`merge_rows`], with changes of one kind.
 fn merge_as<D: Delta>(
     lists: Adjacency,
     ends: Ends<'_>,
     policy: Policy<'_>,
     changes: &mut Changes,
-    make: impl Fn(VertexId, VertexId, usize) -> D + Sync,
 ) -> Adjacency {
-    let deltas = sorted_deltas(ends, &make);
+    let deltas = sorted_deltas(ends, |vertex, neighbor, row| D::new(policy.ops, vertex, neighbor, row));
     edit_lists(lists, &deltas, changes, |base, leaf, deltas, changes| {
         edit_leaf(leaf, base, deltas, policy, changes);
     })

@@ -60,9 +60,8 @@ impl Draft {
                     Direction::In if options.symmetric || !options.reverse => continue,
                     Direction::In => (&**dst, &**src, &mut tables.reverse),
                 };
-                let delta = |vertex: VertexId, neighbor: VertexId, _| {
-                    PlainDelta::<true>(u64::from(vertex) << 32 | u64::from(neighbor))
-                };
+                let delta =
+                    |vertex: VertexId, neighbor: VertexId, _| PlainDelta::<true>::of(vertex, neighbor);
                 let deltas = sorted_deltas(Ends { from, to, symmetric: options.symmetric }, delta);
                 *lists = edit_lists(*lists, &deltas, &mut self.changes, |_, leaf, deltas, changes| {
                     expire_leaf(leaf, deltas, policy, oldest, changes);

@@ -147,16 +147,15 @@ fn edit_list<D: Delta>(
     };
     changes.entries += i64::from(new.degree) - i64::from(old.degree);
     changes.loops += if loops { count_loops(new, vertex) - old_loops } else { 0 };
-    note_newcomer(old, group, policy, changes);
+    note_newcomer(old, group, changes);
     note_emptied(vertex, old.degree as usize, new.degree as usize, changes);
     leaf.set(vertex, (new.degree > 0).then_some(new));
     (old, new)
 }
 
 /// Notes the vertex as new if its list had no edges and is given one.
-fn note_newcomer<D: Delta>(old: Entry, group: &[D], policy: Policy<'_>, changes: &mut Changes) {
-    let is_given = || D::PLAIN || group.iter().any(|delta| !policy.ops.is_delete(delta.row()));
-    if old.degree == 0 && is_given() {
+fn note_newcomer<D: Delta>(old: Entry, group: &[D], changes: &mut Changes) {
+    if old.degree == 0 && group.iter().any(|delta| !delta.is_delete()) {
         changes.newcomers.push(group[0].vertex());
     }
 }
@@ -250,13 +249,13 @@ fn pack_changed<D: Delta>(
     let before = list_of(old, &mut buffer);
     let Scratch { neighbors: after, words: run, .. } = scratch;
     after.clear();
-    merge_plain(before, group, policy.ops, &mut changes.found, after);
+    merge_plain(before, group, &mut changes.found, after);
     changes.entries += after.len() as i64 - before.len() as i64;
     let loops = |list: &[VertexId]| list.iter().filter(|&&neighbor| neighbor == vertex).count() as i64;
     if group.iter().any(|delta| delta.neighbor() == vertex) {
         changes.loops += loops(after) - loops(before);
     }
-    note_newcomer(old, group, policy, changes);
+    note_newcomer(old, group, changes);
     note_emptied(vertex, before.len(), after.len(), changes);
     retire_list(old, changes);
     if after.len() <= CHUNK_MAX {
@@ -352,30 +351,22 @@ mod tests {
         fn with<D: Delta>(
             table: PagedArray<Entry>,
             policy: Policy<'_>,
-            make: impl Fn(VertexId, VertexId, usize) -> D + Sync,
             changes: &mut Changes,
         ) -> PagedArray<Entry> {
             let ends = Ends { from: &policy.ops.src, to: &policy.ops.dst, symmetric: false };
+            let deltas =
+                sorted_deltas(ends, |vertex, neighbor, row| D::new(policy.ops, vertex, neighbor, row));
             let edit = |base, leaf: &mut _, deltas: &[D], changes: &mut _| {
                 edit_leaf(leaf, base, deltas, policy, changes)
             };
-            table.edit(&sorted_deltas(ends, make), &Delta::vertex, &edit, changes)
+            table.edit(&deltas, &Delta::vertex, &edit, changes)
         }
         let policy = Policy { multi, compact, properties: &[], ops };
-        let pair = |vertex, neighbor| u64::from(vertex) << 32 | u64::from(neighbor);
         match (ops.is_plain(), multi) {
-            (true, false) => with(table, policy, |v, n, _| PlainDelta::<false>(pair(v, n)), changes),
-            (true, true) => with(table, policy, |v, n, _| PlainDelta::<true>(pair(v, n)), changes),
-            (false, _) => {
-                let rank = |neighbor| if multi { 0 } else { neighbor };
-                let row = |vertex, neighbor, row: usize| RowDelta {
-                    vertex,
-                    rank: rank(neighbor),
-                    row: row as u32,
-                    neighbor,
-                };
-                with(table, policy, row, changes)
-            }
+            (true, false) => with::<PlainDelta<false>>(table, policy, changes),
+            (true, true) => with::<PlainDelta<true>>(table, policy, changes),
+            (false, false) => with::<RowDelta<false>>(table, policy, changes),
+            (false, true) => with::<RowDelta<true>>(table, policy, changes),
         }
     }
 

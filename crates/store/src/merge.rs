@@ -25,6 +25,8 @@ const RUN_BYTES_MAX: usize = 1 << 20;
 pub(crate) trait Delta: Copy + Send + Sync {
     /// Whether changes of this kind are plain additions without properties.
     const PLAIN: bool;
+    /// What a row of the operations does to the list of `vertex`.
+    fn new(ops: &EdgeOps, vertex: VertexId, neighbor: VertexId, row: usize) -> Self;
     /// What changes are sorted by: the vertex in the upper half. Those of the same rank keep their order.
     fn rank(&self) -> u64;
     /// Whose list changes.
@@ -33,23 +35,29 @@ pub(crate) trait Delta: Copy + Send + Sync {
     fn neighbor(&self) -> VertexId;
     /// The operation's row in its [`EdgeOps`].
     fn row(&self) -> usize;
+    /// Whether that deletes.
+    fn is_delete(&self) -> bool;
 }
 
-/// A change with its operation.
+/// A change with its operation. To `simple` lists it sorts by vertex and neighbor, to `multi` lists (`ARRIVAL`) by the vertex
+/// alone.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RowDelta {
-    pub(crate) vertex: VertexId,
-    /// The neighbor for `simple` lists; 0 for `multi` lists, which keep the order of arrival.
-    pub(crate) rank: VertexId,
-    pub(crate) row: u32,
-    pub(crate) neighbor: VertexId,
+pub(crate) struct RowDelta<const ARRIVAL: bool> {
+    vertex: VertexId,
+    neighbor: VertexId,
+    row: u32,
+    is_delete: bool,
 }
 
-impl Delta for RowDelta {
+impl<const ARRIVAL: bool> Delta for RowDelta<ARRIVAL> {
     const PLAIN: bool = false;
     #[inline]
+    fn new(ops: &EdgeOps, vertex: VertexId, neighbor: VertexId, row: usize) -> Self {
+        RowDelta { vertex, neighbor, row: row as u32, is_delete: ops.is_delete(row) }
+    }
+    #[inline]
     fn rank(&self) -> u64 {
-        u64::from(self.vertex) << 32 | u64::from(self.rank)
+        u64::from(self.vertex) << 32 | u64::from(if ARRIVAL { 0 } else { self.neighbor })
     }
     fn vertex(&self) -> VertexId {
         self.vertex
@@ -60,15 +68,28 @@ impl Delta for RowDelta {
     fn row(&self) -> usize {
         self.row as usize
     }
+    fn is_delete(&self) -> bool {
+        self.is_delete
+    }
 }
 
-/// An addition without properties: vertex and neighbor in one word. To `simple` lists it sorts by both, to `multi`
-/// lists (`ARRIVAL`) by the vertex alone.
+/// An addition without properties: vertex and neighbor in one word; sorted as [`RowDelta`] is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct PlainDelta<const ARRIVAL: bool>(pub(crate) u64);
+pub(crate) struct PlainDelta<const ARRIVAL: bool>(u64);
+
+impl<const ARRIVAL: bool> PlainDelta<ARRIVAL> {
+    #[inline]
+    pub(crate) fn of(vertex: VertexId, neighbor: VertexId) -> Self {
+        PlainDelta(u64::from(vertex) << 32 | u64::from(neighbor))
+    }
+}
 
 impl<const ARRIVAL: bool> Delta for PlainDelta<ARRIVAL> {
     const PLAIN: bool = true;
+    #[inline]
+    fn new(_: &EdgeOps, vertex: VertexId, neighbor: VertexId, _: usize) -> Self {
+        PlainDelta::of(vertex, neighbor)
+    }
     #[inline]
     fn rank(&self) -> u64 {
         if ARRIVAL { self.0 >> 32 << 32 } else { self.0 }
@@ -83,6 +104,9 @@ impl<const ARRIVAL: bool> Delta for PlainDelta<ARRIVAL> {
     }
     fn row(&self) -> usize {
         0
+    }
+    fn is_delete(&self) -> bool {
+        false
     }
 }
 
@@ -293,7 +317,7 @@ impl<D: Delta> ListMerge<'_, D> {
         let deltas = &self.deltas[range.clone()];
         if self.is_plain(run) {
             let found = &mut self.changes.found;
-            merge_plain(old, deltas, self.policy.ops, found, &mut self.scratch.neighbors);
+            merge_plain(old, deltas, found, &mut self.scratch.neighbors);
             return self.emit(run);
         }
         let mut next = 0;
@@ -333,11 +357,10 @@ impl<D: Delta> ListMerge<'_, D> {
     /// These changes all concern the edge to `neighbor`: the last delete among them hides what was before.
     fn upsert(&mut self, neighbor: VertexId, existing: Option<usize>, changes: Range<usize>) {
         let group = &self.deltas[changes.clone()];
-        if !is_there_after(existing.is_some(), group, self.policy.ops, &mut self.changes.found) {
+        if !is_there_after(existing.is_some(), group, &mut self.changes.found) {
             return;
         }
-        let is_delete = |at: &usize| !D::PLAIN && self.policy.ops.is_delete(self.deltas[*at].row());
-        let (old, by) = match changes.clone().rev().find(is_delete) {
+        let (old, by) = match changes.clone().rev().find(|at| self.deltas[*at].is_delete()) {
             Some(at) => (None, at + 1..changes.end),
             None => (existing, changes),
         };
@@ -346,11 +369,10 @@ impl<D: Delta> ListMerge<'_, D> {
     }
 
     fn arrivals(&mut self, runs: &[ChunkRef]) {
-        let ops = self.policy.ops;
         let mut deletes: Vec<(VertexId, usize)> = self
             .deltas
             .iter()
-            .filter(|delta| ops.is_delete(delta.row()))
+            .filter(|delta| delta.is_delete())
             .map(|delta| (delta.neighbor(), delta.row()))
             .collect();
         deletes.sort_unstable();
@@ -495,7 +517,6 @@ impl<D: Delta> ListMerge<'_, D> {
 pub(crate) fn merge_plain<D: Delta>(
     old: &[VertexId],
     deltas: &[D],
-    ops: &EdgeOps,
     found: &mut Option<Vec<Pair>>,
     out: &mut Vec<VertexId>,
 ) {
@@ -508,7 +529,7 @@ pub(crate) fn merge_plain<D: Delta>(
         let was_there = old.get(end) == Some(&neighbor);
         next = end + usize::from(was_there);
         let same = deltas[at..].iter().take_while(|delta| delta.neighbor() == neighbor).count();
-        if is_there_after(was_there, &deltas[at..at + same], ops, found) {
+        if is_there_after(was_there, &deltas[at..at + same], found) {
             out.push(neighbor);
         }
         at += same;
@@ -518,14 +539,9 @@ pub(crate) fn merge_plain<D: Delta>(
 
 /// Whether an edge is there after changes to it; notes puts that find it there.
 #[inline]
-fn is_there_after<D: Delta>(
-    mut is_there: bool,
-    deltas: &[D],
-    ops: &EdgeOps,
-    found: &mut Option<Vec<Pair>>,
-) -> bool {
+fn is_there_after<D: Delta>(mut is_there: bool, deltas: &[D], found: &mut Option<Vec<Pair>>) -> bool {
     for delta in deltas {
-        let is_put = D::PLAIN || !ops.is_delete(delta.row());
+        let is_put = !delta.is_delete();
         if let Some(found) = found.as_mut().filter(|_| is_put && is_there) {
             found.push((delta.vertex(), delta.neighbor()));
         }

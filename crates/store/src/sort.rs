@@ -192,6 +192,7 @@ mod tests {
 
     use super::*;
     use crate::merge::{PlainDelta, RowDelta};
+    use crate::ops::EdgeOps;
 
     /// Random numbers, many rows, from a seed.
     fn ids(rows: usize, bound: u32, seed: u64) -> Vec<VertexId> {
@@ -215,15 +216,18 @@ mod tests {
             let ends = Ends { from: &from, to: &to, symmetric };
             let mut all = Vec::new();
             ends.for_each(0..rows, |vertex, neighbor, row| all.push((vertex, neighbor, row as u32)));
-            let pair = |vertex, neighbor, _| PlainDelta::<false>(u64::from(vertex) << 32 | u64::from(neighbor));
-            let found: Vec<u64> = sorted_deltas(ends, pair).iter().map(|delta| delta.0).collect();
+            let pair = |vertex, neighbor, _| PlainDelta::<false>::of(vertex, neighbor);
+            let found: Vec<u64> = sorted_deltas(ends, pair).iter().map(Delta::rank).collect();
             let mut expected: Vec<u64> =
                 all.iter().map(|&(vertex, neighbor, _)| u64::from(vertex) << 32 | u64::from(neighbor)).collect();
             expected.sort_unstable();
             prop_assert_eq!(found, expected);
-            let row = |vertex, neighbor, row: usize| RowDelta { vertex, rank: 0, row: row as u32, neighbor };
-            let found: Vec<_> =
-                sorted_deltas(ends, row).iter().map(|delta| (delta.vertex, delta.neighbor, delta.row)).collect();
+            let ops = EdgeOps::default();
+            let row = |vertex, neighbor, row| RowDelta::<true>::new(&ops, vertex, neighbor, row);
+            let found: Vec<_> = sorted_deltas(ends, row)
+                .iter()
+                .map(|delta| (delta.vertex(), delta.neighbor(), delta.row() as u32))
+                .collect();
             all.sort_by_key(|delta| delta.0);
             prop_assert_eq!(found, all);
         }
