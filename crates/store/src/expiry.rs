@@ -17,7 +17,7 @@ use crate::adjacency::{ChunkRef, Entry};
 use crate::compression::RunBuffer;
 use crate::draft::{Draft, edit_lists};
 use crate::growth::new_run;
-use crate::heap::{Block, Changes};
+use crate::heap::Changes;
 use crate::leaf_edit::{lists_of, note_emptied};
 use crate::merge::{Delta, PlainDelta, Policy, Scratch, entry_of, runs_of, without_rows};
 use crate::ops::EdgeOps;
@@ -114,11 +114,7 @@ fn expire_leaf<D: Delta>(
             changes.loops -= rows_to(old, &gone, vertex);
         }
         push_without(&runs, &gone, policy, &mut scratch, changes, &mut left);
-        if old.is_chunked() {
-            // SAFETY: the directory of a chunked list is a heap block.
-            changes.retire(unsafe { Block::from_pointer(old.pointer()) });
-        }
-        let new = entry_of(&left, changes);
+        let new = entry_of(&left, old, changes);
         changes.entries += i64::from(new.degree) - i64::from(old.degree);
         note_emptied(vertex, old.degree as usize, new.degree as usize, changes);
         leaf.set(vertex, (new.degree > 0).then_some(new));

@@ -19,7 +19,7 @@ use evergraph_types::VertexId;
 
 use crate::adjacency::{ChunkRef, Entry};
 use crate::compression::RunBuffer;
-use crate::heap::{Block, Changes};
+use crate::heap::Changes;
 use crate::merge::{Delta, Policy, entry_of};
 
 /// Lists up to this length lie in one run.
@@ -53,12 +53,12 @@ pub(crate) fn append<D: Delta>(
         run.block().into_iter().for_each(|block| changes.retire(block));
         return Some(Entry::flat(grown));
     }
-    Some(entry_of(&[run, next_run(rest, len, changes)], changes))
+    Some(entry_of(&[run, next_run(rest, len, changes)], old, changes))
 }
 
 fn append_to_runs<D: Delta>(old: Entry, deltas: &[D], changes: &mut Changes) -> Entry {
-    // SAFETY: the version being edited is alive; the directory of a chunked list is a heap block.
-    let (mut runs, directory) = unsafe { (old.directory().to_vec(), Block::from_pointer(old.pointer())) };
+    // SAFETY: the version being edited is alive.
+    let mut runs = unsafe { old.directory() }.to_vec();
     let mut rest = deltas;
     if let Some(last) = runs.last_mut() {
         (*last, rest) = extend(*last, deltas);
@@ -66,8 +66,7 @@ fn append_to_runs<D: Delta>(old: Entry, deltas: &[D], changes: &mut Changes) -> 
     if !rest.is_empty() {
         runs.push(next_run(rest, old.degree as usize + deltas.len(), changes));
     }
-    changes.retire(directory);
-    entry_of(&runs, changes)
+    entry_of(&runs, old, changes)
 }
 
 /// The run with as many changes appended as there is room for, and the others.

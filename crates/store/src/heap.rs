@@ -198,6 +198,12 @@ impl Changes {
         self.allocate(bytes + room)
     }
 
+    /// A block of at least `bytes` in place of `old`, with room to grow where blocks are written to in place.
+    pub(crate) fn rewrite(&mut self, old: Option<Block>, bytes: usize) -> Block {
+        let room = if self.owned_after.is_some() { bytes / 4 } else { 0 };
+        self.replace(old, bytes, room)
+    }
+
     /// Notes that the next version no longer reaches `block`.
     pub(crate) fn retire(&mut self, block: Block) {
         self.retired.push(block);

@@ -188,7 +188,7 @@ impl Reader<'_> {
             let entry = match self.chunks_of(row, &chunks) {
                 Some(chunks) => {
                     let runs: Vec<ChunkRef> = chunks.iter().map(|chunk| self.run(chunk)).collect();
-                    entry_of(&runs, changes)
+                    entry_of(&runs, Entry::EMPTY, changes)
                 }
                 None => self.flat(row),
             };

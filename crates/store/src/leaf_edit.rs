@@ -266,7 +266,7 @@ fn pack_changed<D: Delta>(
     let bounds = (0..pieces).map(|piece| after.len() * piece / pieces..after.len() * (piece + 1) / pieces);
     let runs: Vec<ChunkRef> =
         bounds.map(|bounds| write_run(&after[bounds], policy.coding(), run, None, changes)).collect();
-    entry_of(&runs, changes)
+    entry_of(&runs, old, changes)
 }
 
 /// Appends a short list to the pack as it is; tells whether it is compressed there.

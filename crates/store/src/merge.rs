@@ -184,31 +184,26 @@ pub(crate) fn merge_list<D: Delta>(
     } else {
         merge.sorted(runs)
     }
-    if old.is_chunked() {
-        // SAFETY: the directory of a chunked list is a heap block.
-        changes.retire(unsafe { Block::from_pointer(old.pointer()) });
-    }
-    let entry = entry_of(&new_runs, changes);
+    let entry = entry_of(&new_runs, old, changes);
     scratch.runs = short;
     scratch.new_runs = new_runs;
     entry
 }
 
-/// The entry over these runs: flat if there is one, with a new directory if there are more.
-pub(crate) fn entry_of(runs: &[ChunkRef], changes: &mut Changes) -> Entry {
-    match runs {
-        [] => Entry::EMPTY,
-        [run] => Entry::flat(*run),
-        runs => {
-            let directory = changes.allocate(size_of_val(runs));
-            // SAFETY: the new block has room for the references.
-            unsafe {
-                directory.pointer().cast::<ChunkRef>().copy_from_nonoverlapping(runs.as_ptr(), runs.len())
-            };
-            let degree = runs.iter().map(|run| run.len as usize).sum();
-            Entry::chunked(directory.pointer(), runs.len(), degree)
-        }
+/// The entry over these runs, which lie elsewhere, in place of the list's old one: flat if there is one run, with a directory if
+/// there are more.
+pub(crate) fn entry_of(runs: &[ChunkRef], old: Entry, changes: &mut Changes) -> Entry {
+    // SAFETY: the directory of a chunked list is a heap block.
+    let directory = old.is_chunked().then(|| unsafe { Block::from_pointer(old.pointer()) });
+    if let [] | [_] = runs {
+        directory.into_iter().for_each(|directory| changes.retire(directory));
+        return runs.first().map_or(Entry::EMPTY, |run| Entry::flat(*run));
     }
+    let directory = changes.rewrite(directory, size_of_val(runs));
+    // SAFETY: the block has room for the references.
+    unsafe { directory.pointer().cast::<ChunkRef>().copy_from_nonoverlapping(runs.as_ptr(), runs.len()) };
+    let degree = runs.iter().map(|run| run.len as usize).sum();
+    Entry::chunked(directory.pointer(), runs.len(), degree)
 }
 
 /// The runs of a list with their first neighbors known (the least, of a compressed run of a `multi` type), unless they can grow
@@ -581,10 +576,7 @@ pub(crate) fn write_run(
 
 /// The bytes of a run in a block of their own, behind them so many more; in place of the block of the run it replaces.
 fn write_block(bytes: &[u8], slack: usize, old: Option<Block>, changes: &mut Changes) -> Block {
-    let needed = bytes.len() + slack;
-    // What is written again in place grows.
-    let room = if changes.owned_after.is_some() { needed / 4 } else { 0 };
-    let block = changes.replace(old, needed, room);
+    let block = changes.rewrite(old, bytes.len() + slack);
     // SAFETY: the block has room for the bytes.
     unsafe { block.pointer().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
     block

@@ -175,7 +175,7 @@ impl Content {
         gone.retain(|&(src, dst)| self.graph.version().has_edge(0, src, dst));
         gone.iter().for_each(|pair| _ = self.extra.remove(pair));
         self.hide_late(&mut entering, end, &gone);
-        let mut recounted = self.take_copies(leaving, &mut gone);
+        let mut recounted = self.take_copies(&leaving, &mut gone);
         let ops = with_deletes(&gone, self.puts(&entering)?);
         let found = self.graph.edit(source, DerivedEdit { ops, ..DerivedEdit::default() });
         found.iter().for_each(|pair| *self.extra.entry(*pair).or_default() += 1);
@@ -214,11 +214,14 @@ impl Content {
 
     /// Takes one copy for each pair named, and adds the pairs of which none is left to those that are gone. Tells of which
     /// others there are fewer.
-    fn take_copies(&mut self, leaving: Vec<Pair>, gone: &mut Vec<Pair>) -> Vec<Pair> {
+    fn take_copies(&mut self, leaving: &[Pair], gone: &mut Vec<Pair>) -> Vec<Pair> {
         let extra = &self.extra;
-        let leaving = leaving.into_par_iter().with_min_len(PAIRS_PER_TASK);
-        let (fewer, last): (Vec<Pair>, Vec<Pair>) = leaving.partition(|pair| extra.contains_key(pair));
-        gone.extend(last);
+        let looked_up = leaving.par_iter().with_min_len(PAIRS_PER_TASK);
+        let are_several: Vec<bool> = looked_up.map(|pair| extra.contains_key(pair)).collect();
+        let mut fewer = Vec::new();
+        for (pair, is_several) in leaving.iter().zip(are_several) {
+            (if is_several { &mut fewer } else { &mut *gone }).push(*pair);
+        }
         for pair in &fewer {
             match self.extra.get_mut(pair) {
                 Some(1) => _ = self.extra.remove(pair),
