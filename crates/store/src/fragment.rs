@@ -235,6 +235,16 @@ impl ColumnDraft {
         self.cells.len() + 4 * self.ends.len()
     }
 
+    /// How many bytes it takes in an area at the most: with its descriptor, its parts padded.
+    fn room(&self) -> usize {
+        8 + pad8(self.valid.len().div_ceil(8)) + pad8(4 * (self.ends.len() + 1)) + pad8(self.cells.len())
+    }
+
+    /// Bytes of the buffer of cells.
+    pub(crate) fn capacity_bytes(&self) -> usize {
+        self.cells.capacity()
+    }
+
     fn has_nulls(&self) -> bool {
         self.nulls > 0
     }
@@ -281,10 +291,11 @@ impl ColumnDraft {
 /// The bytes of a run with columns, its neighbors given as they or their compressed form lie in memory; without any column
 /// that is not null throughout, just the neighbors. Tells whether there are columns.
 pub(crate) fn encode_run(run: &[u32], columns: &[ColumnDraft], compact: bool, out: &mut Vec<u8>) -> bool {
-    out.clear();
-    out.extend_from_slice(as_bytes(run));
     let columns = columns.iter().filter(|column| !column.is_all_null());
     let number = columns.clone().count();
+    out.clear();
+    out.reserve(size_of_val(run) + columns.clone().map(ColumnDraft::room).sum::<usize>() + 3 * 8);
+    out.extend_from_slice(as_bytes(run));
     if number == 0 {
         return false;
     }
