@@ -76,6 +76,11 @@ impl Packed<'_> {
     fn get(self, row: usize) -> u64 {
         self.base.wrapping_add(self.numbers.get(row)) & self.mask
     }
+
+    /// Bytes of a cell.
+    fn width(self) -> usize {
+        self.mask.count_ones() as usize / 8
+    }
 }
 
 impl<'a> Values<'a> {
@@ -113,16 +118,23 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Appends the bits of cells of fixed width.
-    pub(crate) fn push_bits(&self, rows: Range<usize>, out: &mut Vec<u64>) {
+    /// Appends the cells of these rows, none of them null, as plain ones; of variable width, with where each ends.
+    pub(crate) fn push_rows(&self, rows: Range<usize>, cells: &mut Vec<u8>, ends: &mut Vec<u32>) {
         match *self {
             Values::Cells { width, bytes } => {
-                let cells = bytes[width * rows.start..width * rows.end].chunks_exact(width);
-                // Of eight bytes each they are copied many at a time.
-                if width == 8 { out.extend(cells.map(cell_of_8)) } else { out.extend(cells.map(cell)) }
+                cells.extend_from_slice(&bytes[width * rows.start..width * rows.end]);
             }
-            Values::Packed(packed) => out.extend(rows.map(|row| packed.get(row))),
-            Values::Texts { .. } | Values::Dictionary { .. } => {}
+            Values::Packed(packed) => rows.for_each(|row| push_cell(packed.get(row), packed.width(), cells)),
+            Values::Texts { ends: from, heap } => {
+                let mut bounds = from[4 * rows.start..4 * rows.end + 4].chunks_exact(4).map(cell_of_4);
+                let start = bounds.next().unwrap_or(0);
+                let moved = (cells.len() as u32).wrapping_sub(start);
+                let before = ends.len();
+                ends.extend(bounds.map(|end| end.wrapping_add(moved)));
+                let end = ends[before..].last().map_or(start, |end| end.wrapping_sub(moved));
+                cells.extend_from_slice(&heap[start as usize..end as usize]);
+            }
+            Values::Dictionary { .. } => rows.for_each(|row| push_text(self.bytes(row), cells, ends)),
         }
     }
 
@@ -170,8 +182,8 @@ fn cell(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(bits)
 }
 
-fn cell_of_8(bytes: &[u8]) -> u64 {
-    bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+fn cell_of_4(bytes: &[u8]) -> u32 {
+    bytes.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes))
 }
 
 /// The bits of a cell of so many bytes.
@@ -179,30 +191,29 @@ fn mask_of(width: usize) -> u64 {
     u64::MAX >> (64 - 8 * width)
 }
 
-/// Appends cells of `width` bytes as they are.
-pub(crate) fn write_cells(bits: &[u64], width: usize, out: &mut Vec<u8>) {
-    match width {
-        8 => {
-            let start = out.len();
-            out.resize(start + 8 * bits.len(), 0);
-            for (cell, bits) in out[start..].chunks_exact_mut(8).zip(bits) {
-                cell.copy_from_slice(&bits.to_le_bytes());
-            }
-        }
-        _ => bits.iter().for_each(|bits| out.extend_from_slice(&bits.to_le_bytes()[..width])),
-    }
+/// Appends a cell of `width` bytes as it is.
+#[inline]
+pub(crate) fn push_cell(bits: u64, width: usize, cells: &mut Vec<u8>) {
+    cells.extend_from_slice(&bits.to_le_bytes()[..width]);
+}
+
+/// Appends a cell of variable width as it is, and where it ends.
+pub(crate) fn push_text(text: &[u8], cells: &mut Vec<u8>, ends: &mut Vec<u32>) {
+    cells.extend_from_slice(text);
+    ends.push(cells.len() as u32);
 }
 
 /// Appends cells of `width` bytes in few bits; tells whether it did, for it does not where that would take no less room.
-pub(crate) fn write_packed(bits: &[u64], valid: &[bool], width: usize, out: &mut Vec<u8>) -> bool {
-    let (base, range) = frame(bits, valid, width);
+pub(crate) fn write_packed(cells: &[u8], valid: &[bool], width: usize, out: &mut Vec<u8>) -> bool {
+    let bits: Vec<u64> = cells.chunks_exact(width).map(cell).collect();
+    let (base, range) = frame(&bits, valid, width);
     let number_width = width_of(range);
     let total = 1 + width + packed_bytes(bits.len(), number_width);
     if number_width > WIDTH_MAX || total >= width * bits.len() {
         return false;
     }
     out.push(number_width as u8);
-    write_cells(&[base], width, out);
+    push_cell(base, width, out);
     let number =
         |(bits, valid): (&u64, &bool)| if *valid { bits.wrapping_sub(base) & mask_of(width) } else { 0 };
     append(bits.iter().zip(valid).map(number), number_width, out);

@@ -26,6 +26,7 @@ use crate::codec::encode;
 use crate::conflict::{Late, RecentChanges, Thing};
 use crate::draft::Draft;
 use crate::error::CommitError;
+use crate::merge::Scratch;
 use crate::ops::WriteSet;
 use crate::options::Durability;
 use crate::pool::in_pool;
@@ -67,6 +68,8 @@ pub(crate) struct Committer {
     /// Where the log is read, if there is one.
     pub(crate) place: Option<LogPlace>,
     pub(crate) durability: Durability,
+    /// Buffers of the commit before, which a small one would spend its time on growing.
+    pub(crate) scratch: Scratch,
     /// Why no more commits are taken.
     pub(crate) refusal: Option<Refusal>,
 }
@@ -144,13 +147,14 @@ impl Inner {
     /// Makes the next version of what was accepted and publishes it.
     fn apply(
         &self,
-        committer: &Committer,
+        committer: &mut Committer,
         base: Arc<Version>,
         accepted: Vec<Accepted>,
         time_micros: i64,
     ) -> Vec<(Pending, BatchSummary)> {
         let last = accepted.last().map_or(base.sequence, |accepted| accepted.sequence);
         let mut draft = Draft::new(&base, committer.resolver.dictionary.clone(), last, time_micros);
+        draft.changes.scratch = std::mem::take(&mut committer.scratch);
         let mut answers = Vec::with_capacity(accepted.len());
         for Accepted { pending, writes, is_batch, sequence } in accepted {
             let mut summary = BatchSummary { sequence, ..BatchSummary::default() };
@@ -161,6 +165,8 @@ impl Inner {
             }
             answers.push((pending, summary));
         }
+        draft.flush();
+        committer.scratch = std::mem::take(&mut draft.changes.scratch).kept();
         if last > base.sequence {
             self.publish(base, draft);
         }

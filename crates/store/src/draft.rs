@@ -369,10 +369,9 @@ pub(crate) fn edit_lists<D: Delta>(
     changes: &mut Changes,
     edit: impl Fn(VertexId, &mut Leaf<Entry>, &[D], &mut Changes) + Sync,
 ) -> Adjacency {
-    let mut own = changes.fork();
-    let table = lists.table.edit(deltas, &|delta| delta.vertex(), &edit, &mut own);
-    let entries = lists.entries.saturating_add_signed(own.entries);
-    let loops = lists.loops.saturating_add_signed(own.loops);
-    changes.join(own);
+    (changes.entries, changes.loops) = (0, 0);
+    let table = lists.table.edit(deltas, &|delta| delta.vertex(), &edit, changes);
+    let entries = lists.entries.saturating_add_signed(changes.entries);
+    let loops = lists.loops.saturating_add_signed(changes.loops);
     Adjacency { table, entries, loops }
 }

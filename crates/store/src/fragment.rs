@@ -18,7 +18,7 @@ use std::ops::Range;
 use evergraph_types::{Cells, Column, Property, PropertyId, PropertyType, Value};
 
 use crate::adjacency::as_bytes;
-use crate::column_values::{Form, Values, write_cells, write_dictionary, write_packed};
+use crate::column_values::{Form, Values, push_cell, push_text, write_dictionary, write_packed};
 
 /// Set in the number of columns of a compact area.
 const COMPACT: u32 = 1 << 31;
@@ -172,31 +172,23 @@ pub(crate) struct ColumnDraft {
     kind: PropertyType,
     valid: Vec<bool>,
     nulls: usize,
-    bits: Vec<u64>,
+    /// The cells one after the other, as they lie in an area that is not compact; those of nulls zero or empty.
+    cells: Vec<u8>,
+    /// Where each cell of variable width ends.
     ends: Vec<u32>,
-    text: Vec<u8>,
 }
 
 impl ColumnDraft {
     pub(crate) fn new(property: PropertyId, kind: PropertyType) -> Self {
-        ColumnDraft {
-            property,
-            kind,
-            valid: Vec::new(),
-            nulls: 0,
-            bits: Vec::new(),
-            ends: Vec::new(),
-            text: Vec::new(),
-        }
+        ColumnDraft { property, kind, valid: Vec::new(), nulls: 0, cells: Vec::new(), ends: Vec::new() }
     }
 
     /// Begins anew with no row, of another property perhaps; the buffers stay.
     pub(crate) fn restart(&mut self, property: PropertyId, kind: PropertyType) {
-        let ColumnDraft { valid, bits, ends, text, .. } = self;
+        let ColumnDraft { valid, cells, ends, .. } = self;
         valid.clear();
-        bits.clear();
+        cells.clear();
         ends.clear();
-        text.clear();
         (self.property, self.kind, self.nulls) = (property, kind, 0);
     }
 
@@ -207,9 +199,9 @@ impl ColumnDraft {
     /// Appends rows of an older run; nulls if it has no column of the property.
     pub(crate) fn push_rows(&mut self, column: Option<&ColumnSlice<'_>>, rows: Range<usize>) {
         let Some(column) = column else { return rows.for_each(|_| self.push_null()) };
-        if column.validity.is_none() && self.kind.width().is_some() {
+        if column.validity.is_none() {
             self.valid.resize(self.valid.len() + rows.len(), true);
-            return column.values.push_bits(rows, &mut self.bits);
+            return column.values.push_rows(rows, &mut self.cells, &mut self.ends);
         }
         for row in rows {
             match self.kind.width() {
@@ -232,17 +224,25 @@ impl ColumnDraft {
     fn push(&mut self, valid: bool, bits: u64, text: &[u8]) {
         self.valid.push(valid);
         self.nulls += usize::from(!valid);
-        if self.kind.width().is_none() {
-            self.text.extend_from_slice(text);
-            self.ends.push(self.text.len() as u32);
-        } else {
-            self.bits.push(bits);
+        match self.kind.width() {
+            Some(width) => push_cell(bits, width, &mut self.cells),
+            None => push_text(text, &mut self.cells, &mut self.ends),
         }
     }
 
     /// About how many bytes the column takes.
     pub(crate) fn bytes(&self) -> usize {
-        self.kind.width().unwrap_or(0) * self.bits.len() + 4 * self.ends.len() + self.text.len()
+        self.cells.len() + 4 * self.ends.len()
+    }
+
+    /// How many bytes it takes in an area at the most: with its descriptor, its parts padded.
+    fn room(&self) -> usize {
+        8 + pad8(self.valid.len().div_ceil(8)) + pad8(4 * (self.ends.len() + 1)) + pad8(self.cells.len())
+    }
+
+    /// Bytes of the buffer of cells.
+    pub(crate) fn capacity_bytes(&self) -> usize {
+        self.cells.capacity()
     }
 
     fn has_nulls(&self) -> bool {
@@ -266,20 +266,20 @@ impl ColumnDraft {
         }
         let form = match self.kind.width() {
             Some(width)
-                if compact && !self.kind.is_float() && write_packed(&self.bits, &self.valid, width, out) =>
+                if compact && !self.kind.is_float() && write_packed(&self.cells, &self.valid, width, out) =>
             {
                 Form::Packed
             }
-            Some(width) => {
-                write_cells(&self.bits, width, out);
-                Form::Plain
+            None if compact && write_dictionary(&self.ends, &self.cells, &self.valid, out) => {
+                Form::Dictionary
             }
-            None if compact && write_dictionary(&self.ends, &self.text, &self.valid, out) => Form::Dictionary,
-            None => {
-                out.extend_from_slice(&0u32.to_le_bytes());
-                out.extend(self.ends.iter().flat_map(|end| end.to_le_bytes()));
-                pad(out);
-                out.extend_from_slice(&self.text);
+            width => {
+                if width.is_none() {
+                    out.extend_from_slice(&0u32.to_le_bytes());
+                    out.extend_from_slice(as_bytes(&self.ends));
+                    pad(out);
+                }
+                out.extend_from_slice(&self.cells);
                 Form::Plain
             }
         };
@@ -291,10 +291,11 @@ impl ColumnDraft {
 /// The bytes of a run with columns, its neighbors given as they or their compressed form lie in memory; without any column
 /// that is not null throughout, just the neighbors. Tells whether there are columns.
 pub(crate) fn encode_run(run: &[u32], columns: &[ColumnDraft], compact: bool, out: &mut Vec<u8>) -> bool {
-    out.clear();
-    out.extend_from_slice(as_bytes(run));
     let columns = columns.iter().filter(|column| !column.is_all_null());
     let number = columns.clone().count();
+    out.clear();
+    out.reserve(size_of_val(run) + columns.clone().map(ColumnDraft::room).sum::<usize>() + 3 * 8);
+    out.extend_from_slice(as_bytes(run));
     if number == 0 {
         return false;
     }

@@ -129,7 +129,7 @@ impl Policy<'_> {
 }
 
 /// Buffers reused from list to list.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Scratch {
     pub(crate) neighbors: Vec<VertexId>,
     picks: Vec<Pick>,
@@ -142,7 +142,19 @@ pub(crate) struct Scratch {
     bytes: Vec<u8>,
 }
 
+impl Scratch {
+    /// The buffers for the next commit, unless a long list or large values have made them large.
+    pub(crate) fn kept(self) -> Self {
+        let Scratch { neighbors, pack, drafts, bytes, .. } = &self;
+        let cells: usize = drafts.iter().map(ColumnDraft::capacity_bytes).sum();
+        let held =
+            size_of::<VertexId>() * (neighbors.capacity() + pack.capacity()) + cells + bytes.capacity();
+        if held > RUN_BYTES_MAX { Scratch::default() } else { self }
+    }
+}
+
 /// Where rows of a new run come from.
+#[derive(Debug)]
 enum Pick {
     /// Rows of the old run, as they are.
     Kept(Range<usize>),

@@ -235,9 +235,9 @@ impl<T: Cell> PagedArray<T> {
         let mut array = *self;
         while u64::from(index_of(last)) >= capacity(array.height) {
             if let Some(child) = array.root {
-                let mut inner: Inner = [None; FANOUT];
+                let (page, inner) = own_page::<Inner>(None, changes);
                 inner[0] = Some(child);
-                array.root = Some(write_page(None, inner, changes));
+                array.root = Some(page);
             }
             array.height += 1;
         }
@@ -267,36 +267,36 @@ where
         if height == 0 {
             return self.leaf(old, base, items, changes);
         }
-        // SAFETY: pages above height 0 are inner pages, alive with the version that is being edited.
-        let mut inner = old.map_or([None; FANOUT], |old| unsafe { *old.pointer().cast::<Inner>() });
+        let (page, inner) = own_page::<Inner>(old, changes);
         let groups = items.chunk_by(|left, right| {
             child_of((self.index_of)(left), height) == child_of((self.index_of)(right), height)
         });
         if items.len() < PARALLEL_ITEMS {
             for group in groups {
-                let (child, page) = self.child(&inner, group, height, base, changes);
-                inner[child] = Some(page);
+                let (child, edited) = self.child(inner, group, height, base, changes);
+                inner[child] = Some(edited);
             }
-            return write_page(old, inner, changes);
+            return page;
         }
         let groups: Vec<&[I]> = groups.collect();
+        let before = &*inner;
         let results: Vec<(Vec<(usize, Block)>, Changes)> = tasks_of(&groups)
             .into_par_iter()
             .map(|groups| {
                 let mut own = changes.fork();
                 let next = groups.iter().skip(1).map(Some).chain([None]);
                 let edit = |(group, next): (&&[I], Option<&&[I]>)| {
-                    next.into_iter().for_each(|next| self.prefetch_child(&inner, next, height));
-                    self.child(&inner, group, height, base, &mut own)
+                    next.into_iter().for_each(|next| self.prefetch_child(before, next, height));
+                    self.child(before, group, height, base, &mut own)
                 };
                 (groups.iter().zip(next).map(edit).collect(), own)
             })
             .collect();
         for (edited, own) in results {
             changes.join(own);
-            edited.into_iter().for_each(|(child, page)| inner[child] = Some(page));
+            edited.into_iter().for_each(|(child, edited)| inner[child] = Some(edited));
         }
-        write_page(old, inner, changes)
+        page
     }
 
     /// Edits the child that these items touch; tells which it is.
@@ -323,17 +323,7 @@ where
     }
 
     fn leaf(&self, old: Option<Block>, base: u32, items: &[I], changes: &mut Changes) -> Block {
-        let page = changes.replace(old, size_of::<Leaf<T>>(), 0);
-        let target = page.pointer().cast::<Leaf<T>>();
-        // SAFETY: the block has room for a leaf; `old` is a live leaf; zero is valid for every field.
-        let leaf = unsafe {
-            match old {
-                Some(old) if old == page => {}
-                Some(old) => target.copy_from_nonoverlapping(old.pointer().cast(), 1),
-                None => target.write_bytes(0, 1),
-            }
-            &mut *target
-        };
+        let (page, leaf) = own_page::<Leaf<T>>(old, changes);
         if let Some(stamp) = changes.stamp {
             leaf.changed = stamp;
         }
@@ -363,11 +353,21 @@ fn tasks_of<'g, 'i, I>(groups: &'g [&'i [I]]) -> Vec<&'g [&'i [I]]> {
     tasks
 }
 
-fn write_page(old: Option<Block>, inner: Inner, changes: &mut Changes) -> Block {
-    let page = changes.replace(old, size_of::<Inner>(), 0);
-    // SAFETY: the block has room for an inner page.
-    unsafe { page.pointer().cast::<Inner>().write(inner) };
-    page
+/// A page to write to in place of `old`, which is alive and of this kind: a copy of it, or itself where nobody else reaches
+/// it; without `old` one of zeros, which every field of either kind may be.
+fn own_page<'a, P>(old: Option<Block>, changes: &mut Changes) -> (Block, &'a mut P) {
+    let page = changes.replace(old, size_of::<P>(), 0);
+    let target = page.pointer().cast::<P>();
+    // SAFETY: the block has room for a page, and nobody else reaches it; the rest is the caller's to see to.
+    let content = unsafe {
+        match old {
+            Some(old) if old == page => {}
+            Some(old) => target.copy_from_nonoverlapping(old.pointer().cast(), 1),
+            None => target.write_bytes(0, 1),
+        }
+        &mut *target
+    };
+    (page, content)
 }
 
 /// # Safety

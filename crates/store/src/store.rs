@@ -27,6 +27,7 @@ use crate::error::{BackupError, Closed, CommitError, OpenError};
 use crate::follow::Follow;
 use crate::home::Home;
 use crate::maintenance::Signal;
+use crate::merge::Scratch;
 use crate::options::Options;
 use crate::past::HistoryCache;
 use crate::pool::in_pool;
@@ -529,6 +530,7 @@ impl Inner {
             log,
             place: home.as_ref().map(Home::log_place),
             durability: options.durability,
+            scratch: Scratch::default(),
             refusal: options.read_only.then_some(Refusal::ReadOnly),
         };
         let follow = Follow::new(version.sequence);
