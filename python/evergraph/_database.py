@@ -756,7 +756,7 @@ class Database(Schematic["_native.Database"]):
         self._native.checkpoint()
 
     def compact(self) -> None:
-        """Rewrite everything as one segment, where reading is fastest.
+        """Rewrite everything as one segment, where reading is fastest; a database in memory has it in memory.
 
         Raises
         ------

@@ -8,6 +8,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use evergraph_disk::Disk;
 use evergraph_segment::{SectionId, Segment, SegmentError, SegmentInfo, SegmentWriter};
 use evergraph_types::{Direction, EdgeTypeId, PropertyId, VertexId};
 
@@ -18,7 +19,6 @@ use crate::codec::encode_keys;
 use crate::dictionary::Dictionary;
 use crate::draft::merge_rows;
 use crate::heap::Changes;
-use crate::home::Home;
 use crate::list_pieces::{
     FEW_PIECES_WAITING, Growth, ListSink, PIECES_WAITING, Selected, write_in_background, write_rows,
 };
@@ -52,9 +52,10 @@ pub(crate) struct Contents<'a> {
     pub(crate) bulk: Option<&'a Bulk>,
 }
 
-/// Writes a segment of the store in `home`; gives its length in bytes.
+/// Writes a segment of the store with this id; gives its length in bytes.
 pub(crate) fn write_segment(
-    home: &Home,
+    disk: &dyn Disk,
+    store_id: [u8; 16],
     path: &Path,
     number: u64,
     contents: Contents<'_>,
@@ -62,7 +63,7 @@ pub(crate) fn write_segment(
     let Contents { version, merged, .. } = contents;
     let lower = merged.first().map_or(0, |segment| segment.info().lower);
     let info = SegmentInfo {
-        store_id: home.store_id,
+        store_id,
         segment: number,
         lower,
         upper: version.sequence,
@@ -70,7 +71,7 @@ pub(crate) fn write_segment(
         min_time: i64::MAX,
         max_time: i64::MIN,
     };
-    let mut writer = SegmentWriter::create(&*home.disk, path, &info)?;
+    let mut writer = SegmentWriter::create(disk, path, &info)?;
     write_keys(&mut writer, version, contents.first_key)?;
     let rows =
         contents.rows(&version.vertices, VERTICES_SECTION, |vertex, label| VertexRow { vertex, label });

@@ -84,6 +84,8 @@ pub(crate) struct Inner {
     pub(crate) options: Options,
     /// Where it lives on disk; `None` for a store in memory.
     pub(crate) home: Option<Home>,
+    /// Held by whoever compacts a store that has no home.
+    pub(crate) compaction: Mutex<()>,
     /// How far the log may be read.
     pub(crate) follow: Follow,
     /// How much history is kept.
@@ -422,7 +424,8 @@ impl Store {
         checkpoint(self.inner(), Merge::Tiered)
     }
 
-    /// Archives everything into one segment, each list in one piece.
+    /// Archives everything into one segment, each list in one piece; for a store in memory, into one in memory, which
+    /// takes its room up to twice, beside what there is, until it is done.
     ///
     /// # Errors
     /// Those of [`Store::checkpoint`].
@@ -543,6 +546,7 @@ impl Inner {
             committer: Mutex::new(committer),
             options,
             home,
+            compaction: Mutex::default(),
             retain,
             history: Mutex::default(),
             follow,

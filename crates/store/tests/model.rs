@@ -19,8 +19,8 @@ fn holds(cases: u32, longest: usize) {
 fn run(case: Case, actions: &[Action]) {
     let mut runner = Runner::new(case);
     actions.iter().for_each(|action| runner.run(action));
+    runner.run(&Action::Compact);
     if case.on_disk {
-        runner.run(&Action::Compact);
         runner.run(&Action::Reopen);
     }
     runner.finish();

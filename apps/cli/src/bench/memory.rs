@@ -138,7 +138,7 @@ fn declare(database: &Database, symmetric: bool, multi: bool) -> Result<(), Comm
     Ok(database.create_edge_type(EDGE_TYPE, kind)?)
 }
 
-/// Reads the graph as the batches left it in memory, and after compacting it on disk, beside the yardstick.
+/// Reads the graph as the batches left it in memory, and after compacting it there and on disk, beside the yardstick.
 fn reads(
     edges: &ShuffledEdges,
     format: ListFormat,
@@ -146,11 +146,14 @@ fn reads(
     table: &mut Table<'_>,
 ) -> Result<(), CommandError> {
     let mut yardstick = Some(Graph::undirected(edges.pairs())?);
-    for (what, batch, compact) in
-        [("as ingested", BATCH, false), ("small batches", MEDIUM_BATCH, false), ("compacted", BATCH, true)]
-    {
+    for (what, batch, compact, on_disk) in [
+        ("as ingested", BATCH, false, false),
+        ("small batches", MEDIUM_BATCH, false, false),
+        ("compacted", MEDIUM_BATCH, true, false),
+        ("compacted on disk", BATCH, true, true),
+    ] {
         let home = TempDir::with_prefix_in("memory-", directory).map_err(CommandError::file(directory))?;
-        let database = match compact {
+        let database = match on_disk {
             true => Database::open(home.path(), options(format))?,
             false => Database::in_memory(options(format)),
         };
