@@ -291,7 +291,7 @@ fn ends(pairs: &[Pair]) -> [Vec<u32>; 2] {
     [pairs.iter().map(|pair| pair.0).collect(), pairs.iter().map(|pair| pair.1).collect()]
 }
 
-/// Deletes of these edges, then the puts, which are of others.
+/// Deletes of these edges, then the puts.
 fn with_deletes(gone: &[Pair], puts: EdgeOps) -> EdgeOps {
     if gone.is_empty() {
         return puts;
