@@ -14,6 +14,9 @@ use crate::adjacency::{AHEAD, ChunkRef};
 use crate::compression::RunBuffer;
 use crate::prefetch::prefetch;
 
+/// Neighbors in a cache line.
+const LINE_NEIGHBORS: usize = 16;
+
 #[derive(Clone, Copy)]
 enum List<'a> {
     Flat(&'a [VertexId]),
@@ -230,21 +233,28 @@ impl<'a> Neighbors<'a> {
     /// faster where it can be had. Of a piece that does not lie among others, hints are neighbors of the same list.
     pub fn fold_ahead<S>(&self, mut state: S, mut step: impl FnMut(S, VertexId, u32) -> S) -> S {
         if let List::Flat(neighbors) = self.list {
-            return fold_with_hints(neighbors, &[], state, &mut step);
+            return fold_with_hints(neighbors, &[], &mut std::iter::empty(), state, &mut step);
         }
         let mut buffer = RunBuffer::new();
-        for (run, next) in in_turn(self.runs()) {
+        for (place, &run) in self.runs().iter().enumerate() {
+            let next = self.runs().get(place + 1);
+            let mut lines = next.into_iter().flat_map(|next| lines(*next));
             if run.has_more() {
-                // SAFETY: the runs of a list are alive while it is, and after this one more words can be read.
-                let hinted = unsafe { hinted(run.neighbors()) };
-                state = hinted.fold(state, |state, (neighbor, hint)| step(state, neighbor, hint));
+                // SAFETY: the runs of a list are alive while it is.
+                for part in unsafe { run.neighbors() }.chunks(LINE_NEIGHBORS) {
+                    prefetch_line(lines.next());
+                    // SAFETY: after the run more words can be read.
+                    let hinted = unsafe { hinted(part) };
+                    state = hinted.fold(state, |state, (neighbor, hint)| step(state, neighbor, hint));
+                }
                 continue;
             }
             let next = next.filter(|next| !next.is_compressed());
             // SAFETY: as above.
             let next = next.map_or(&[][..], |next| unsafe { next.neighbors() });
             // SAFETY: as above.
-            state = fold_with_hints(unsafe { run.read(&mut buffer) }, next, state, &mut step);
+            let run = unsafe { run.read(&mut buffer) };
+            state = fold_with_hints(run, next, &mut lines, state, &mut step);
         }
         state
     }
@@ -363,22 +373,38 @@ unsafe fn hinted(run: &[VertexId]) -> impl Iterator<Item = (VertexId, u32)> {
 }
 
 /// Each neighbor of a run with the one [`AHEAD`] places on, be that in the next run; where there is none, with itself.
+/// While a line of the run is read, one of `lines` is asked for.
 #[inline]
 fn fold_with_hints<S>(
     run: &[VertexId],
     next: &[VertexId],
-    state: S,
+    lines: &mut impl Iterator<Item = *const u8>,
+    mut state: S,
     step: &mut impl FnMut(S, VertexId, u32) -> S,
 ) -> S {
     let inner = run.len().saturating_sub(AHEAD);
     let (front, back) = run.split_at(inner);
     let (hinted, last) = back.split_at(back.len().min(next.len()));
-    let state = front
-        .iter()
-        .zip(&run[run.len() - inner..])
-        .fold(state, |state, (&neighbor, &hint)| step(state, neighbor, hint));
-    let state = hinted.iter().zip(next).fold(state, |state, (&neighbor, &hint)| step(state, neighbor, hint));
-    last.iter().fold(state, |state, &neighbor| step(state, neighbor, neighbor))
+    for (part, hints) in [(front, &run[run.len() - inner..]), (hinted, next), (last, last)] {
+        for (part, hints) in part.chunks(LINE_NEIGHBORS).zip(hints.chunks(LINE_NEIGHBORS)) {
+            prefetch_line(lines.next());
+            let hinted = part.iter().zip(hints);
+            state = hinted.fold(state, |state, (&neighbor, &hint)| step(state, neighbor, hint));
+        }
+    }
+    state
+}
+
+/// The cache lines of a run. To ask for all of them at once takes the room in which the processor waits for other memory.
+#[inline]
+fn lines(run: ChunkRef) -> impl Iterator<Item = *const u8> {
+    let bytes = 0..4 * run.len as usize;
+    bytes.step_by(4 * LINE_NEIGHBORS).map(move |start| run.pointer().wrapping_add(start))
+}
+
+#[inline]
+fn prefetch_line(line: Option<*const u8>) {
+    line.into_iter().for_each(|line| prefetch(line, 1));
 }
 
 impl std::fmt::Debug for Neighbors<'_> {
