@@ -15,16 +15,12 @@ use evergraph_types::{
 };
 use evergraph_view::Snapshot;
 use hashbrown::HashMap;
-use rayon::prelude::*;
 
 use crate::cursor::{Pair, Put};
 use crate::{Duplicates, WindowError};
 
 /// The property that counts copies.
 const COUNT: &str = "count";
-
-/// At least so many pairs are a task.
-const PAIRS_PER_TASK: usize = 1 << 12;
 
 /// What an advance does with edges.
 #[derive(Debug, Default)]
@@ -215,19 +211,17 @@ impl Content {
     /// Takes one copy for each pair named, and adds the pairs of which none is left to those that are gone. Tells of which
     /// others there are fewer.
     fn take_copies(&mut self, leaving: &[Pair], gone: &mut Vec<Pair>) -> Vec<Pair> {
-        let extra = &self.extra;
-        let looked_up = leaving.par_iter().with_min_len(PAIRS_PER_TASK);
-        let are_several: Vec<bool> = looked_up.map(|pair| extra.contains_key(pair)).collect();
         let mut fewer = Vec::new();
-        for (pair, is_several) in leaving.iter().zip(are_several) {
-            (if is_several { &mut fewer } else { &mut *gone }).push(*pair);
-        }
-        for pair in &fewer {
-            match self.extra.get_mut(pair) {
-                Some(1) => _ = self.extra.remove(pair),
+        for &pair in leaving {
+            match self.extra.get_mut(&pair) {
+                Some(1) => _ = self.extra.remove(&pair),
                 Some(more) => *more -= 1,
-                None => gone.push(*pair),
+                None => {
+                    gone.push(pair);
+                    continue;
+                }
             }
+            fewer.push(pair);
         }
         fewer
     }
