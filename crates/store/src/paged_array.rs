@@ -235,7 +235,8 @@ impl<T: Cell> PagedArray<T> {
         let mut array = *self;
         while u64::from(index_of(last)) >= capacity(array.height) {
             if let Some(child) = array.root {
-                let (page, inner) = own_page::<Inner>(None, changes);
+                // SAFETY: a new inner page.
+                let (page, inner) = unsafe { own_page::<Inner>(None, changes) };
                 inner[0] = Some(child);
                 array.root = Some(page);
             }
@@ -267,7 +268,8 @@ where
         if height == 0 {
             return self.leaf(old, base, items, changes);
         }
-        let (page, inner) = own_page::<Inner>(old, changes);
+        // SAFETY: pages above height 0 are inner pages, alive with the version that is being edited.
+        let (page, inner) = unsafe { own_page::<Inner>(old, changes) };
         let groups = items.chunk_by(|left, right| {
             child_of((self.index_of)(left), height) == child_of((self.index_of)(right), height)
         });
@@ -323,7 +325,8 @@ where
     }
 
     fn leaf(&self, old: Option<Block>, base: u32, items: &[I], changes: &mut Changes) -> Block {
-        let (page, leaf) = own_page::<Leaf<T>>(old, changes);
+        // SAFETY: pages at height 0 are leaves, alive with the version that is being edited; zeros are a value of every cell.
+        let (page, leaf) = unsafe { own_page::<Leaf<T>>(old, changes) };
         if let Some(stamp) = changes.stamp {
             leaf.changed = stamp;
         }
@@ -353,12 +356,15 @@ fn tasks_of<'g, 'i, I>(groups: &'g [&'i [I]]) -> Vec<&'g [&'i [I]]> {
     tasks
 }
 
-/// A page to write to in place of `old`, which is alive and of this kind: a copy of it, or itself where nobody else reaches
-/// it; without `old` one of zeros, which every field of either kind may be.
-fn own_page<'a, P>(old: Option<Block>, changes: &mut Changes) -> (Block, &'a mut P) {
+/// A page to write to in place of `old`: a copy of it, or itself where nobody else reaches it; without `old` one of zeros.
+///
+/// # Safety
+/// `P` is [`Inner`] or a [`Leaf`], every field of which may be zeros, and `old` is alive and such a page. The draft that the
+/// page belongs to outlives `'a`.
+unsafe fn own_page<'a, P>(old: Option<Block>, changes: &mut Changes) -> (Block, &'a mut P) {
     let page = changes.replace(old, size_of::<P>(), 0);
     let target = page.pointer().cast::<P>();
-    // SAFETY: the block has room for a page, and nobody else reaches it; the rest is the caller's to see to.
+    // SAFETY: the block has room for a page, and nobody else reaches it; alive and valid by contract.
     let content = unsafe {
         match old {
             Some(old) if old == page => {}
