@@ -8,8 +8,8 @@
 //! Ids and keys are those of the store, so that nothing is translated and no key is kept twice. There is one owner, so that
 //! nothing conflicts, and nothing is logged: who owns it can make it again. Sliding windows are kept in one.
 //!
-//! Pages of the vertex tables and runs of lists that no reader has seen are written to where they lie, so that a graph which
-//! nobody looks at between two edits is not copied page by page.
+//! Pages of the vertex tables, runs of lists and their directories that no reader has seen are written to where they lie,
+//! so that a graph which nobody looks at between two edits is not copied page by page.
 //!
 //! Invariants: it has the vertices that have an edge in it; the store's dictionary knows them all.
 
