@@ -1,15 +1,15 @@
 //! Windows against the rules of docs/semantics.md read out naively: after every advance over a random history of puts,
 //! deletions and deleted vertices, with times that repeat, jump, come late and are missing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use evergraph_analytics::incremental::{IncrementalComponents, IncrementalCores, IncrementalDegrees};
 use evergraph_analytics::{Control, connected_components, core_number, degree_statistics};
 use evergraph_store::{ChangesError, Options, Store};
-use evergraph_stream::{Duplicates, Order, Span, Window, WindowError, WindowOptions};
+use evergraph_stream::{Advance, Duplicates, Order, Span, Window, WindowError, WindowOptions};
 use evergraph_types::{
-    Alteration, EdgeTypeOptions, Key, Property, PropertyOwner, PropertyType, SchemaError, Value,
+    Alteration, Direction, EdgeTypeOptions, Key, Property, PropertyOwner, PropertyType, SchemaError, Value,
 };
 use evergraph_view::{GraphView, Snapshot};
 use proptest::prelude::*;
@@ -166,6 +166,33 @@ fn found(case: &Case, snapshot: &Snapshot) -> Vec<((i64, i64), i64)> {
     edges
 }
 
+/// How often each edge is in a view, in ids; those of a symmetric type with the smaller end first.
+fn copies(case: &Case, view: &Snapshot) -> BTreeMap<(u32, u32), usize> {
+    let flat = view.flat();
+    let mut copies = BTreeMap::new();
+    for src in 0..flat.id_bound() {
+        let ends = flat.neighbors(Direction::Out, src).iter().map(|dst| (src, dst));
+        ends.filter(|(src, dst)| !case.symmetric || src <= dst)
+            .for_each(|edge| *copies.entry(edge).or_default() += 1);
+    }
+    copies
+}
+
+/// Whether changes are the difference of the views that they led from and to.
+fn are_exact(case: &Case, moved: &Advance) -> bool {
+    let Advance { before, after, changes } = moved;
+    let (was, is) = (copies(case, before), copies(case, after));
+    let count = |copies: &BTreeMap<_, usize>, edge: &(u32, u32)| copies.get(edge).copied().unwrap_or(0);
+    let all: BTreeSet<_> = was.keys().chain(is.keys()).copied().collect();
+    let more = |left: &BTreeMap<_, usize>, right: &BTreeMap<_, usize>| -> Vec<(u32, u32)> {
+        let more = |edge: &(u32, u32)| count(left, edge).saturating_sub(count(right, edge));
+        all.iter().flat_map(|edge| std::iter::repeat_n(*edge, more(edge))).collect()
+    };
+    changes.inserted == more(&is, &was)
+        && changes.deleted == more(&was, &is)
+        && changes.rewritten.iter().all(|edge| count(&was, edge).min(count(&is, edge)) > 0)
+}
+
 /// Applies a step to the store and to the rules.
 fn apply(case: &Case, store: &Store, naive: &mut Naive, step: &Step, number: i64) {
     match *step {
@@ -214,6 +241,7 @@ proptest! {
                 prop_assert_eq!(found(&case, &snapshot), expected);
                 prop_assert_eq!((window.stats().late, window.stats().untimed), (naive.late, naive.untimed));
                 let moved = window.changes().expect("changes");
+                prop_assert!(are_exact(&case, &moved), "{:?}", moved.changes);
                 degrees.update(&moved.after, &moved.changes).expect("an update");
                 components.update(&moved.after, &moved.changes).expect("an update");
                 cores.update(&moved.after, &moved.changes).expect("an update");
