@@ -23,6 +23,15 @@ struct Turn {
     keep: bool,
 }
 
+/// A store's version with so many vertices, and a graph without edges over them.
+fn empty_graph(vertices: VertexId, options: EdgeTypeOptions) -> (Arc<Version>, DerivedGraph) {
+    let store = Store::in_memory(Options::default());
+    (0..i64::from(vertices)).for_each(|key| _ = store.put_vertex(key, None, &[]).expect("put"));
+    let source = store.version().expect("open");
+    let graph = DerivedGraph::new(&source, EdgeType { name: "e".to_owned(), options });
+    (source, graph)
+}
+
 fn any_turn() -> impl Strategy<Value = Turn> {
     let pair = || (0..VERTICES, 0..VERTICES);
     let few = prop::collection::vec(pair(), 0..12);
@@ -98,14 +107,11 @@ proptest! {
         timed in any::<bool>(),
         turns in prop::collection::vec(any_turn(), 1..12),
     ) {
-        let store = Store::in_memory(Options::default());
-        (0..i64::from(VERTICES)).for_each(|key| _ = store.put_vertex(key, None, &[]).expect("put"));
-        let source = store.version().expect("open");
         let time = Property { name: "time".to_owned(), kind: PropertyType::Timestamp };
         let options = EdgeTypeOptions {
             multi: true, symmetric, properties: vec![time], ..EdgeTypeOptions::default()
         };
-        let mut graph = DerivedGraph::new(&source, EdgeType { name: "e".to_owned(), options });
+        let (source, mut graph) = empty_graph(VERTICES, options);
         let (mut queue, mut number, mut kept) = (VecDeque::new(), 0, Vec::<(Arc<Version>, _)>::new());
         let everything = Turn { leaving: 100, deleted: None, put: Vec::new(), keep: false };
         for turn in turns.iter().chain([&everything]) {
@@ -193,12 +199,9 @@ proptest! {
         symmetric in any::<bool>(),
         turns in prop::collection::vec((prop_oneof![Just(1usize), Just(20), Just(900)], any::<u64>(), any::<bool>()), 1..24),
     ) {
-        let store = Store::in_memory(Options::default());
-        (0..700).for_each(|key| _ = store.put_vertex(key, None, &[]).expect("put"));
-        let source = store.version().expect("open");
         let number = Property { name: "number".to_owned(), kind: PropertyType::Int64 };
         let options = EdgeTypeOptions { properties: vec![number], symmetric, ..EdgeTypeOptions::default() };
-        let mut graph = DerivedGraph::new(&source, EdgeType { name: "e".to_owned(), options });
+        let (source, mut graph) = empty_graph(700, options);
         let (mut edges, mut kept) = (Edges::new(), Vec::new());
         for (rows, seed, keep) in turns {
             let mut state = seed;

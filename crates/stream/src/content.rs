@@ -171,16 +171,14 @@ impl Content {
         gone.retain(|&(src, dst)| self.graph.version().has_edge(0, src, dst));
         gone.iter().for_each(|pair| _ = self.extra.remove(pair));
         self.hide_late(&mut entering, end, &gone);
-        let mut recounted = self.take_copies(&leaving, &mut gone);
+        let fewer = self.take_copies(&leaving, &mut gone);
         let ops = with_deletes(&gone, self.puts(&entering)?);
         let found = self.graph.edit(source, DerivedEdit { ops, ..DerivedEdit::default() });
         found.iter().for_each(|pair| *self.extra.entry(*pair).or_default() += 1);
-        if self.duplicates == Duplicates::Count {
-            recounted.extend(&found);
-            recounted = self.count_again(source, unique(recounted));
-        } else {
-            recounted.clear();
-        }
+        let recounted = match self.duplicates {
+            Duplicates::Count => self.count_again(source, unique([&fewer[..], &found].concat())),
+            _ => Vec::new(),
+        };
         if let Some(followed) = &mut self.followed {
             followed.deleted.extend(gone.into_iter().chain(found).chain(recounted.iter().copied()));
             followed.inserted.extend(entering.iter().map(|put| put.pair).chain(recounted));
