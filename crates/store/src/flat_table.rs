@@ -293,6 +293,24 @@ struct Entries<'a> {
     end: VertexId,
 }
 
+impl Entries<'_> {
+    /// Goes on to the next page, if there is one, and asks for the one behind: pages lie anywhere in memory.
+    #[inline(never)]
+    fn turn_page(&mut self) {
+        if self.next >= self.end {
+            return;
+        }
+        let page = (self.next / LEAF_CELLS) as usize;
+        if let Some(beyond) = self.leaves.get(page + 1) {
+            prefetch(beyond.cells.as_ptr().cast(), size_of_val(&beyond.cells));
+        }
+        let first = self.next % LEAF_CELLS;
+        let last = LEAF_CELLS.min(first + (self.end - self.next));
+        self.next += last - first;
+        self.cells = self.leaves[page].cells[first as usize..last as usize].iter();
+    }
+}
+
 impl Iterator for Entries<'_> {
     type Item = Entry;
 
@@ -301,14 +319,7 @@ impl Iterator for Entries<'_> {
         if let Some(entry) = self.cells.next() {
             return Some(*entry);
         }
-        if self.next >= self.end {
-            return None;
-        }
-        let leaf = self.leaves[(self.next / LEAF_CELLS) as usize];
-        let first = self.next % LEAF_CELLS;
-        let last = LEAF_CELLS.min(first + (self.end - self.next));
-        self.next += last - first;
-        self.cells = leaf.cells[first as usize..last as usize].iter();
+        self.turn_page();
         self.cells.next().copied()
     }
 }

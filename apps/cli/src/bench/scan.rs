@@ -1,6 +1,6 @@
 //! All edges read once, list by list, in parallel: the sum of all neighbors.
 
-use evergraph::{Direction, FlatView, GraphView, VertexId};
+use evergraph::{Direction, FlatView, GraphView, Neighbors, VertexId};
 use evergraph_yardstick::sum_of_neighbors;
 use rayon::prelude::*;
 
@@ -37,11 +37,9 @@ pub(super) fn measure(subjects: &Subjects, repeats: usize) -> Result<Vec<Row>, C
 /// The sum of all neighbors in all lists, wrapping, each as `number` has it.
 fn scan(flat: &FlatView, number: impl Fn(VertexId) -> u64 + Sync) -> u64 {
     let table = flat.table(Direction::Out);
-    let sum_list = |vertex| {
+    let sum_list = |list: Neighbors<'_>| {
         let mut sum = 0u64;
-        table.neighbors(vertex).for_each_slice(|slice| {
-            sum += slice.iter().map(|&neighbor| number(neighbor)).sum::<u64>();
-        });
+        list.for_each_slice(|slice| sum += slice.iter().map(|&neighbor| number(neighbor)).sum::<u64>());
         sum
     };
     let bound = flat.id_bound();
@@ -49,7 +47,7 @@ fn scan(flat: &FlatView, number: impl Fn(VertexId) -> u64 + Sync) -> u64 {
         .into_par_iter()
         .map(|block| {
             let vertices = block * BLOCK..((block + 1) * BLOCK).min(bound);
-            vertices.map(sum_list).fold(0, u64::wrapping_add)
+            table.lists(vertices).map(sum_list).fold(0, u64::wrapping_add)
         })
         .reduce(|| 0, u64::wrapping_add)
 }
