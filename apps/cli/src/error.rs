@@ -50,6 +50,9 @@ pub(crate) enum CommandError {
     /// A version is not kept.
     #[error(transparent)]
     History(#[from] evergraph::HistoryError),
+    /// Two snapshots cannot be compared.
+    #[error(transparent)]
+    Difference(#[from] evergraph::DiffError),
     /// The commits could not be followed.
     #[error(transparent)]
     Stream(#[from] evergraph::StreamError),

@@ -107,7 +107,9 @@ pub use evergraph_types::{
     KeyColumn, KeyKind, KeyRef, Property, PropertyId, PropertyOwner, PropertyType, ScalarType, Schema,
     SchemaError, Sequence, TextValues, Value, VertexData, VertexId, VertexTypeId,
 };
-pub use evergraph_view::{Csr, FlatView, GraphView, ListedEdges, Neighbors, RecordBatch, Snapshot};
+pub use evergraph_view::{
+    Csr, DiffError, Difference, FlatView, GraphView, ListedEdges, Neighbors, RecordBatch, Snapshot,
+};
 pub use evergraph_views::{
     DeadLetter, Definition, EdgeMode, EdgeSelection, EvaluateError, Event, EventError, EventKind, Handler,
     HandlerError, HandlerOptions, HandlerState, HandlerStatus, Part, Predicate, PredicateError, Scratch,

@@ -24,6 +24,7 @@ mod churn;
 mod columns;
 mod command;
 mod components;
+mod difference;
 mod events;
 mod graph_file;
 mod ingest;

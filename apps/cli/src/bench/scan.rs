@@ -35,7 +35,7 @@ pub(super) fn measure(subjects: &Subjects, repeats: usize) -> Result<Vec<Row>, C
 }
 
 /// The sum of all neighbors in all lists, wrapping, each as `number` has it.
-fn scan(flat: &FlatView, number: impl Fn(VertexId) -> u64 + Sync) -> u64 {
+pub(super) fn scan(flat: &FlatView, number: impl Fn(VertexId) -> u64 + Sync) -> u64 {
     let table = flat.table(Direction::Out);
     let sum_list = |list: Neighbors<'_>| {
         let mut sum = 0u64;

@@ -5,6 +5,8 @@
 //! first half ─► database ─► batches of the second half, each: write ─► follow ─► update      against   flat view ─► batch twin
 //! ```
 //!
+//! Last, what a thousand commits to that graph have changed is told, of which `difference.rs` says what it may take.
+//!
 //! The second column has what the first is measured against, which the row names: here it is no yardstick.
 
 use clap::Args;
@@ -17,6 +19,7 @@ use evergraph::{
 use rayon::prelude::*;
 
 use super::command::AddRow;
+use super::difference;
 use super::load::EDGE_TYPE;
 use super::report::{Bar, Row, Unit};
 use super::timing::{Pair, time};
@@ -112,14 +115,15 @@ pub(super) fn measure(args: StreamArgs, add: &mut AddRow) -> Result<(), CommandE
     let edges = edges(args.scale, args.edges_per_vertex)?;
     for (name, multi) in [("each edge once", false), ("each event an edge", true)] {
         activity.say(format!("streaming, {name}"));
-        let spent = stream(&edges, args, multi)?;
+        let (spent, database) = stream(&edges, args, multi)?;
         rows(&spent, name).into_iter().try_for_each(&mut *add)?;
+        add(difference::measure(&database, &edges)?)?;
     }
     Ok(())
 }
 
-/// Streams the second half of the edges into the first.
-fn stream(edges: &[(u32, u32)], args: StreamArgs, multi: bool) -> Result<Spent, CommandError> {
+/// Streams the second half of the edges into the first, and gives the graph.
+fn stream(edges: &[(u32, u32)], args: StreamArgs, multi: bool) -> Result<(Spent, Database), CommandError> {
     let (base, rest) = edges.split_at(edges.len() / 2);
     let database = database(EdgeTypeOptions { symmetric: true, multi, ..EdgeTypeOptions::default() })?;
     database.add_edges(EDGE_TYPE, vec![batch(base)])?;
@@ -151,7 +155,7 @@ fn stream(edges: &[(u32, u32)], args: StreamArgs, multi: bool) -> Result<Spent, 
         spent.same &= full.count == components.count();
         spent.batches += 1;
     }
-    Ok(spent)
+    Ok((spent, database))
 }
 
 fn timed<T, E: Into<CommandError>>(work: impl FnOnce() -> Result<T, E>) -> Result<(f64, T), CommandError> {
