@@ -9,14 +9,14 @@
 use std::ops::Range;
 
 use evergraph_types::{
-    EdgeBatch, EdgeType, EdgeTypeId, EdgeTypeOptions, KeyColumn, KeyKind, KeyRef, Schema, SchemaError,
-    TextValues, VertexId,
+    EdgeBatch, EdgeType, EdgeTypeId, EdgeTypeOptions, KeyColumn, KeyKind, Schema, SchemaError, TextValues,
+    VertexId,
 };
 use hashbrown::HashSet;
 use rayon::prelude::*;
 
 use crate::catalog::ItemChange;
-use crate::dictionary::Dictionary;
+use crate::dictionary::{Dictionary, NO_ID};
 use crate::key_range::{DirectMap, distinct_ids, distinct_numbers, lie_close};
 use crate::ops::{EdgeOps, OpColumn, WriteSet};
 use crate::resolve::{Resolver, check_keys};
@@ -53,9 +53,6 @@ const ROWS_AT_A_TIME: usize = 1 << 16;
 const ROWS_OF_A_PIECE: usize = 1 << 21;
 /// Rows whose keys one task turns into ids.
 const ROWS_PER_TASK: usize = 1 << 13;
-
-/// Stands for a key that has no id.
-const NO_ID: VertexId = VertexId::MAX;
 
 /// The ids of both ends of some rows.
 #[derive(Debug, Default)]
@@ -130,32 +127,22 @@ fn pieces_of(part: &EdgeBatch) -> impl Iterator<Item = Range<usize>> + use<> {
     (0..rows).step_by(step).map(move |start| start..rows.min(start + step))
 }
 
-/// The id of each key of these rows.
-fn map_keys(
-    keys: &KeyColumn,
-    rows: Range<usize>,
-    id: &(impl Fn(KeyRef<'_>) -> VertexId + Sync),
-) -> Vec<VertexId> {
-    match keys.as_numbers().and_then(|numbers| numbers.get(rows.clone())) {
-        Some(numbers) => map_in_tasks(numbers, |&number| id(KeyRef::Int(number))),
-        None => rows.into_par_iter().with_min_len(ROWS_PER_TASK).map(|row| id(keys.get(row))).collect(),
-    }
-}
-
-/// What `map` makes of each item; few of them are mapped by the thread that has them.
-fn map_in_tasks<T: Sync, U: Send>(items: &[T], map: impl Fn(&T) -> U + Sync + Send) -> Vec<U> {
-    match items.len() {
-        0..ROWS_PER_TASK => items.iter().map(map).collect(),
-        _ => items.par_iter().with_min_len(ROWS_PER_TASK).map(map).collect(),
-    }
-}
-
-/// The ids of both ends of every row, some rows at a time; a part is dropped as soon as it is done.
-fn map_ends(parts: Vec<EdgeBatch>, id: impl Fn(KeyRef<'_>) -> VertexId + Sync) -> Vec<EndIds> {
+/// The ids of both ends of every row, some rows at a time, where they follow from the numbers; a part is dropped as soon as
+/// it is done.
+fn map_ends(parts: Vec<EdgeBatch>, id: impl Fn(i64) -> VertexId + Sync) -> Vec<EndIds> {
+    let map_keys = |keys: &KeyColumn, rows: Range<usize>| -> Vec<VertexId> {
+        match keys.as_numbers().and_then(|numbers| numbers.get(rows.clone())) {
+            Some(numbers) if rows.len() < ROWS_PER_TASK => numbers.iter().map(|&number| id(number)).collect(),
+            Some(numbers) => {
+                numbers.par_iter().with_min_len(ROWS_PER_TASK).map(|&number| id(number)).collect()
+            }
+            None => vec![NO_ID; rows.len()],
+        }
+    };
     let map_part = |part: EdgeBatch| -> Vec<EndIds> {
         let map_rows = |rows: Range<usize>| EndIds {
-            src: map_keys(&part.src, rows.clone(), &id),
-            dst: map_keys(&part.dst, rows, &id),
+            src: map_keys(&part.src, rows.clone()),
+            dst: map_keys(&part.dst, rows),
         };
         let pieces: Vec<Range<usize>> = pieces_of(&part).collect();
         match &*pieces {
@@ -167,6 +154,54 @@ fn map_ends(parts: Vec<EdgeBatch>, id: impl Fn(KeyRef<'_>) -> VertexId + Sync) -
         return parts.into_iter().flat_map(map_part).collect();
     }
     parts.into_par_iter().flat_map_iter(map_part).collect()
+}
+
+/// Keys of some rows, from the first on, and their ids.
+struct Side<'a> {
+    keys: &'a KeyColumn,
+    first: usize,
+    ids: &'a mut [VertexId],
+}
+
+impl Side<'_> {
+    /// The rows whose ids are not known.
+    fn missing(&self) -> impl Iterator<Item = usize> {
+        self.ids.iter().enumerate().filter(|(_, id)| **id == NO_ID).map(|(row, _)| self.first + row)
+    }
+}
+
+/// Both ends of the rows of each piece.
+fn sides_of<'a>(parts: &'a [EdgeBatch], ends: &'a mut [EndIds]) -> Vec<Side<'a>> {
+    let pieces = parts.iter().flat_map(|part| pieces_of(part).map(move |rows| (part, rows)));
+    let both = pieces.zip(ends).flat_map(|((part, rows), EndIds { src, dst })| {
+        [(&part.src, src), (&part.dst, dst)].map(|(keys, ids)| Side { keys, first: rows.start, ids })
+    });
+    both.collect()
+}
+
+/// The keys of the rows whose ids are not known, each once, ascending.
+fn missing_keys(sides: &[Side<'_>]) -> KeyColumn {
+    let numbers = sides.par_iter().filter_map(|side| {
+        let numbers = side.keys.as_numbers()?;
+        Some(side.missing().map(|row| numbers[row]).collect())
+    });
+    let numbers: Vec<Vec<i64>> = numbers.collect();
+    let texts = sides.par_iter().filter_map(|side| {
+        let texts = side.keys.as_texts()?;
+        Some(side.missing().map(|row| texts.get(row)).collect())
+    });
+    let texts = texts.reduce(HashSet::<&str>::new, |mut left, right| {
+        left.extend(right);
+        left
+    });
+    if texts.is_empty() {
+        return KeyColumn::Int(distinct_numbers(&numbers.iter().map(Vec::as_slice).collect::<Vec<_>>()));
+    }
+    let mut sorted: Vec<&str> = texts.into_iter().collect();
+    sorted.par_sort_unstable();
+    let mut distinct = TextValues::default();
+    sorted.into_iter().for_each(|text| distinct.push(text));
+    KeyColumn::Text(distinct)
 }
 
 impl Resolver {
@@ -210,13 +245,10 @@ impl Resolver {
             self.set_schema(schema.clone());
         }
         let first_new_id = self.bound;
-        let mapped = match *self.dictionary {
-            Dictionary::Int(_) => self.map_numbers(parts, delete)?,
-            Dictionary::Text(_) if !delete => {
-                let new_keys = self.add_texts(&parts)?;
-                Mapped { new_keys, ..self.map_by_lookup(parts) }
-            }
-            Dictionary::Text(_) | Dictionary::Dense => self.map_by_lookup(parts),
+        let mapped = match (self.schema.key_kind, &*self.dictionary) {
+            (Some(KeyKind::Dense), _) => Mapped { ends: map_ends(parts, dense_id), ..Mapped::default() },
+            (_, Dictionary::Int(_)) => self.map_numbers(parts, delete)?,
+            _ => self.map_by_lookup(parts, delete)?,
         };
         let Mapped { new_keys, ends, vertices } = mapped;
         let writes = WriteSet { schema, new_keys, first_new_id, items, ..WriteSet::default() };
@@ -243,37 +275,21 @@ impl Resolver {
         Ok(schema)
     }
 
-    fn map_by_lookup(&self, parts: Vec<EdgeBatch>) -> Mapped {
-        let ends = match self.schema.key_kind {
-            Some(KeyKind::Dense) => map_ends(parts, |key| match key {
-                KeyRef::Int(number) => VertexId::try_from(number).unwrap_or(NO_ID),
-                KeyRef::Text(_) => NO_ID,
-            }),
-            _ => map_ends(parts, |key| self.id_or_none(key)),
-        };
-        Mapped { ends, ..Mapped::default() }
-    }
-
-    fn id_or_none(&self, key: KeyRef<'_>) -> VertexId {
-        self.lookup(key).unwrap_or(NO_ID)
-    }
-
     /// Numbers to ids; unless the batch deletes, new numbers get ids.
     fn map_numbers(&mut self, parts: Vec<EdgeBatch>, delete: bool) -> Result<Mapped, SchemaError> {
         let columns = parts.iter().flat_map(|part| [&part.src, &part.dst]);
         let slices: Vec<&[i64]> = columns.filter_map(|column| column.as_numbers()).collect();
         if !lie_close(&slices) {
-            return self.map_spread_numbers(parts, delete);
+            return self.map_by_lookup(parts, delete);
         }
         let given = slices.iter().map(|numbers| numbers.len()).sum();
-        let distinct = distinct_numbers(&slices);
-        let mut ids: Vec<VertexId> = match self.bound {
-            0 => vec![NO_ID; distinct.len()],
-            _ => distinct.par_iter().map(|&number| self.id_or_none(KeyRef::Int(number))).collect(),
-        };
+        let distinct = KeyColumn::Int(distinct_numbers(&slices));
+        let mut ids = vec![NO_ID; distinct.len()];
+        self.dictionary.find_ids(&distinct, 0, &mut ids);
+        let distinct = distinct.as_numbers().unwrap_or_default();
         let mut new = Vec::new();
         if !delete {
-            let missing = ids.iter_mut().zip(&distinct).filter(|(id, _)| **id == NO_ID);
+            let missing = ids.iter_mut().zip(distinct).filter(|(id, _)| **id == NO_ID);
             new.extend(missing.map(|(id, &number)| (id, number)));
         }
         self.check_room(new.len())?;
@@ -287,80 +303,37 @@ impl Resolver {
         if let Some(keys) = &new_keys {
             self.add_keys(first, keys);
         }
-        let Some(direct) = DirectMap::new(&distinct, &ids, given) else {
-            return Ok(Mapped { new_keys, ..self.map_by_lookup(parts) });
+        let Some(direct) = DirectMap::new(distinct, &ids, given) else {
+            return Ok(Mapped { new_keys, ..self.map_by_lookup(parts, true)? });
         };
-        let ends = map_ends(parts, |key| match key {
-            KeyRef::Int(number) => direct.get(number),
-            KeyRef::Text(_) => NO_ID,
-        });
+        let ends = map_ends(parts, |number| direct.get(number));
         ids.par_sort_unstable();
         Ok(Mapped { new_keys, ends, vertices: Some(ids) })
     }
 
-    /// Numbers from a wide range to ids: each is looked up, and those found nowhere get ids unless the batch deletes.
-    fn map_spread_numbers(&mut self, parts: Vec<EdgeBatch>, delete: bool) -> Result<Mapped, SchemaError> {
-        let lookup = |numbers: &[i64]| map_in_tasks(numbers, |&number| self.id_or_none(KeyRef::Int(number)));
-        let mut ends = Vec::new();
-        for part in &parts {
-            for rows in pieces_of(part) {
-                let ids = |keys: &KeyColumn| keys.as_numbers().map(|numbers| lookup(&numbers[rows.clone()]));
-                let (src, dst) = (ids(&part.src).unwrap_or_default(), ids(&part.dst).unwrap_or_default());
-                ends.push(EndIds { src, dst });
-            }
-        }
-        let columns = parts.iter().flat_map(|part| pieces_of(part).map(move |rows| (part, rows)));
-        let sides = columns.zip(&mut ends).flat_map(|((part, rows), ends)| {
-            [(&part.src, rows.clone(), &mut ends.src), (&part.dst, rows, &mut ends.dst)]
-        });
-        let mut unknown: Vec<(&[i64], &mut Vec<VertexId>)> = sides
-            .filter_map(|(keys, rows, ids)| Some((keys.as_numbers()?.get(rows)?, ids)))
-            .filter(|(_, ids)| !delete && ids.contains(&NO_ID))
-            .collect();
-        let missing: Vec<i64> = unknown
-            .iter()
-            .flat_map(|(numbers, ids)| numbers.iter().zip(ids.iter()))
-            .filter(|(_, id)| **id == NO_ID)
-            .map(|(&number, _)| number)
-            .collect();
-        if missing.is_empty() {
+    /// Keys to ids: each is looked up, and those found nowhere get ids unless the batch deletes.
+    fn map_by_lookup(&mut self, parts: Vec<EdgeBatch>, delete: bool) -> Result<Mapped, SchemaError> {
+        let unknown = |rows: Range<usize>| vec![NO_ID; rows.len()];
+        let pieces = parts.iter().flat_map(pieces_of);
+        let mut ends: Vec<EndIds> =
+            pieces.map(|rows| EndIds { src: unknown(rows.clone()), dst: unknown(rows) }).collect();
+        let mut sides = sides_of(&parts, &mut ends);
+        sides.iter_mut().for_each(|side| self.dictionary.find_ids(side.keys, side.first, side.ids));
+        sides.retain(|side| !delete && side.ids.contains(&NO_ID));
+        if sides.is_empty() {
             return Ok(Mapped { ends, ..Mapped::default() });
         }
-        let new = distinct_numbers(&[&missing]);
+        let new = missing_keys(&sides);
         self.check_room(new.len())?;
-        let new = KeyColumn::Int(new);
         self.add_keys(self.bound, &new);
-        for (numbers, ids) in &mut unknown {
-            let missing = ids.par_iter_mut().zip(*numbers).with_min_len(ROWS_PER_TASK);
-            missing.filter(|(id, _)| **id == NO_ID).for_each(|(id, &number)| {
-                *id = self.id_or_none(KeyRef::Int(number));
-            });
-        }
+        sides.iter_mut().for_each(|side| self.dictionary.find_ids(side.keys, side.first, side.ids));
         Ok(Mapped { new_keys: Some(new), ends, ..Mapped::default() })
     }
+}
 
-    /// Gives ids to the strings that have none.
-    fn add_texts(&mut self, parts: &[EdgeBatch]) -> Result<Option<KeyColumn>, SchemaError> {
-        let columns: Vec<&KeyColumn> = parts.iter().flat_map(|part| [&part.src, &part.dst]).collect();
-        let new = columns
-            .par_iter()
-            .filter_map(|column| column.as_texts())
-            .map(|texts| texts.iter().filter(|text| self.lookup(KeyRef::Text(text)).is_none()).collect())
-            .reduce(HashSet::<&str>::new, |mut left, right| {
-                left.extend(right);
-                left
-            });
-        let mut sorted: Vec<&str> = new.into_iter().collect();
-        sorted.par_sort_unstable();
-        let mut texts = TextValues::default();
-        sorted.into_iter().for_each(|text| texts.push(text));
-        self.check_room(texts.len())?;
-        let new_keys = (!texts.is_empty()).then_some(KeyColumn::Text(texts));
-        if let Some(keys) = &new_keys {
-            self.add_keys(self.bound, keys);
-        }
-        Ok(new_keys)
-    }
+/// The id that a number is, if it is one.
+fn dense_id(number: i64) -> VertexId {
+    VertexId::try_from(number).unwrap_or(NO_ID)
 }
 
 fn check_shape(part: &EdgeBatch) -> Result<(), SchemaError> {

@@ -1,23 +1,18 @@
 //! The dictionary: vertex keys to dense ids and back.
 //!
-//! ```text
-//!  key ─hash─► slots: [id + 1: u32], open addressing ─► keys[id] ─► equal? the id
-//! ```
-//!
 //! Only the committer adds keys, with ids in order; readers look up at the same time without waiting. A reader of
-//! version `v` looks only at ids below its bound, and those were added before `v` was published; a slot table that
-//! is being replaced by a larger one still holds them.
+//! version `v` looks only at ids below its bound, and those were added before `v` was published.
 //!
 //! Invariant: a key once added keeps its id for ever; keys are never changed.
 
-use std::hash::{BuildHasher, Hash};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
-
-use arc_swap::ArcSwap;
 use evergraph_types::{Key, KeyColumn, KeyKind, KeyRef, TextValues, VertexId};
-use hashbrown::DefaultHashBuilder;
 use rayon::prelude::*;
+
+use crate::key_index::{Index, IntKeys, Keys, TextKeys};
+use crate::pool::{PARALLEL_ROWS, in_pool};
+
+/// Stands for a key that has no id.
+pub(crate) const NO_ID: VertexId = VertexId::MAX;
 
 /// Keys and ids of one store.
 #[derive(Debug)]
@@ -54,36 +49,42 @@ impl Dictionary {
     pub(crate) fn key(&self, id: VertexId) -> Key {
         match self {
             Dictionary::Dense => Key::Int(i64::from(id)),
-            Dictionary::Int(index) => Key::Int(index.keys.get(id)),
-            Dictionary::Text(index) => Key::Text(index.keys.get(id).to_owned()),
+            Dictionary::Int(index) => Key::Int(index.keys().get(id)),
+            Dictionary::Text(index) => Key::Text(index.keys().get(id).to_owned()),
+        }
+    }
+
+    /// Tells the ids of those of the keys from row `first` on whose place says [`NO_ID`]. Where a key has none, that stays.
+    /// Of a dense dictionary no key is told.
+    pub(crate) fn find_ids(&self, keys: &KeyColumn, first: usize, ids: &mut [VertexId]) {
+        match (self, keys) {
+            (Dictionary::Int(index), KeyColumn::Int(numbers)) => {
+                let numbers = &numbers[first..first + ids.len()];
+                find_ids(index, |row| &numbers[row], ids);
+            }
+            (Dictionary::Text(index), KeyColumn::Text(texts)) => {
+                find_ids(index, |row| texts.get(first + row), ids);
+            }
+            _ => {}
         }
     }
 
     /// Gives the next id, which is `id`, to a key that has none. Only the committer calls this.
     pub(crate) fn add(&self, id: VertexId, key: KeyRef<'_>) {
         match (self, key) {
-            (Dictionary::Int(index), KeyRef::Int(number)) => {
-                index.keys.put(id, number);
-                index.insert(id);
-            }
-            (Dictionary::Text(index), KeyRef::Text(text)) => {
-                index.keys.put(id, text);
-                index.insert(id);
-            }
+            (Dictionary::Int(index), KeyRef::Int(number)) => index.add(id, &number),
+            (Dictionary::Text(index), KeyRef::Text(text)) => index.add(id, text),
             _ => {}
         }
     }
 
     /// Gives the ids from `first` on, which are the next, to keys that have none. Only the committer calls this.
     pub(crate) fn add_all(&self, first: VertexId, keys: &KeyColumn) {
-        self.reserve(first + keys.len() as VertexId);
+        let ids = first..first + keys.len() as VertexId;
         match (self, keys) {
-            (Dictionary::Int(index), KeyColumn::Int(numbers)) => {
-                let ids = (first..).zip(numbers).collect::<Vec<_>>();
-                ids.par_iter().with_min_len(1 << 12).for_each(|&(id, &number)| index.keys.put(id, number));
-                index.insert_all(first..first + numbers.len() as VertexId);
-            }
-            _ => (0..keys.len()).for_each(|row| self.add(first + row as VertexId, keys.get(row))),
+            (Dictionary::Int(index), KeyColumn::Int(numbers)) => index.add_all(ids, |row| &numbers[row]),
+            (Dictionary::Text(index), KeyColumn::Text(texts)) => index.add_all(ids, |row| texts.get(row)),
+            _ => {}
         }
     }
 
@@ -100,10 +101,10 @@ impl Dictionary {
     pub(crate) fn keys(&self, range: std::ops::Range<VertexId>) -> KeyColumn {
         match self {
             Dictionary::Dense => KeyColumn::Int(range.map(i64::from).collect()),
-            Dictionary::Int(index) => KeyColumn::Int(range.map(|id| index.keys.get(id)).collect()),
+            Dictionary::Int(index) => KeyColumn::Int(range.map(|id| index.keys().get(id)).collect()),
             Dictionary::Text(index) => {
                 let mut keys = TextValues::default();
-                range.for_each(|id| keys.push(index.keys.get(id)));
+                range.for_each(|id| keys.push(index.keys().get(id)));
                 KeyColumn::Text(keys)
             }
         }
@@ -113,242 +114,154 @@ impl Dictionary {
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Dictionary::Dense => 0,
-            Dictionary::Int(index) => index.slot_bytes() + index.keys.0.bytes(),
-            Dictionary::Text(index) => index.slot_bytes() + index.keys.bytes(),
+            Dictionary::Int(index) => index.slot_bytes() + index.keys().bytes(),
+            Dictionary::Text(index) => index.slot_bytes() + index.keys().bytes(),
         }
     }
 }
 
-/// Keys by id, as an index sees them.
-pub(crate) trait Keys: Default + Sync {
-    type Key: Hash + ?Sized;
-    fn is(&self, id: VertexId, key: &Self::Key) -> bool;
-    fn hash(&self, id: VertexId, hasher: &DefaultHashBuilder) -> u64;
-}
-
-/// An index from keys to ids.
-#[derive(Debug)]
-pub(crate) struct Index<K> {
-    keys: K,
-    hasher: DefaultHashBuilder,
-    slots: ArcSwap<Vec<AtomicU32>>,
-    used: AtomicU32,
-}
-
-impl<K: Keys> Default for Index<K> {
-    fn default() -> Self {
-        let slots = ArcSwap::from_pointee(empty_slots(64));
-        Index { keys: K::default(), hasher: DefaultHashBuilder::default(), slots, used: AtomicU32::new(0) }
-    }
-}
-
-fn empty_slots(count: usize) -> Vec<AtomicU32> {
-    (0..count).map(|_| AtomicU32::new(0)).collect()
-}
-
-/// The position of `hash` in a table of a power of two slots.
-fn start(hash: u64, slots: usize) -> usize {
-    (hash >> 7) as usize & (slots - 1)
-}
-
-impl<K: Keys> Index<K> {
-    fn find(&self, key: &K::Key) -> Option<VertexId> {
-        let slots = self.slots.load();
-        let mut at = start(self.hasher.hash_one(key), slots.len());
-        loop {
-            let id = slots[at].load(Ordering::Acquire).checked_sub(1)?;
-            if self.keys.is(id, key) {
-                return Some(id);
-            }
-            at = (at + 1) & (slots.len() - 1);
-        }
-    }
-
-    fn insert(&self, id: VertexId) {
-        let used = self.used.load(Ordering::Relaxed) + 1;
-        self.reserve(used);
-        self.used.store(used, Ordering::Relaxed);
-        place(&self.slots.load(), self.keys.hash(id, &self.hasher), id);
-    }
-
-    fn insert_all(&self, ids: std::ops::Range<VertexId>) {
-        self.used.fetch_add(ids.len() as u32, Ordering::Relaxed);
-        let slots = self.slots.load();
-        let ids = ids.into_par_iter().with_min_len(1 << 12);
-        ids.for_each(|id| place(&slots, self.keys.hash(id, &self.hasher), id));
-    }
-
-    fn reserve(&self, keys: VertexId) {
-        let old = self.slots.load();
-        if keys as usize * 2 <= old.len() {
-            return;
-        }
-        let larger = empty_slots((keys as usize * 2).next_power_of_two());
-        for slot in old.iter() {
-            if let Some(id) = slot.load(Ordering::Relaxed).checked_sub(1) {
-                place(&larger, self.keys.hash(id, &self.hasher), id);
-            }
-        }
-        self.slots.store(std::sync::Arc::new(larger));
-    }
-
-    fn slot_bytes(&self) -> usize {
-        4 * self.slots.load().len()
-    }
-}
-
-fn place(slots: &[AtomicU32], hash: u64, id: VertexId) {
-    let mut at = start(hash, slots.len());
-    while slots[at].compare_exchange(0, id + 1, Ordering::Release, Ordering::Relaxed).is_err() {
-        at = (at + 1) & (slots.len() - 1);
-    }
-}
-
-/// Number keys by id.
-#[derive(Debug, Default)]
-pub(crate) struct IntKeys(Shelves<AtomicI64>);
-
-impl IntKeys {
-    fn get(&self, id: VertexId) -> i64 {
-        self.0.get(id).map_or(0, |key| key.load(Ordering::Relaxed))
-    }
-
-    fn put(&self, id: VertexId, key: i64) {
-        self.0.get_or_grow(id).store(key, Ordering::Relaxed);
-    }
-}
-
-impl Keys for IntKeys {
-    type Key = i64;
-    fn is(&self, id: VertexId, key: &i64) -> bool {
-        self.get(id) == *key
-    }
-    fn hash(&self, id: VertexId, hasher: &DefaultHashBuilder) -> u64 {
-        hasher.hash_one(self.get(id))
-    }
-}
-
-/// String keys by id.
-#[derive(Debug, Default)]
-pub(crate) struct TextKeys {
-    shelves: Shelves<OnceLock<Box<str>>>,
-    text_bytes: std::sync::atomic::AtomicUsize,
-}
-
-impl TextKeys {
-    fn get(&self, id: VertexId) -> &str {
-        self.shelves.get(id).and_then(OnceLock::get).map_or("", |key| key)
-    }
-
-    fn put(&self, id: VertexId, key: &str) {
-        self.text_bytes.fetch_add(key.len(), Ordering::Relaxed);
-        self.shelves.get_or_grow(id).get_or_init(|| key.into());
-    }
-
-    fn bytes(&self) -> usize {
-        self.shelves.bytes() + self.text_bytes.load(Ordering::Relaxed)
-    }
-}
-
-impl Keys for TextKeys {
-    type Key = str;
-    fn is(&self, id: VertexId, key: &str) -> bool {
-        self.get(id) == key
-    }
-    fn hash(&self, id: VertexId, hasher: &DefaultHashBuilder) -> u64 {
-        hasher.hash_one(self.get(id))
-    }
-}
-
-const FIRST_SHELF: u32 = 1 << 10;
-const SHELVES: usize = 23;
-
-/// An array that grows without moving: each shelf is as long as all before it together.
-#[derive(Debug)]
-struct Shelves<T> {
-    shelves: [OnceLock<Box<[T]>>; SHELVES],
-}
-
-impl<T> Default for Shelves<T> {
-    fn default() -> Self {
-        Shelves { shelves: [const { OnceLock::new() }; SHELVES] }
-    }
-}
-
-impl<T: Default> Shelves<T> {
-    /// Shelf, position and length of the shelf of `id`: 0..1024, 1024..2048, 2048..4096, ...
-    fn place(id: VertexId) -> (usize, usize, usize) {
-        let shelf = (u32::BITS - (id / FIRST_SHELF).leading_zeros()) as usize;
-        let len = FIRST_SHELF << shelf.saturating_sub(1);
-        let first = if shelf == 0 { 0 } else { len };
-        (shelf, (id - first) as usize, len as usize)
-    }
-
-    fn get(&self, id: VertexId) -> Option<&T> {
-        let (shelf, position, _) = Self::place(id);
-        self.shelves[shelf].get().map(|shelf| &shelf[position])
-    }
-
-    fn get_or_grow(&self, id: VertexId) -> &T {
-        let (shelf, position, len) = Self::place(id);
-        &self.shelves[shelf].get_or_init(|| (0..len).map(|_| T::default()).collect())[position]
-    }
-
-    fn bytes(&self) -> usize {
-        self.shelves.iter().filter_map(OnceLock::get).map(|shelf| size_of_val(&**shelf)).sum()
+/// Looks up keys by row; many of them in parallel.
+fn find_ids<'k, K: Keys>(index: &Index<K>, key: impl Fn(usize) -> &'k K::Key + Sync, ids: &mut [VertexId])
+where
+    K::Key: 'k,
+{
+    match ids.len() {
+        0..PARALLEL_ROWS => index.find_all(key, ids),
+        _ => in_pool(|| {
+            let parts = ids.par_chunks_mut(PARALLEL_ROWS).enumerate();
+            parts.for_each(|(part, ids)| index.find_all(|row| key(part * PARALLEL_ROWS + row), ids));
+        }),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
+    use proptest::prelude::*;
+
     use super::*;
 
-    #[test]
-    fn finds_what_was_added_and_nothing_else() {
-        let numbers = Dictionary::new(KeyKind::Int64);
-        let texts = Dictionary::new(KeyKind::Text);
-        for id in 0..10_000u32 {
-            numbers.add(id, KeyRef::Int(i64::from(id) * -7919));
-            texts.add(id, KeyRef::Text(&format!("v{id}")));
+    fn texts(keys: impl IntoIterator<Item = String>) -> KeyColumn {
+        let mut texts = TextValues::default();
+        keys.into_iter().for_each(|key| texts.push(&key));
+        KeyColumn::Text(texts)
+    }
+
+    /// Numbers as keys of a kind.
+    fn column(kind: KeyKind, numbers: &[i64]) -> KeyColumn {
+        match kind {
+            KeyKind::Text => {
+                texts(numbers.iter().map(|number| "x".repeat((number & 3) as usize) + &number.to_string()))
+            }
+            _ => KeyColumn::Int(numbers.to_vec()),
         }
-        for id in 0..10_000u32 {
-            let key = i64::from(id) * -7919;
-            assert_eq!(numbers.lookup(KeyRef::Int(key)), Some(id));
-            assert_eq!(numbers.key(id), Key::Int(key));
-            assert_eq!(texts.lookup(KeyRef::Text(&format!("v{id}"))), Some(id));
-            assert_eq!(texts.key(id), Key::Text(format!("v{id}")));
+    }
+
+    /// A column of numbers, some of them more than once: few or enough for several tasks, near each other or not.
+    fn numbers() -> impl Strategy<Value = Vec<i64>> {
+        let shape = prop_oneof![4 => Just((0usize..100, 60i64)), 1 => Just((0..3 * PARALLEL_ROWS, 1 << 40))];
+        shape.prop_flat_map(|(count, bound)| (count, Just(bound), any::<u64>())).prop_map(
+            |(count, bound, seed)| {
+                let step = |state: &u64| {
+                    Some(state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F))
+                };
+                let states = std::iter::successors(Some(seed | 1), step);
+                let mut numbers: Vec<i64> =
+                    states.take(count).map(|state| (state >> 20) as i64 % bound - bound / 3).collect();
+                let again: Vec<i64> = numbers.iter().copied().step_by(3).collect();
+                numbers.extend(again);
+                numbers
+            },
+        )
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+        /// Ids are those of a map, whether keys are looked up one by one or together, before and after the dictionary
+        /// grows; what a place says already stays.
+        #[test]
+        fn ids_are_those_of_a_map(
+            is_text: bool, columns in prop::collection::vec((numbers(), any::<bool>(), 0usize..40), 1..8))
+        {
+            let kind = if is_text { KeyKind::Text } else { KeyKind::Int64 };
+            let dictionary = Dictionary::new(kind);
+            let mut ids: HashMap<Key, VertexId> = HashMap::new();
+            for (numbers, at_once, skipped) in columns {
+                let keys = column(kind, &numbers);
+                let id_of = |ids: &HashMap<Key, VertexId>, row| ids.get(&keys.get(row).to_key()).copied().unwrap_or(NO_ID);
+                let known: Vec<VertexId> = (0..keys.len()).map(|row| id_of(&ids, row)).collect();
+                let mut found = vec![NO_ID; keys.len()];
+                dictionary.find_ids(&keys, 0, &mut found);
+                prop_assert_eq!(&found, &known);
+
+                let first = ids.len() as VertexId;
+                let mut new = Vec::new();
+                for row in (0..keys.len()).filter(|&row| known[row] == NO_ID) {
+                    let id = first + new.len() as VertexId;
+                    ids.entry(keys.get(row).to_key()).or_insert_with(|| {
+                        new.push(numbers[row]);
+                        id
+                    });
+                }
+                let new = column(kind, &new);
+                match at_once {
+                    true => dictionary.add_all(first, &new),
+                    false => (0..new.len()).for_each(|row| dictionary.add(first + row as VertexId, new.get(row))),
+                }
+                prop_assert_eq!(&dictionary.keys(first..ids.len() as VertexId), &new);
+
+                let skipped = skipped.min(keys.len());
+                let mut found: Vec<VertexId> = known[skipped..].to_vec();
+                found.iter_mut().step_by(5).for_each(|id| *id = 7);
+                dictionary.find_ids(&keys, skipped, &mut found);
+                for (row, &found) in (skipped..).zip(&found) {
+                    let told = if (row - skipped).is_multiple_of(5) { 7 } else { id_of(&ids, row) };
+                    prop_assert_eq!(found, told);
+                    prop_assert_eq!(dictionary.lookup(keys.get(row)), Some(id_of(&ids, row)));
+                }
+            }
         }
-        assert_eq!(numbers.lookup(KeyRef::Int(1)), None);
-        assert_eq!(numbers.lookup(KeyRef::Text("v1")), None);
-        assert_eq!(texts.lookup(KeyRef::Text("v10000")), None);
-        assert_eq!(
-            texts.keys(3..5),
-            KeyColumn::Text(["v3", "v4"].into_iter().fold(TextValues::default(), |mut keys, key| {
-                keys.push(key);
-                keys
-            }))
-        );
     }
 
     #[test]
-    fn the_last_id_has_a_place() {
-        let (shelf, position, len) = Shelves::<u8>::place(VertexId::MAX);
-        assert!(shelf < SHELVES && position < len);
+    fn keys_of_another_kind_have_no_id() {
+        let (numbers, strings) = (Dictionary::new(KeyKind::Int64), Dictionary::new(KeyKind::Text));
+        numbers.add(0, KeyRef::Int(1));
+        strings.add(0, KeyRef::Text("1"));
+        assert_eq!(numbers.lookup(KeyRef::Text("1")), None);
+        assert_eq!(strings.lookup(KeyRef::Int(1)), None);
+        let mut ids = [NO_ID];
+        numbers.find_ids(&texts(["1".to_owned()]), 0, &mut ids);
+        strings.find_ids(&KeyColumn::Int(vec![1]), 0, &mut ids);
+        assert_eq!(ids, [NO_ID]);
     }
 
     #[test]
     fn readers_find_old_keys_while_the_committer_adds() {
-        let dictionary = Dictionary::new(KeyKind::Int64);
-        (0..1000).for_each(|id| dictionary.add(id, KeyRef::Int(i64::from(id) << 20)));
-        std::thread::scope(|scope| {
-            let reader = scope.spawn(|| {
-                (0..200_000u32).all(|turn| {
-                    let id = turn % 1000;
-                    dictionary.lookup(KeyRef::Int(i64::from(id) << 20)) == Some(id)
-                })
+        for kind in [KeyKind::Int64, KeyKind::Text] {
+            let dictionary = Dictionary::new(kind);
+            let keys = |ids: std::ops::Range<i64>| column(kind, &ids.map(|id| id << 20).collect::<Vec<_>>());
+            let old = keys(0..1000);
+            dictionary.add_all(0, &old);
+            std::thread::scope(|scope| {
+                let together = scope.spawn(|| {
+                    (0..300).all(|_| {
+                        let mut ids = vec![NO_ID; old.len()];
+                        dictionary.find_ids(&old, 0, &mut ids);
+                        ids.into_iter().eq(0..1000)
+                    })
+                });
+                let one_by_one = scope.spawn(|| {
+                    (0..100_000)
+                        .all(|turn| dictionary.lookup(old.get(turn % 1000)) == Some(turn as VertexId % 1000))
+                });
+                (1000..3000).for_each(|id| dictionary.add(id as VertexId, keys(id..id + 1).get(0)));
+                (3000..50_000)
+                    .step_by(4700)
+                    .for_each(|id| dictionary.add_all(id as VertexId, &keys(id..id + 4700)));
+                assert!(together.join().unwrap() && one_by_one.join().unwrap());
             });
-            (1000..50_000).for_each(|id| dictionary.add(id, KeyRef::Int(i64::from(id) << 20)));
-            assert!(reader.join().unwrap());
-        });
+        }
     }
 }

@@ -30,6 +30,7 @@ mod growth;
 mod heap;
 mod home;
 mod install;
+mod key_index;
 mod key_range;
 mod layout;
 mod leaf_edit;

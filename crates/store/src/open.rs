@@ -326,7 +326,7 @@ fn add_keys(segment: &Segment, dictionary: &Dictionary, bound: u32) -> Result<()
         if first as usize + keys.len() > bound as usize {
             return Err(damage());
         }
-        (0..keys.len()).for_each(|row| dictionary.add(first + row as u32, keys.get(row)));
+        dictionary.add_all(first, &keys);
     }
     Ok(())
 }
