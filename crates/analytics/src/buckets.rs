@@ -23,31 +23,31 @@ use crate::per_thread::PerThread;
 /// Buckets from the current one on that have a list each at hand.
 const NEAR: u64 = 256;
 
-/// Vertices by bucket.
+/// Vertices by bucket; an item is a vertex, or a vertex with what the caller wants to know it by.
 #[derive(Debug)]
-pub struct Buckets {
-    threads: PerThread<OwnBuckets>,
+pub struct Buckets<T = VertexId> {
+    threads: PerThread<OwnBuckets<T>>,
 }
 
-impl Default for Buckets {
+impl<T: Send> Default for Buckets<T> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Buckets {
+impl<T: Send> Buckets<T> {
     /// No vertex; for the threads of the current pool.
     pub fn new() -> Self {
         Buckets { threads: PerThread::new(OwnBuckets::new) }
     }
 
     /// Calls `body`, which must not call into rayon, with the buckets of this thread.
-    pub fn with<R>(&self, body: impl FnOnce(&mut OwnBuckets) -> R) -> R {
+    pub fn with<R>(&self, body: impl FnOnce(&mut OwnBuckets<T>) -> R) -> R {
         self.threads.with(body)
     }
 
     /// Goes on to the smallest bucket that has vertices, and moves them, stale ones included, to `frontier`.
-    pub fn pop(&mut self, frontier: &mut Vec<VertexId>) -> Option<u64> {
+    pub fn pop(&mut self, frontier: &mut Vec<T>) -> Option<u64> {
         frontier.clear();
         let next = self.threads.iter_mut().filter_map(|own| own.next()).min()?;
         for own in self.threads.iter_mut() {
@@ -60,20 +60,20 @@ impl Buckets {
 
 /// What one thread has put into buckets.
 #[derive(Debug)]
-pub struct OwnBuckets {
+pub struct OwnBuckets<T = VertexId> {
     current: u64,
-    near: Vec<Vec<VertexId>>,
-    far: BTreeMap<u64, Vec<VertexId>>,
+    near: Vec<Vec<T>>,
+    far: BTreeMap<u64, Vec<T>>,
 }
 
-impl OwnBuckets {
+impl<T> OwnBuckets<T> {
     fn new() -> Self {
-        OwnBuckets { current: 0, near: vec![Vec::new(); NEAR as usize], far: BTreeMap::new() }
+        OwnBuckets { current: 0, near: (0..NEAR).map(|_| Vec::new()).collect(), far: BTreeMap::new() }
     }
 
     /// Puts a vertex into a bucket: the current one or a later one.
     #[inline]
-    pub fn push(&mut self, bucket: u64, vertex: VertexId) {
+    pub fn push(&mut self, bucket: u64, vertex: T) {
         debug_assert!(bucket >= self.current, "bucket {bucket} is over");
         if self.is_near(bucket) {
             self.near[(bucket % NEAR) as usize].push(vertex);
@@ -83,12 +83,12 @@ impl OwnBuckets {
     }
 
     #[cold]
-    fn push_far(&mut self, bucket: u64, vertex: VertexId) {
+    fn push_far(&mut self, bucket: u64, vertex: T) {
         self.far.entry(bucket).or_default().push(vertex);
     }
 
     /// Takes what this thread has put into the current bucket, if that is some vertices and fewer than `most`.
-    pub(crate) fn take_few(&mut self, most: usize) -> Option<Vec<VertexId>> {
+    pub(crate) fn take_few(&mut self, most: usize) -> Option<Vec<T>> {
         let current = self.current();
         (!current.is_empty() && current.len() < most).then(|| std::mem::take(current))
     }
@@ -98,7 +98,7 @@ impl OwnBuckets {
         bucket.wrapping_sub(self.current) < NEAR
     }
 
-    fn current(&mut self) -> &mut Vec<VertexId> {
+    fn current(&mut self) -> &mut Vec<T> {
         &mut self.near[(self.current % NEAR) as usize]
     }
 

@@ -10,7 +10,8 @@
 //! Vertices wait in [`Buckets`]. The edges of all in the nearest one are relaxed in parallel, until it stays empty; what a
 //! thread has put into the current bucket itself it relaxes at once while that is little, which saves most rounds (bucket
 //! fusion; Zhang et al., "Optimizing Ordered Graph Algorithms with GraphIt", CGO 2020, section 3.3). Their lists lie
-//! anywhere, so a block of vertices is looked at first and the lists of those that are not stale are asked for.
+//! anywhere, so a block of vertices is looked at first and the lists of those that are not stale are asked for. A copy waits
+//! with the distance it was put in for, so that one whose vertex has come nearer within the same bucket is stale too.
 //!
 //! Invariant: distances only fall, and at the end `d[v] = min(d[u] + length(u, v))`. That has one solution.
 
@@ -51,15 +52,13 @@ pub(crate) fn delta_stepping<L: LengthLists>(
     control: &Control,
 ) -> Result<Option<Vec<f64>>, AlgorithmError> {
     let places: Vec<L::Place> = (0..lists.id_bound()).into_par_iter().map(|_| L::unreached()).collect();
-    for &source in sources {
-        L::lower(&places[source as usize], L::ZERO);
-    }
     let (is_beyond, buckets) = (AtomicBool::new(false), Buckets::new());
-    buckets.with(|own| sources.iter().for_each(|&source| own.push(0, source)));
+    let lowered = |source: &&VertexId| L::lower(&places[**source as usize], L::ZERO);
+    buckets.with(|own| sources.iter().filter(lowered).for_each(|&source| own.push(0, (source, L::ZERO))));
     let mut search = Search { lists, places, buckets, buckets_per_unit: 1.0 / width, cutoff, is_beyond };
     let (mut frontier, mut relaxed) = (Vec::new(), 0);
-    while let Some(bucket) = search.buckets.pop(&mut frontier) {
-        search.relax_all(bucket, &frontier, control)?;
+    while search.buckets.pop(&mut frontier).is_some() {
+        search.relax_all(&frontier, control)?;
         if search.is_beyond.load(Relaxed) {
             return Ok(None);
         }
@@ -69,10 +68,14 @@ pub(crate) fn delta_stepping<L: LengthLists>(
     Ok(Some(search.places.into_par_iter().map(L::finish).collect()))
 }
 
+/// A vertex and the distance it was put into a bucket with, once, by whoever lowered it to that. A copy is stale where the
+/// distance has fallen since, within its bucket too: so a list is relaxed once with each distance, and few with two.
+type Reached<L> = (VertexId, <L as LengthLists>::Length);
+
 struct Search<'a, L: LengthLists> {
     lists: &'a L,
     places: Vec<L::Place>,
-    buckets: Buckets,
+    buckets: Buckets<Reached<L>>,
     buckets_per_unit: f64,
     cutoff: f64,
     is_beyond: AtomicBool,
@@ -89,58 +92,57 @@ impl<L: LengthLists> Search<'_, L> {
         (L::to_f64(distance) * self.buckets_per_unit) as u64
     }
 
-    /// Whether a vertex is still in the bucket.
+    /// Whether the distance of a vertex is still this.
     #[inline]
-    fn is_in(&self, bucket: u64, vertex: VertexId) -> bool {
-        self.bucket(self.distance(vertex)) == bucket
+    fn is_current(&self, (vertex, distance): Reached<L>) -> bool {
+        self.distance(vertex) == distance
     }
 
-    /// Relaxes the edges of those in a frontier that are still in its bucket.
-    fn relax_all(&self, bucket: u64, frontier: &[VertexId], control: &Control) -> Result<(), AlgorithmError> {
+    /// Relaxes the edges of those in a frontier that are not stale.
+    fn relax_all(&self, frontier: &[Reached<L>], control: &Control) -> Result<(), AlgorithmError> {
         if frontier.len() < VERTICES_PER_TASK {
-            return self.relax_task(bucket, frontier, control);
+            return self.relax_task(frontier, control);
         }
         let tasks = TASKS_PER_THREAD * rayon::current_num_threads();
         let tasks = frontier.par_chunks(frontier.len().div_ceil(tasks).max(VERTICES_PER_TASK));
-        tasks.try_for_each(|task| self.relax_task(bucket, task, control))
+        tasks.try_for_each(|task| self.relax_task(task, control))
     }
 
-    fn relax_task(&self, bucket: u64, task: &[VertexId], control: &Control) -> Result<(), AlgorithmError> {
+    fn relax_task(&self, task: &[Reached<L>], control: &Control) -> Result<(), AlgorithmError> {
         let mut hubs = Vec::new();
         self.buckets.with(|own| {
-            self.relax_lists(bucket, task, own, &mut hubs, control)?;
+            self.relax_lists(task, own, &mut hubs, control)?;
             while let Some(few) = own.take_few(FUSED) {
-                self.relax_lists(bucket, &few, own, &mut hubs, control)?;
+                self.relax_lists(&few, own, &mut hubs, control)?;
             }
             Ok::<(), AlgorithmError>(())
         })?;
-        hubs.into_iter().for_each(|hub| self.relax_hub(hub));
+        hubs.into_iter().filter(|&hub| self.is_current(hub)).for_each(|hub| self.relax_hub(hub));
         Ok(())
     }
 
-    /// Relaxes the edges of those that are still in the bucket, and names the hubs among them instead.
+    /// Relaxes the edges of those that are not stale, and names the hubs among them instead.
     fn relax_lists(
         &self,
-        bucket: u64,
-        vertices: &[VertexId],
-        own: &mut OwnBuckets,
-        hubs: &mut Vec<VertexId>,
+        vertices: &[Reached<L>],
+        own: &mut OwnBuckets<Reached<L>>,
+        hubs: &mut Vec<Reached<L>>,
         control: &Control,
     ) -> Result<(), AlgorithmError> {
-        let mut current = [0; BLOCK];
+        let mut current = [(0, L::ZERO); BLOCK];
         for block in vertices.chunks(BLOCK) {
             control.check()?;
             let mut len = 0;
-            for &vertex in block {
+            for &reached in block {
                 // Whether one is stale is as good as random, so nothing branches on it.
-                current[len] = vertex;
-                len += usize::from(self.is_in(bucket, vertex));
+                current[len] = reached;
+                len += usize::from(self.is_current(reached));
             }
-            current[..len].iter().for_each(|&vertex| self.lists.prefetch(vertex));
-            for &vertex in &current[..len] {
-                match self.lists.degree(vertex) {
-                    degree if degree < HUB_DEGREE => self.relax(vertex, 0..degree, own),
-                    _ => hubs.push(vertex),
+            current[..len].iter().for_each(|&(vertex, _)| self.lists.prefetch(vertex));
+            for &reached in &current[..len] {
+                match self.lists.degree(reached.0) {
+                    degree if degree < HUB_DEGREE => self.relax(reached, 0..degree, own),
+                    _ => hubs.push(reached),
                 }
             }
         }
@@ -148,8 +150,8 @@ impl<L: LengthLists> Search<'_, L> {
     }
 
     #[inline]
-    fn relax(&self, vertex: VertexId, part: Range<usize>, own: &mut OwnBuckets) {
-        let near = self.distance(vertex);
+    fn relax(&self, reached: Reached<L>, part: Range<usize>, own: &mut OwnBuckets<Reached<L>>) {
+        let (vertex, near) = reached;
         for (neighbor, length) in self.lists.edges(vertex, part) {
             let Some(far) = L::sum(near, length) else {
                 self.is_beyond.store(true, Relaxed);
@@ -157,18 +159,96 @@ impl<L: LengthLists> Search<'_, L> {
             };
             let place = &self.places[neighbor as usize];
             if far < L::load(place) && L::to_f64(far) <= self.cutoff && L::lower(place, far) {
-                own.push(self.bucket(far), neighbor);
+                own.push(self.bucket(far), (neighbor, far));
             }
         }
     }
 
     /// The list of a hub in pieces, in parallel.
     #[cold]
-    fn relax_hub(&self, hub: VertexId) {
-        let degree = self.lists.degree(hub);
+    fn relax_hub(&self, hub: Reached<L>) {
+        let degree = self.lists.degree(hub.0);
         (0..degree).into_par_iter().step_by(HUB_PIECE).for_each(|start| {
             let piece = start..degree.min(start + HUB_PIECE);
             self.buckets.with(|own| self.relax(hub, piece, own));
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, AtomicUsize};
+
+    use super::*;
+    use crate::lengths::WholeTable;
+
+    /// Lists that count how often one is read.
+    struct Counted {
+        lists: Vec<Vec<(VertexId, u32)>>,
+        read: Vec<AtomicUsize>,
+    }
+
+    impl LengthLists for Counted {
+        type Length = u32;
+        type Place = AtomicU32;
+
+        const ZERO: u32 = 0;
+
+        fn id_bound(&self) -> VertexId {
+            self.lists.len() as VertexId
+        }
+
+        fn degree(&self, vertex: VertexId) -> usize {
+            self.lists[vertex as usize].len()
+        }
+
+        fn prefetch(&self, _vertex: VertexId) {}
+
+        fn edges(&self, vertex: VertexId, part: Range<usize>) -> impl Iterator<Item = (VertexId, u32)> {
+            self.read[vertex as usize].fetch_add(1, Relaxed);
+            self.lists[vertex as usize][part].iter().copied()
+        }
+
+        fn unreached() -> AtomicU32 {
+            WholeTable::unreached()
+        }
+
+        fn load(place: &AtomicU32) -> u32 {
+            WholeTable::load(place)
+        }
+
+        fn lower(place: &AtomicU32, distance: u32) -> bool {
+            WholeTable::lower(place, distance)
+        }
+
+        fn sum(near: u32, length: u32) -> Option<u32> {
+            WholeTable::sum(near, length)
+        }
+
+        fn to_f64(distance: u32) -> f64 {
+            WholeTable::to_f64(distance)
+        }
+
+        fn finish(place: AtomicU32) -> f64 {
+            WholeTable::finish(place)
+        }
+    }
+
+    #[test]
+    fn a_list_is_read_once_however_often_its_vertex_comes_nearer_within_a_bucket() {
+        // Vertex 4 is put in with 9, 8 and 7 before it is worked on.
+        let lists = vec![
+            vec![(1, 4), (2, 5), (3, 6)],
+            vec![(4, 5)],
+            vec![(4, 3)],
+            vec![(4, 1)],
+            vec![(5, 1)],
+            Vec::new(),
+        ];
+        let read = (0..lists.len()).map(|_| AtomicUsize::new(0)).collect();
+        let counted = Counted { lists, read };
+        let found = delta_stepping(&counted, &[0, 0], 100.0, f64::MAX, 6, &Control::new());
+        assert_eq!(found.unwrap(), Some(vec![0.0, 4.0, 5.0, 6.0, 7.0, 8.0]));
+        assert!(counted.read.iter().all(|read| read.load(Relaxed) == 1), "{:?}", counted.read);
     }
 }
