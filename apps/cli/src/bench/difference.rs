@@ -52,14 +52,16 @@ fn change(database: &Database, edges: &[(u32, u32)]) -> Result<(usize, usize), C
     let before = database.snapshot()?;
     let (present, others) = edges.split_at(edges.len() / 2);
     let (mut written, mut added, mut removed) = (HashSet::new(), 0, 0);
-    for (&(src, dst), &(_, other)) in
-        present.iter().zip(others).step_by((present.len() / (4 * COMMITS)).max(1))
-    {
+    let step = (present.len() / (4 * COMMITS)).max(1);
+    for (&(src, dst), &(_, other)) in present.iter().zip(others).step_by(step) {
+        if written.len() == COMMITS {
+            break;
+        }
         let puts = added <= removed;
         let dst = if puts { other } else { dst };
         let (from, to) = (i64::from(src), i64::from(dst));
         let is_there = before.has_edge(from, to, Some(EDGE_TYPE));
-        if added + removed == COMMITS || puts == is_there || !written.insert((src.min(dst), src.max(dst))) {
+        if puts == is_there || !written.insert((src.min(dst), src.max(dst))) {
             continue;
         }
         if puts {
