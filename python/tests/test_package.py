@@ -10,7 +10,8 @@ from pathlib import Path
 import evergraph as eg
 from evergraph import _native
 
-IMPORT_SECONDS = 0.15
+# Importing takes at most the time in which Python starts so often: about 150 ms on a quick machine.
+IMPORT_STARTS = 15
 WHEEL_BYTES = 10_000_000
 
 
@@ -36,7 +37,8 @@ def test_the_command_and_the_module_are_the_same_program() -> None:
 
 
 def test_importing_is_quick() -> None:
-    assert seconds_to_run("import evergraph") - seconds_to_run("pass") <= IMPORT_SECONDS
+    start = seconds_to_run("pass")
+    assert seconds_to_run("import evergraph") - start <= IMPORT_STARTS * start
 
 
 def test_every_name_that_is_offered_is_there_and_documented() -> None:
