@@ -260,10 +260,11 @@ struct Compared {
 impl Compared {
     fn lists(&self, src: VertexId, old: &[Run<'_>], new: &[Run<'_>], edges: &mut EdgeDiff) {
         let (mut old, mut new) = (self.rows(src, old), self.rows(src, new));
+        let (old, new) = self.apart(&mut old, &mut new);
         // Lists of `multi` types are in order of arrival.
         old.sort_by_key(Row::neighbor);
         new.sort_by_key(Row::neighbor);
-        let (mut old, mut new) = (&old[..], &new[..]);
+        let (mut old, mut new) = (&*old, &*new);
         loop {
             let (from, to) = (old.first().map(Row::neighbor), new.first().map(Row::neighbor));
             let Some(neighbor) = from.into_iter().chain(to).min() else { break };
@@ -279,6 +280,23 @@ impl Compared {
     fn rows<'a>(&self, src: VertexId, runs: &[Run<'a>]) -> Vec<Row<'a>> {
         let rows = runs.iter().flat_map(|&run| (0..run.neighbors().len()).map(move |row| Row { run, row }));
         rows.filter(|row| !self.symmetric || src <= row.neighbor()).collect()
+    }
+
+    /// Two lists without the edges that both begin with and both end with: mostly all but what was put or deleted.
+    fn apart<'r, 'a>(
+        &self,
+        old: &'r mut [Row<'a>],
+        new: &'r mut [Row<'a>],
+    ) -> (&'r mut [Row<'a>], &'r mut [Row<'a>]) {
+        let agree = |(from, to): &(&Row<'_>, &Row<'_>)| {
+            let agrees = |&property: &PropertyId| same(&from.value(property), &to.value(property));
+            from.neighbor() == to.neighbor() && self.properties.iter().all(agrees)
+        };
+        let front = old.iter().zip(&*new).take_while(agree).count();
+        let (old, new) = (&mut old[front..], &mut new[front..]);
+        let back = old.iter().rev().zip(new.iter().rev()).take_while(agree).count();
+        let (old_len, new_len) = (old.len() - back, new.len() - back);
+        (&mut old[..old_len], &mut new[..new_len])
     }
 
     /// Compares the edges between two vertices.
