@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!  pages:  the same page in both? skip        leaf: not changed since the older version? skip
-//!  lists:  the same entry in both? skip       runs that both have? skip; what is left is compared edge by edge
+//!  lists:  the same entry in both? skip       runs that both have? skip; what both begin and end with? skip
+//!  edges:  what is left is sorted and compared
 //! ```
 //!
 //! A leaf remembers the commit that last changed what it says, which archiving does not: so lists that moved from
@@ -288,10 +289,8 @@ impl Compared {
         old: &'r mut [Row<'a>],
         new: &'r mut [Row<'a>],
     ) -> (&'r mut [Row<'a>], &'r mut [Row<'a>]) {
-        let agree = |(from, to): &(&Row<'_>, &Row<'_>)| {
-            let agrees = |&property: &PropertyId| same(&from.value(property), &to.value(property));
-            from.neighbor() == to.neighbor() && self.properties.iter().all(agrees)
-        };
+        let agree =
+            |(from, to): &(&Row<'_>, &Row<'_>)| from.neighbor() == to.neighbor() && self.agree(from, to);
         let front = old.iter().zip(&*new).take_while(agree).count();
         let (old, new) = (&mut old[front..], &mut new[front..]);
         let back = old.iter().rev().zip(new.iter().rev()).take_while(agree).count();
@@ -299,12 +298,16 @@ impl Compared {
         (&mut old[..old_len], &mut new[..new_len])
     }
 
+    /// Whether two edges have the same properties.
+    fn agree(&self, from: &Row<'_>, to: &Row<'_>) -> bool {
+        self.properties.iter().all(|&property| same(&from.value(property), &to.value(property)))
+    }
+
     /// Compares the edges between two vertices.
     fn between(&self, src: VertexId, old: &[Row<'_>], new: &[Row<'_>], edges: &mut EdgeDiff) {
         match (old, new) {
             ([from], [to]) if !self.multi => {
-                let differs = |&property: &PropertyId| !same(&from.value(property), &to.value(property));
-                if self.properties.iter().any(differs) {
+                if !self.agree(from, to) {
                     edges.changed_from.push(src, *from);
                     edges.changed_to.push(src, *to);
                 }
