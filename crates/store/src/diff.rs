@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  pages:  the same page in both? skip        leaf: not changed since the older version? skip
-//!  lists:  the same entry in both? skip       runs that both have? skip; what both begin and end with? skip
+//!  lists:  the same entry in both? skip       runs that both have? skip; edges that both name in this order? skip
 //!  edges:  what is left is sorted and compared
 //! ```
 //!
@@ -24,7 +24,7 @@ use evergraph_types::{
 };
 
 use crate::paged_array::{Cell, LEAF_CELLS, Leaf, PagedArray};
-use crate::scan::Run;
+use crate::scan::{Run, RunColumn};
 use crate::version::Version;
 
 /// What a later version has that an earlier one has not, and the other way round.
@@ -176,9 +176,13 @@ fn for_each_difference<T: Cell + PartialEq>(
         if new.is_some_and(|new| new.changed <= since) && old.is_some() {
             return;
         }
-        let value = |leaf: Option<&Leaf<T>>, index| leaf.and_then(|leaf| leaf.get(index));
-        let cells = base..=base + (LEAF_CELLS - 1);
-        cells.filter(|&index| value(old, index) != value(new, index)).for_each(&mut *visit);
+        let (occupied, new_occupied) = (old.map_or(0, |old| old.occupied), new.map_or(0, |new| new.occupied));
+        let values = old.zip(new);
+        let is_apart = |&cell: &u32| {
+            (occupied ^ new_occupied) >> cell & 1 == 1
+                || values.is_some_and(|(old, new)| old.cells[cell as usize] != new.cells[cell as usize])
+        };
+        (0..LEAF_CELLS).filter(is_apart).for_each(|cell| visit(base + cell));
     });
 }
 
@@ -250,6 +254,37 @@ impl Row<'_> {
     }
 }
 
+/// What is left of a list: runs, none of them empty, the first from a row on.
+#[derive(Clone, Copy)]
+struct Rest<'r, 'a> {
+    runs: &'r [Run<'a>],
+    row: usize,
+}
+
+impl<'a> Rest<'_, 'a> {
+    fn first(&self) -> Option<Row<'a>> {
+        self.runs.first().map(|&run| Row { run, row: self.row })
+    }
+
+    /// Goes on by so many rows, at most to the next run.
+    fn advance(&mut self, rows: usize) {
+        self.row += rows;
+        if self.runs.first().is_some_and(|run| self.row == run.neighbors().len()) {
+            (self.runs, self.row) = (&self.runs[1..], 0);
+        }
+    }
+}
+
+impl<'a> Iterator for Rest<'_, 'a> {
+    type Item = Row<'a>;
+
+    fn next(&mut self) -> Option<Row<'a>> {
+        let first = self.first()?;
+        self.advance(1);
+        Some(first)
+    }
+}
+
 /// How two lists of one edge type are compared.
 struct Compared {
     /// Those that were not dropped.
@@ -260,12 +295,13 @@ struct Compared {
 
 impl Compared {
     fn lists(&self, src: VertexId, old: &[Run<'_>], new: &[Run<'_>], edges: &mut EdgeDiff) {
-        let (mut old, mut new) = (self.rows(src, old), self.rows(src, new));
-        let (old, new) = self.apart(&mut old, &mut new);
-        // Lists of `multi` types are in order of arrival.
-        old.sort_by_key(Row::neighbor);
-        new.sort_by_key(Row::neighbor);
-        let (mut old, mut new) = (&*old, &*new);
+        let (mut gone, mut come) = self.apart(old, new);
+        for rows in [&mut gone, &mut come] {
+            rows.retain(|row| !self.symmetric || src <= row.neighbor());
+            // Lists of `multi` types are in order of arrival.
+            rows.sort_by_key(Row::neighbor);
+        }
+        let (mut old, mut new) = (&*gone, &*come);
         loop {
             let (from, to) = (old.first().map(Row::neighbor), new.first().map(Row::neighbor));
             let Some(neighbor) = from.into_iter().chain(to).min() else { break };
@@ -277,37 +313,45 @@ impl Compared {
         }
     }
 
-    /// The rows of these runs.
-    fn rows<'a>(&self, src: VertexId, runs: &[Run<'a>]) -> Vec<Row<'a>> {
-        let rows = runs.iter().flat_map(|&run| (0..run.neighbors().len()).map(move |row| Row { run, row }));
-        rows.filter(|row| !self.symmetric || src <= row.neighbor()).collect()
+    /// Two lists without the edges that both name, in one pass: all that are in both, of lists that ascend, and of lists in
+    /// order of arrival all that were there before and still are.
+    fn apart<'a>(&self, old: &[Run<'a>], new: &[Run<'a>]) -> (Vec<Row<'a>>, Vec<Row<'a>>) {
+        let (mut old, mut new) = (Rest { runs: old, row: 0 }, Rest { runs: new, row: 0 });
+        let (mut gone, mut come) = (Vec::new(), Vec::new());
+        while let (Some(from), Some(to)) = (old.first(), new.first()) {
+            let both = self.in_both(from, to);
+            if both > 0 {
+                old.advance(both);
+                new.advance(both);
+                continue;
+            }
+            // What came later is at the end of a list in order of arrival.
+            if self.multi || from.neighbor() <= to.neighbor() {
+                gone.extend(old.next());
+            }
+            if !self.multi && to.neighbor() <= from.neighbor() {
+                come.extend(new.next());
+            }
+        }
+        gone.extend(old);
+        come.extend(new);
+        (gone, come)
     }
 
-    /// Two lists without the edges that both begin with and both end with: mostly all but what was put or deleted.
-    fn apart<'r, 'a>(
-        &self,
-        old: &'r mut [Row<'a>],
-        new: &'r mut [Row<'a>],
-    ) -> (&'r mut [Row<'a>], &'r mut [Row<'a>]) {
-        let agree =
-            |(from, to): &(&Row<'_>, &Row<'_>)| from.neighbor() == to.neighbor() && self.agree(from, to);
-        let front = old.iter().zip(&*new).take_while(agree).count();
-        let (old, new) = (&mut old[front..], &mut new[front..]);
-        let back = old.iter().rev().zip(new.iter().rev()).take_while(agree).count();
-        let (old_len, new_len) = (old.len() - back, new.len() - back);
-        (&mut old[..old_len], &mut new[..new_len])
-    }
-
-    /// Whether two edges have the same properties.
-    fn agree(&self, from: &Row<'_>, to: &Row<'_>) -> bool {
-        self.properties.iter().all(|&property| same(&from.value(property), &to.value(property)))
+    /// How many edges two runs both have from these rows on.
+    fn in_both(&self, from: Row<'_>, to: Row<'_>) -> usize {
+        let neighbors = common(&from.run.neighbors()[from.row..], &to.run.neighbors()[to.row..]);
+        self.properties.iter().fold(neighbors, |rows, &property| {
+            let columns = (from.run.column(property), to.run.column(property));
+            (0..rows).take_while(|row| same_cell(columns, from.row + row, to.row + row)).count()
+        })
     }
 
     /// Compares the edges between two vertices.
     fn between(&self, src: VertexId, old: &[Row<'_>], new: &[Row<'_>], edges: &mut EdgeDiff) {
         match (old, new) {
             ([from], [to]) if !self.multi => {
-                if !self.agree(from, to) {
+                if self.in_both(*from, *to) == 0 {
                     edges.changed_from.push(src, *from);
                     edges.changed_to.push(src, *to);
                 }
@@ -331,6 +375,25 @@ impl Compared {
             }
         }
         left.into_values().flatten().for_each(|row| edges.removed.push(src, row));
+    }
+}
+
+/// How many numbers two slices have in common at the front.
+fn common(left: &[VertexId], right: &[VertexId]) -> usize {
+    const STEP: usize = 16;
+    let is_same = |(left, right): &(&[VertexId], &[VertexId])| left == right;
+    let steps = STEP * left.chunks_exact(STEP).zip(right.chunks_exact(STEP)).take_while(is_same).count();
+    let rest = left[steps..].iter().zip(&right[steps..]);
+    steps + rest.take_while(|(left, right)| left == right).count()
+}
+
+/// Whether two columns of one property, null throughout if there is none, have the same value in these rows.
+fn same_cell(columns: (Option<RunColumn<'_>>, Option<RunColumn<'_>>), from: usize, to: usize) -> bool {
+    match columns {
+        (Some(left), Some(right)) => left.is_same(from, &right, to),
+        (Some(column), None) => column.is_null(from),
+        (None, Some(column)) => column.is_null(to),
+        (None, None) => true,
     }
 }
 

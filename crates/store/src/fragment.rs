@@ -153,6 +153,15 @@ impl<'a> ColumnSlice<'a> {
         }
     }
 
+    /// Whether the value at `row` is that of another column of the property, to the bit.
+    pub(crate) fn is_same(&self, row: usize, other: &Self, other_row: usize) -> bool {
+        match (self.is_null(row), other.is_null(other_row), self.kind.width()) {
+            (false, false, None) => self.bytes(row) == other.bytes(other_row),
+            (false, false, Some(_)) => self.bits(row) == other.bits(other_row),
+            (is_null, other_is_null, _) => is_null == other_is_null,
+        }
+    }
+
     /// The value at `row`.
     pub(crate) fn value(&self, row: usize) -> Value {
         if self.is_null(row) {

@@ -183,13 +183,8 @@ pub(crate) fn merge_list<D: Delta>(
     let mut new_runs = std::mem::take(&mut scratch.new_runs);
     short.clear();
     new_runs.clear();
-    let runs: &[ChunkRef] = if old.is_chunked() {
-        // SAFETY: the version being edited is alive.
-        unsafe { old.directory() }
-    } else {
-        runs_of(old, &mut short);
-        &short
-    };
+    // SAFETY: the version being edited is alive.
+    let runs = unsafe { runs_in(old, &mut short) };
     let mut merge = ListMerge { deltas, policy, scratch, changes, out: &mut new_runs };
     if policy.multi {
         merge.arrivals(runs)
@@ -243,6 +238,19 @@ pub(crate) fn runs_of(entry: Entry, runs: &mut Vec<ChunkRef>) {
     for (position, part) in neighbors.chunks(CHUNK_MAX).enumerate() {
         runs.push(run.part(position * CHUNK_MAX, part.len(), part[0]));
     }
+}
+
+/// What [`runs_of`] gives, where it lies if there is a directory, else in the buffer, which is empty.
+///
+/// # Safety
+/// The version the entry belongs to stays alive for `'a`.
+pub(crate) unsafe fn runs_in<'a>(entry: Entry, short: &'a mut Vec<ChunkRef>) -> &'a [ChunkRef] {
+    if entry.is_chunked() {
+        // SAFETY: alive by contract.
+        return unsafe { entry.directory() };
+    }
+    runs_of(entry, short);
+    short
 }
 
 /// The heap blocks a list owns.

@@ -11,7 +11,7 @@ use evergraph_types::{Cells, Column, Direction, EdgeTypeId, PropertyId, Value, V
 use crate::adjacency::{ChunkRef, Entry};
 use crate::compression::RunBuffer;
 use crate::fragment::{ColumnArea, ColumnSlice};
-use crate::merge::runs_of;
+use crate::merge::runs_in;
 use crate::paged_array::{LEAF_CELLS, Leaf};
 use crate::version::Version;
 
@@ -121,6 +121,16 @@ impl<'a> RunColumn<'a> {
         let row = self.first_row + row;
         (!self.column.is_null(row)).then(|| self.column.bytes(row))
     }
+
+    /// Whether the value in row `row` is null.
+    pub(crate) fn is_null(&self, row: usize) -> bool {
+        self.column.is_null(self.first_row + row)
+    }
+
+    /// Whether row `row` has the value that a row of another column of the property has, to the bit.
+    pub(crate) fn is_same(&self, row: usize, other: &Self, other_row: usize) -> bool {
+        self.column.is_same(self.first_row + row, &other.column, other.first_row + other_row)
+    }
 }
 
 impl Version {
@@ -206,12 +216,17 @@ impl Version {
         other_buffers: &'a mut Vec<RunBuffer>,
     ) -> (Vec<Run<'a>>, Vec<Run<'a>>) {
         let place = |run: &ChunkRef| (run.address, run.len);
-        let runs = |version: &Version| {
-            let mut runs = Vec::new();
-            runs_of(version.entry(edge_type, Direction::Out, vertex), &mut runs);
-            runs
-        };
-        let (own, others) = (runs(self), runs(other));
+        let (mut short, mut other_short) = (Vec::new(), Vec::new());
+        let list = |version: &Version| version.entry(edge_type, Direction::Out, vertex);
+        // SAFETY: entries of these versions, which are borrowed.
+        let (mut own, mut others) =
+            unsafe { (runs_in(list(self), &mut short), runs_in(list(other), &mut other_short)) };
+        // Most of those that both have, they begin and end with.
+        let is_shared = |(own, other): &(&ChunkRef, &ChunkRef)| place(own) == place(other);
+        let front = own.iter().zip(others).take_while(is_shared).count();
+        (own, others) = (&own[front..], &others[front..]);
+        let back = own.iter().rev().zip(others.iter().rev()).take_while(is_shared).count();
+        (own, others) = (&own[..own.len() - back], &others[..others.len() - back]);
         let apart = |runs: &[ChunkRef], other: &[ChunkRef]| -> Vec<ChunkRef> {
             let mut shared: Vec<_> = other.iter().map(place).collect();
             shared.sort_unstable();
@@ -223,7 +238,7 @@ impl Version {
             // SAFETY: runs of these versions, which are borrowed for `'a`.
             runs.into_iter().zip(buffers).map(|(run, buffer)| unsafe { Run::new(run, buffer) }).collect()
         };
-        (read(apart(&own, &others), buffers), read(apart(&others, &own), other_buffers))
+        (read(apart(own, others), buffers), read(apart(others, own), other_buffers))
     }
 
     /// A property of the vertices of a range of ids, in order; ids that are no vertices have no row.

@@ -12,12 +12,14 @@ use common::{
 };
 use evergraph_disk::{CrashPlan, Disk, SimDisk};
 use evergraph_store::{
-    At, ChangeOptions, ChangesError, Diff, EdgeRows, HistoryError, Options, Retain, Store, Version, check_on,
+    At, ChangeOptions, ChangesError, Diff, EdgeRows, HistoryError, ListFormat, Options, Retain, Store,
+    Version, check_on,
 };
 use evergraph_types::{
-    Alteration, EdgeType, EdgeTypeId, Key, KeyKind, PropertyId, PropertyOwner, Schema, Sequence, Value,
-    VertexTypeId,
+    Alteration, Direction, EdgeType, EdgeTypeId, EdgeTypeOptions, Key, KeyKind, PropertyId, PropertyOwner,
+    Schema, Sequence, Value, VertexTypeId,
 };
+use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 /// What was seen after each commit, and when it was made.
@@ -495,10 +497,77 @@ fn a_difference_costs_what_has_changed() {
     });
     let took = took.min().expect("five times");
     let begun = std::time::Instant::now();
-    let scanned: u64 = after
-        .vertex_ids()
-        .iter()
-        .map(|&id| after.neighbors(0, evergraph_types::Direction::Out, id).len() as u64)
-        .sum();
+    let scanned: u64 =
+        after.vertex_ids().iter().map(|&id| after.neighbors(0, Direction::Out, id).len() as u64).sum();
     assert!(scanned > 190_000 && took < 20 * begun.elapsed() + Duration::from_millis(50), "{took:?}");
+}
+
+/// Every edge of a version, told once, with its property, and how often there is such a one.
+fn edges_of(version: &Version, symmetric: bool) -> BTreeMap<(u32, u32, String), i64> {
+    let mut edges = BTreeMap::new();
+    for src in version.vertex_ids() {
+        version.for_each_run(0, Direction::Out, src, |run| {
+            for (row, &dst) in
+                run.neighbors().iter().enumerate().filter(|(_, dst)| !symmetric || src <= **dst)
+            {
+                *edges.entry((src, dst, format!("{:?}", run.value(0, row)))).or_insert(0) += 1;
+            }
+        });
+    }
+    edges
+}
+
+proptest! {
+    #![proptest_config(Config { cases: 24, failure_persistence: None, ..Config::default() })]
+    /// Lists of many runs, of which few edges change, are compared edge by edge, whatever the runs have become.
+    #[test]
+    fn differences_of_long_lists_are_those_of_their_edges(
+        [multi, symmetric, properties, compact] in any::<[bool; 4]>(),
+        first in prop::collection::vec((0u32..3, 0u32..900), 1..4000),
+        commits in prop::collection::vec(
+            (prop::collection::vec((0u32..3, 0u32..900, 0u8..3), 1..12), any::<bool>()), 1..12),
+    ) {
+        let format = if compact { ListFormat::Compact } else { ListFormat::Fast };
+        let store = Store::in_memory(Options { format: Some(format), ..options() });
+        store.create_edge_type("edge", EdgeTypeOptions { multi, symmetric, ..EdgeTypeOptions::default() })?;
+        store.add_edges("edge", vec![number_batch(first.iter().map(|&(src, dst)| (src.into(), dst.into())))])?;
+        let mut versions = vec![store.version()?];
+        for (changes, compacts) in commits {
+            let mut transaction = store.begin()?;
+            for (src, dst, what) in changes {
+                let amount = [("amount", Value::Int(i64::from(what)))];
+                let amount = if properties { &amount[..] } else { &[] };
+                match what {
+                    0 => drop(transaction.delete_edge(i64::from(src), i64::from(dst), "edge")?),
+                    _ => transaction.put_edge(i64::from(src), i64::from(dst), "edge", amount)?,
+                }
+            }
+            transaction.commit()?;
+            if compacts {
+                store.compact()?;
+            }
+            versions.push(store.version()?);
+        }
+        let all: Vec<_> = versions.iter().map(|version| edges_of(version, symmetric)).collect();
+        for (old, new) in (0..all.len()).flat_map(|old| (old + 1..all.len()).map(move |new| (old, new))) {
+            let diff = versions[old].diff(&versions[new]);
+            let mut told = BTreeMap::new();
+            for edges in &diff.edges {
+                let parts = [(&edges.added, 1), (&edges.changed_to, 1), (&edges.removed, -1), (&edges.changed_from, -1)];
+                for (rows, count) in parts {
+                    for row in 0..rows.len() {
+                        let amount = rows.columns.first().map_or(Value::Null, |column| column.get(row));
+                        *told.entry((rows.src[row], rows.dst[row], format!("{amount:?}"))).or_insert(0) += count;
+                    }
+                }
+                prop_assert!(!multi || edges.changed_from.is_empty());
+            }
+            let mut expected = all[new].clone();
+            for (edge, count) in &all[old] {
+                *expected.entry(edge.clone()).or_insert(0) -= count;
+            }
+            expected.retain(|_, count| *count != 0);
+            prop_assert_eq!(told, expected);
+        }
+    }
 }
