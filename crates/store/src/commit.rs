@@ -114,21 +114,19 @@ impl Inner {
         })
     }
 
-    /// The way of every commit.
-    fn commit_group(&self, committer: &mut Committer, group: Vec<Pending>) {
+    /// The way of every commit; gives the answers.
+    fn commit_group(&self, committer: &mut Committer, group: Vec<Pending>) -> Vec<(Pending, Outcome)> {
         if let Some(refusal) = &committer.refusal {
-            group.into_iter().for_each(|pending| pending.answer(Err(refusal.clone().into())));
-            return;
+            return group.into_iter().map(|pending| (pending, Err(refusal.clone().into()))).collect();
         }
         let base = self.current.load_full();
         committer.refusal = Some(Refusal::Failed(INTERRUPTED.to_owned()));
         let accepted = committer.accept(group, base.sequence);
         let time_micros = now_micros().max(base.time_micros);
         if let Err(reason) = committer.record(&base, &accepted, time_micros) {
-            let error = |reason| Err(CommitError::Durability { reason });
-            accepted.into_iter().for_each(|accepted| accepted.pending.answer(error(reason.clone())));
-            committer.refusal = Some(Refusal::Failed(reason));
-            return;
+            committer.refusal = Some(Refusal::Failed(reason.clone()));
+            let error = || Err(CommitError::Durability { reason: reason.clone() });
+            return accepted.into_iter().map(|accepted| (accepted.pending, error())).collect();
         }
         let last = accepted.last().map_or(base.sequence, |accepted| accepted.sequence);
         let answers = self.apply(committer, base, accepted, time_micros);
@@ -141,7 +139,7 @@ impl Inner {
         if self.home.is_none() {
             committer.trim_in_memory(self);
         }
-        answers.into_iter().for_each(|(pending, summary)| pending.answer(Ok(summary)));
+        answers
     }
 
     /// Makes the next version of what was accepted and publishes it.
@@ -151,7 +149,7 @@ impl Inner {
         base: Arc<Version>,
         accepted: Vec<Accepted>,
         time_micros: i64,
-    ) -> Vec<(Pending, BatchSummary)> {
+    ) -> Vec<(Pending, Outcome)> {
         let last = accepted.last().map_or(base.sequence, |accepted| accepted.sequence);
         let mut draft = Draft::new(&base, committer.resolver.dictionary.clone(), last, time_micros);
         draft.changes.scratch = std::mem::take(&mut committer.scratch);
@@ -163,7 +161,7 @@ impl Inner {
             } else {
                 draft.apply(writes);
             }
-            answers.push((pending, summary));
+            answers.push((pending, Ok(summary)));
         }
         draft.flush();
         committer.scratch = std::mem::take(&mut draft.changes.scratch).kept();

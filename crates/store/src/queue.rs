@@ -1,11 +1,14 @@
 //! The commit queue: callers wait here, and one of them at a time commits all that wait as one group.
 //!
 //! ```text
-//!  A: submit ─► leads ── commits A ──────────────► answers A, tells B of the lead ─► returns
+//!  A: submit ─► leads ── commits A ──────────────► tells B of the lead, answers A ─► returns
 //!  B:    submit ─► waits ......................... leads ── commits B, C, D ─► answers B, C, D
 //!  C:        submit ─► waits .................................................. returns
 //!  D:               submit ─► waits ........................................... returns
 //! ```
+//!
+//! The lead goes on before the answers are given: to wake those who sleep takes as long as to commit for them, and the next
+//! group is committed meanwhile.
 //!
 //! What a commit takes decides between two ways of waiting ([`Pace`]). Where it takes microseconds, sleeping and waking
 //! take longer: one who waits looks a while whether the answer has come before it sleeps, and the lead is free for whoever
@@ -91,9 +94,14 @@ enum Told {
 }
 
 impl CommitQueue {
-    /// Hands in a request and waits for its answer, which `commit` gives to every request of the group it is called
-    /// with; this caller's may be among them.
-    pub(crate) fn submit(&self, pace: Pace, request: Request, commit: impl FnOnce(Vec<Pending>)) -> Outcome {
+    /// Hands in a request and waits for its answer, which `commit` gives, or returns, for every request of the group it is
+    /// called with; this caller's may be among them.
+    pub(crate) fn submit(
+        &self,
+        pace: Pace,
+        request: Request,
+        commit: impl FnOnce(Vec<Pending>) -> Vec<(Pending, Outcome)>,
+    ) -> Outcome {
         let ticket = Arc::new(Ticket::default());
         let mut state = self.state.lock();
         state.waiting.push(Pending { request: Some(request), ticket: ticket.clone() });
@@ -113,10 +121,9 @@ impl CommitQueue {
         let group = std::mem::take(&mut state.waiting);
         drop(state);
         let lead = Lead { queue: self, pace };
-        if !group.is_empty() {
-            commit(group);
-        }
+        let answers = if group.is_empty() { Vec::new() } else { commit(group) };
         drop(lead);
+        answers.into_iter().for_each(|(pending, outcome)| pending.answer(outcome));
         match ticket.wait(0) {
             Told::Answer(outcome) => outcome,
             Told::Leads | Told::MayLead => interrupted(),

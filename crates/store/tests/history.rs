@@ -16,8 +16,8 @@ use evergraph_store::{
     Version, check_on,
 };
 use evergraph_types::{
-    Alteration, Direction, EdgeType, EdgeTypeId, EdgeTypeOptions, Key, KeyKind, PropertyId, PropertyOwner,
-    Schema, Sequence, Value, VertexTypeId,
+    Alteration, Direction, EdgeType, EdgeTypeId, EdgeTypeOptions, Key, KeyKind, Property, PropertyId,
+    PropertyOwner, PropertyType, Schema, Sequence, Value, VertexTypeId,
 };
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -525,18 +525,23 @@ proptest! {
         [multi, symmetric, properties, compact] in any::<[bool; 4]>(),
         first in prop::collection::vec((0u32..3, 0u32..900), 1..4000),
         commits in prop::collection::vec(
-            (prop::collection::vec((0u32..3, 0u32..900, 0u8..3), 1..12), any::<bool>()), 1..12),
+            (prop::collection::vec((0u32..3, 0u32..900, 0u8..4), 1..12), any::<bool>()), 1..12),
     ) {
         let format = if compact { ListFormat::Compact } else { ListFormat::Fast };
         let store = Store::in_memory(Options { format: Some(format), ..options() });
-        store.create_edge_type("edge", EdgeTypeOptions { multi, symmetric, ..EdgeTypeOptions::default() })?;
+        let amount = Property { name: "amount".to_owned(), kind: PropertyType::Int64 };
+        let properties = if properties { vec![amount] } else { Vec::new() };
+        let has_amounts = !properties.is_empty();
+        let options = EdgeTypeOptions { multi, symmetric, properties, ..EdgeTypeOptions::default() };
+        store.create_edge_type("edge", options)?;
         store.add_edges("edge", vec![number_batch(first.iter().map(|&(src, dst)| (src.into(), dst.into())))])?;
         let mut versions = vec![store.version()?];
         for (changes, compacts) in commits {
             let mut transaction = store.begin()?;
             for (src, dst, what) in changes {
-                let amount = [("amount", Value::Int(i64::from(what)))];
-                let amount = if properties { &amount[..] } else { &[] };
+                let amount = if what == 3 { Value::Null } else { Value::Int(i64::from(what)) };
+                let amount = [("amount", amount)];
+                let amount = if has_amounts { &amount[..] } else { &[] };
                 match what {
                     0 => drop(transaction.delete_edge(i64::from(src), i64::from(dst), "edge")?),
                     _ => transaction.put_edge(i64::from(src), i64::from(dst), "edge", amount)?,

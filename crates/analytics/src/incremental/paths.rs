@@ -19,18 +19,29 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 use std::ops::ControlFlow;
 
 use evergraph_types::{Direction, VertexId};
-use evergraph_view::GraphView;
+use evergraph_view::{FlatTable, GraphView};
 use rayon::prelude::*;
 
 use crate::incremental::Changes;
 use crate::incremental::changes::Edge;
+use crate::prefetch::prefetch_place;
 use crate::{AlgorithmError, NO_VERTEX};
 
 /// Changed edges that one task looks at.
 const PIECE: usize = 1 << 12;
+
+/// Vertices that came nearer are asked for so many ahead: their entries, then the starts of their lists, then the distances of
+/// the neighbors that these begin with.
+const ENTRIES_AHEAD: usize = 12;
+const LISTS_AHEAD: usize = 8;
+const DISTANCES_AHEAD: usize = 4;
+
+/// How much of a list is asked for.
+const LIST_BYTES: usize = 128;
 
 /// The edges of a view with lengths.
 pub(super) trait Lengths {
@@ -77,6 +88,8 @@ pub(super) struct PathTree<D> {
     /// Vertices that have come nearer, or that may have lost their path.
     queue: BinaryHeap<Reverse<(D, VertexId)>>,
     cut_off: Vec<VertexId>,
+    /// Those that came nearer and are as near as each other.
+    level: Vec<VertexId>,
 }
 
 impl<D: Copy + Ord + Send + Sync> PathTree<D> {
@@ -92,6 +105,7 @@ impl<D: Copy + Ord + Send + Sync> PathTree<D> {
             limit,
             queue: BinaryHeap::new(),
             cut_off: Vec::new(),
+            level: Vec::new(),
         }
     }
 
@@ -118,7 +132,7 @@ impl<D: Copy + Ord + Send + Sync> PathTree<D> {
                 self.offer::<L>(near, far, length);
             }
         }
-        self.spread(lengths)
+        self.spread(lengths, view.flat().table(self.direction))
     }
 
     /// The entries of changed edges, from the nearer end on, for which `wanted` is true: few as a rule.
@@ -250,16 +264,40 @@ impl<D: Copy + Ord + Send + Sync> PathTree<D> {
         }
     }
 
-    /// Step 3.
-    fn spread<L: Lengths<Distance = D>>(&mut self, lengths: &mut L) -> Result<(), AlgorithmError> {
-        while let Some(Reverse((distance, vertex))) = self.queue.pop() {
-            if self.distances[vertex as usize] == distance {
-                lengths.for_each(self.direction, vertex, |neighbor, length| {
-                    self.offer::<L>(vertex, neighbor, length);
-                    ControlFlow::Continue(())
-                })?;
+    /// Step 3, over lists that lie anywhere in memory.
+    fn spread<L: Lengths<Distance = D>>(
+        &mut self,
+        lengths: &mut L,
+        lists: &FlatTable,
+    ) -> Result<(), AlgorithmError> {
+        let mut level = std::mem::take(&mut self.level);
+        while let Some(&Reverse((distance, _))) = self.queue.peek() {
+            level.clear();
+            while let Some(next) = self.queue.peek_mut().filter(|next| next.0.0 == distance) {
+                level.push(PeekMut::pop(next).0.1);
+            }
+            for (place, &vertex) in level.iter().enumerate() {
+                self.prefetch(lists, &level[place..]);
+                if self.distances[vertex as usize] == distance {
+                    lengths.for_each(self.direction, vertex, |neighbor, length| {
+                        self.offer::<L>(vertex, neighbor, length);
+                        ControlFlow::Continue(())
+                    })?;
+                }
             }
         }
+        self.level = level;
         Ok(())
+    }
+
+    /// Asks for what the vertices to come need.
+    fn prefetch(&self, lists: &FlatTable, vertices: &[VertexId]) {
+        let later = |by: usize| vertices.get(by).copied().unwrap_or(NO_VERTEX);
+        lists.prefetch_entry(later(ENTRIES_AHEAD));
+        lists.prefetch_list(later(LISTS_AHEAD), LIST_BYTES);
+        if let Some(&vertex) = vertices.get(DISTANCES_AHEAD) {
+            let hints = lists.neighbors(vertex).head_hints();
+            hints.into_iter().for_each(|hint| prefetch_place(&self.distances, hint));
+        }
     }
 }

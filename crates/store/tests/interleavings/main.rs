@@ -67,24 +67,25 @@ impl Committing {
             assert!(!self.is_busy.swap(true, Ordering::SeqCst), "one leads at a time");
             thread::yield_now();
             let is_first = self.groups.fetch_add(1, Ordering::SeqCst) == 0;
-            for pending in group {
-                self.commit(pending, forgets && is_first);
+            let commit = |pending| {
+                let answer = self.commit(pending, forgets && is_first);
                 thread::yield_now();
-            }
+                answer
+            };
+            let answers = group.into_iter().filter_map(commit).collect();
             assert!(self.is_busy.swap(false, Ordering::SeqCst));
+            answers
         })
     }
 
-    fn commit(&self, mut pending: Pending, forgets: bool) {
+    fn commit(&self, mut pending: Pending, forgets: bool) -> Option<(Pending, Outcome)> {
         let is_batch = pending.is_batch();
         let Some(request) = pending.take_request() else { panic!("a request is taken once") };
         assert_eq!(is_batch, matches!(request, Request::Batch(_)));
         assert!(self.committed.lock().insert(request.number()), "a request is committed once");
+        let summary = BatchSummary { sequence: request.number(), ..BatchSummary::default() };
         // Dropping it is what an unwinding leader does.
-        if !forgets {
-            let summary = BatchSummary { sequence: request.number(), ..BatchSummary::default() };
-            pending.answer(Ok(summary));
-        }
+        (!forgets).then_some((pending, Ok(summary)))
     }
 }
 
