@@ -200,7 +200,7 @@ fn pull_word<F: EdgeFunction>(
 ) -> u64 {
     let first = vertices.start;
     table.prefetch_page(first.saturating_add(PAGES_AHEAD));
-    let wants = |dst: VertexId| function.cond(dst) & (table.degree(dst) != 0);
+    let wants = |dst: VertexId| function.cond(dst) & table.has_neighbors(dst);
     let wanted = vertices.fold(0, |wanted, dst| wanted | u64::from(wants(dst)) << (dst - first));
     let mut ahead = bits(wanted);
     ahead.by_ref().take(LISTS_AHEAD).for_each(|bit| table.prefetch_list(first + bit, 1));

@@ -16,9 +16,9 @@ use evergraph_types::{
 };
 use rayon::prelude::*;
 
-use crate::adjacency::Entry;
 use crate::batch::ResolvedBatch;
 use crate::dictionary::Dictionary;
+use crate::entry::Entry;
 use crate::heap::{Block, Changes};
 use crate::leaf_edit::edit_leaf;
 use crate::merge::{Delta, PlainDelta, Policy, RowDelta};

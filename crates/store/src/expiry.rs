@@ -13,9 +13,10 @@
 
 use evergraph_types::{Direction, EdgeTypeId, PropertyId, VertexId, VertexTypeId};
 
-use crate::adjacency::{ChunkRef, Entry};
+use crate::adjacency::ChunkRef;
 use crate::compression::RunBuffer;
 use crate::draft::{Draft, edit_lists};
+use crate::entry::Entry;
 use crate::growth::new_run;
 use crate::heap::Changes;
 use crate::leaf_edit::{lists_of, note_emptied};
@@ -76,8 +77,8 @@ impl Draft {
         let mut isolated = std::mem::take(&mut self.changes.emptied);
         isolated.sort_unstable();
         isolated.dedup();
-        let degree = |vertex, direction| self.version.entry(edge_type, direction, vertex).degree;
-        isolated.retain(|&vertex| degree(vertex, Direction::Out) == 0 && degree(vertex, Direction::In) == 0);
+        let has_none = |vertex, direction| self.version.entry(edge_type, direction, vertex).is_empty();
+        isolated.retain(|&vertex| has_none(vertex, Direction::Out) && has_none(vertex, Direction::In));
         isolated.retain(|&vertex| self.version.has_vertex(vertex));
         self.version.num_vertices -= isolated.len() as u64;
         let clear = |_, leaf: &mut Leaf<VertexTypeId>, ids: &[VertexId], _: &mut Changes| {
@@ -109,15 +110,17 @@ fn expire_leaf<D: Delta>(
         gone.clear();
         left.clear();
         runs_of(old, &mut runs);
-        push_oldest(&runs, old.degree.min(group.len() as u32), oldest, &mut gone);
+        let before: u32 = runs.iter().map(|run| run.len).sum();
+        push_oldest(&runs, before.min(group.len() as u32), oldest, &mut gone);
         if group.iter().any(|delta| delta.neighbor() == vertex) {
             changes.loops -= rows_to(old, &gone, vertex);
         }
         push_without(&runs, &gone, policy, &mut scratch, changes, &mut left);
         let new = entry_of(&left, old, changes);
-        changes.entries += i64::from(new.degree) - i64::from(old.degree);
-        note_emptied(vertex, old.degree as usize, new.degree as usize, changes);
-        leaf.set(vertex, (new.degree > 0).then_some(new));
+        let after: u32 = left.iter().map(|run| run.len).sum();
+        changes.entries += i64::from(after) - i64::from(before);
+        note_emptied(vertex, before as usize, after as usize, changes);
+        leaf.set(vertex, (!new.is_empty()).then_some(new));
     }
     changes.scratch = scratch;
 }

@@ -18,7 +18,8 @@ use std::sync::Arc;
 use evergraph_segment::Segment;
 use evergraph_types::VertexId;
 
-use crate::adjacency::{AHEAD, ChunkRef, Entry, tag};
+use crate::adjacency::{AHEAD, CHUNK_MAX, ChunkRef, tag};
+use crate::entry::Entry;
 use crate::neighbors::Neighbors;
 use crate::paged_array::{LEAF_CELLS, Leaf, PagedArray};
 use crate::prefetch::prefetch;
@@ -40,8 +41,9 @@ const GAP_BYTES: usize = 1 << 13;
 const STARTS_AHEAD: VertexId = 8;
 const START_BYTES: usize = 256;
 
-/// How many vertices ahead of a pass the first runs of lists in chunks are asked for.
+/// How many vertices ahead of a pass the first runs of lists in chunks are asked for, and how much of each.
 const RUNS_AHEAD: VertexId = 4;
+const RUN_BYTES: usize = 4 * CHUNK_MAX;
 
 /// The list of each vertex id, and whatever keeps the lists alive.
 #[derive(Clone)]
@@ -120,7 +122,7 @@ impl FlatTable {
         };
         for vertex in vertices {
             let entry = self.entry(vertex);
-            match entry.is_chunked() {
+            match entry.has_directory() {
                 // SAFETY: the owner keeps the lists alive as long as `self` is borrowed.
                 true => unsafe { entry.directory() }.iter().for_each(|run| want(*run)),
                 false => want(entry.run()),
@@ -145,14 +147,21 @@ impl FlatTable {
     pub fn from_csr_chunked(offsets: &[u64], mut neighbors: Vec<VertexId>, chunk_len: usize) -> Self {
         assert!(offsets.first() == Some(&0) && offsets.last() == Some(&(neighbors.len() as u64)), "offsets");
         neighbors.resize(neighbors.len() + AHEAD, 0);
-        let mut directories: Vec<Vec<ChunkRef>> = Vec::new();
+        let mut directories: Vec<Vec<u64>> = Vec::new();
         let entries = offsets.windows(2).map(|bounds| {
             let list = &neighbors[bounds[0] as usize..bounds[1] as usize];
-            if list.len() <= chunk_len {
-                return Entry::flat(run(list).with_more(true));
+            let runs: Vec<ChunkRef> = match list.len() <= chunk_len {
+                true => vec![run(list).with_more(true)],
+                false => list.chunks(chunk_len).map(run).collect(),
+            };
+            if let [run] = runs[..]
+                && let Some(entry) = Entry::flat(run)
+            {
+                return entry;
             }
-            let directory: Vec<ChunkRef> = list.chunks(chunk_len).map(run).collect();
-            let entry = Entry::chunked(directory.as_ptr().cast(), directory.len(), list.len());
+            let mut directory = vec![0; Entry::directory_bytes(runs.len()) / size_of::<u64>()];
+            // SAFETY: there is room, nobody else knows of it, and the owner keeps it where it is.
+            let entry = unsafe { Entry::by_directory(directory.as_mut_ptr().cast(), &runs) };
             directories.push(directory);
             entry
         });
@@ -193,7 +202,17 @@ impl FlatTable {
     /// If `vertex` is 64 or more beyond [`FlatTable::len`]; before that there are none.
     #[inline]
     pub fn degree(&self, vertex: VertexId) -> usize {
-        self.entry(vertex).degree as usize
+        // SAFETY: the owner keeps directories alive as long as `self` is borrowed.
+        unsafe { self.entry(vertex).degree() as usize }
+    }
+
+    /// Whether `vertex` has neighbors.
+    ///
+    /// # Panics
+    /// As [`FlatTable::degree`].
+    #[inline]
+    pub fn has_neighbors(&self, vertex: VertexId) -> bool {
+        !self.entry(vertex).is_empty()
     }
 
     /// The neighbors of `vertex`.
@@ -222,7 +241,8 @@ impl FlatTable {
     /// As [`FlatTable::degree`].
     #[inline]
     pub fn degrees(&self, range: Range<VertexId>) -> impl Iterator<Item = usize> {
-        self.entries(range).map(|entry| entry.degree as usize)
+        // SAFETY: the owner keeps directories alive as long as `self` is borrowed.
+        self.entries(range).map(|entry| unsafe { entry.degree() as usize })
     }
 
     /// Asks the processor for the entry of a vertex: pages that a commit has copied lie anywhere in memory. Nothing for a
@@ -242,12 +262,12 @@ impl FlatTable {
         }
     }
 
-    /// Asks for the start of a list, whole cache lines up to so many bytes. That takes a look at the entry.
+    /// Asks for the start of a list, or of its directory, whole cache lines up to so many bytes. That takes a look at the entry.
     #[inline]
     pub fn prefetch_list(&self, vertex: VertexId, bytes_max: usize) {
         if let Some(leaf) = self.leaf(vertex) {
             let entry = leaf.cells[(vertex % LEAF_CELLS) as usize];
-            prefetch(entry.pointer(), bytes_max.min(4 * entry.degree as usize));
+            prefetch(entry.pointer(), bytes_max.min(4 * entry.words()));
         }
     }
 
@@ -261,10 +281,10 @@ impl FlatTable {
         let nearer = vertex.saturating_add(RUNS_AHEAD);
         if let Some(leaf) = self.leaf(nearer) {
             let entry = leaf.cells[(nearer % LEAF_CELLS) as usize];
-            if entry.is_chunked() {
+            if entry.has_directory() {
                 // SAFETY: the owner keeps the lists alive as long as `self` is borrowed.
                 let run = unsafe { entry.directory() }[0];
-                prefetch(run.pointer(), 4 * run.len as usize);
+                prefetch(run.pointer(), RUN_BYTES.min(4 * run.len as usize));
             }
         }
     }

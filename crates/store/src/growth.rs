@@ -17,8 +17,9 @@
 
 use evergraph_types::VertexId;
 
-use crate::adjacency::{ChunkRef, Entry};
+use crate::adjacency::ChunkRef;
 use crate::compression::RunBuffer;
+use crate::entry::Entry;
 use crate::heap::Changes;
 use crate::merge::{Delta, Policy, entry_of};
 
@@ -35,15 +36,16 @@ pub(crate) fn append<D: Delta>(
     if !D::PLAIN || !policy.multi {
         return None;
     }
-    if old.degree == 0 {
-        return Some(Entry::flat(new_run(&[], deltas, changes)));
+    if old.is_empty() {
+        return Some(entry_of(&[new_run(&[], deltas, changes)], old, changes));
     }
-    if old.is_chunked() {
+    // SAFETY: the version being edited is alive.
+    let Some(run) = (unsafe { old.only_run() }) else {
         return Some(append_to_runs(old, deltas, changes));
-    }
-    let (run, rest) = extend(old.run(), deltas);
+    };
+    let (run, rest) = extend(run, deltas);
     if rest.is_empty() {
-        return Some(Entry::flat(run));
+        return Some(entry_of(&[run], old, changes));
     }
     let len = run.len as usize + rest.len();
     if !run.has_columns() && len <= FLAT_MAX {
@@ -51,7 +53,7 @@ pub(crate) fn append<D: Delta>(
         // SAFETY: the version being edited is alive.
         let grown = new_run(unsafe { run.read(&mut buffer) }, rest, changes);
         run.block().into_iter().for_each(|block| changes.retire(block));
-        return Some(Entry::flat(grown));
+        return Some(entry_of(&[grown], old, changes));
     }
     Some(entry_of(&[run, next_run(rest, len, changes)], old, changes))
 }
@@ -59,12 +61,13 @@ pub(crate) fn append<D: Delta>(
 fn append_to_runs<D: Delta>(old: Entry, deltas: &[D], changes: &mut Changes) -> Entry {
     // SAFETY: the version being edited is alive.
     let mut runs = unsafe { old.directory() }.to_vec();
+    let before: usize = runs.iter().map(|run| run.len as usize).sum();
     let mut rest = deltas;
     if let Some(last) = runs.last_mut() {
         (*last, rest) = extend(*last, deltas);
     }
     if !rest.is_empty() {
-        runs.push(next_run(rest, old.degree as usize + deltas.len(), changes));
+        runs.push(next_run(rest, before + deltas.len(), changes));
     }
     entry_of(&runs, old, changes)
 }

@@ -11,9 +11,10 @@ use evergraph_segment::{SectionId, Segment};
 use evergraph_types::Direction;
 use rayon::prelude::*;
 
-use crate::adjacency::{AHEAD, ChunkRef, Entry};
+use crate::adjacency::{AHEAD, ChunkRef};
 use crate::compression::{SLACK_BYTES, compressed_bytes};
 use crate::draft::Draft;
+use crate::entry::Entry;
 use crate::heap::Changes;
 use crate::leaf_edit::{is_same_list, release_pack};
 use crate::merge::{entry_of, for_each_block};
@@ -186,20 +187,21 @@ impl Reader<'_> {
         let set = |row: &WideRow, old: Option<Entry>, changes: &mut Changes| {
             old.into_iter().for_each(|old| for_each_block(old, &mut |block| changes.retire(block)));
             let entry = match self.chunks_of(row, &chunks) {
+                _ if row.count == 0 => return None,
                 Some(chunks) => {
                     let runs: Vec<ChunkRef> = chunks.iter().map(|chunk| self.run(chunk)).collect();
                     entry_of(&runs, Entry::EMPTY, changes)
                 }
-                None => self.flat(row),
+                None => entry_of(&[self.only_run(row)], Entry::EMPTY, changes),
             };
-            (row.count > 0).then_some(entry)
+            Some(entry)
         };
         Ok(self.put(table, archived, &index, &set, changes))
     }
 
-    /// The entry of a list in one run.
-    fn flat(&self, row: &WideRow) -> Entry {
-        Entry::flat(self.run(&ChunkRow { offset: row.word, len: row.count, first: 0 }))
+    /// The run of a list in one run.
+    fn only_run(&self, row: &WideRow) -> ChunkRef {
+        self.run(&ChunkRow { offset: row.word, len: row.count, first: 0 })
     }
 
     fn run(&self, chunk: &ChunkRow) -> ChunkRef {

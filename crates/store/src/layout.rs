@@ -11,7 +11,8 @@
 
 use evergraph_types::{Direction, VertexId};
 
-use crate::adjacency::{ChunkRef, Entry};
+use crate::adjacency::ChunkRef;
+use crate::entry::Entry;
 use crate::merge::runs_of;
 use crate::paged_array::LEAF_CELLS;
 use crate::version::Version;
@@ -152,12 +153,12 @@ impl Version {
             let level = &mut levels[self.level_of(*run)];
             level.fragments += 1;
             level.entries += u64::from(run.len);
+            layout.entries += u64::from(run.len);
             level.live_bytes += bytes;
             let (least, greatest) = level.vertices.unwrap_or((vertex, vertex));
             level.vertices = Some((least.min(vertex), greatest.max(vertex)));
         }
         layout.lists += 1;
-        layout.entries += u64::from(entry.degree);
         layout.fragments += fragments;
         layout.most_fragments = layout.most_fragments.max(fragments);
     }

@@ -18,8 +18,9 @@
 
 use evergraph_types::VertexId;
 
-use crate::adjacency::{AHEAD, CHUNK_MAX, ChunkRef, Entry};
+use crate::adjacency::{AHEAD, CHUNK_MAX, ChunkRef};
 use crate::compression::{Coding, RunBuffer, SLACK_BYTES};
+use crate::entry::Entry;
 use crate::growth::append;
 use crate::heap::Changes;
 use crate::merge::{Delta, Policy, Scratch, entry_of, merge_list, merge_plain, push_run, write_run};
@@ -52,10 +53,9 @@ impl Room {
 
     #[inline]
     fn add(&mut self, entry: Entry) {
-        let counts = is_short(entry) && !entry.run().is_mapped();
-        let degree = if counts { entry.degree as usize } else { 0 };
-        self.short += degree;
-        self.loose += if counts && entry.run().is_block() { degree } else { 0 };
+        let Some(run) = short_run(entry).filter(|run| !run.is_mapped()) else { return };
+        self.short += run.len as usize;
+        self.loose += if run.is_block() { run.len as usize } else { 0 };
     }
 
     /// The room after one list was replaced by another.
@@ -114,17 +114,22 @@ pub(crate) fn lists_of<D: Delta>(deltas: &[D]) -> impl Iterator<Item = &[D]> {
     deltas.chunk_by(|left, right| left.vertex() == right.vertex())
 }
 
-/// Whether a list may lie in a pack: short, and without properties.
-fn is_short(entry: Entry) -> bool {
-    !entry.is_chunked() && entry.degree as usize <= CHUNK_MAX && !entry.run().has_columns()
+/// The run of a list that may lie in a pack: short, and without properties. An empty one, if the list is.
+#[inline]
+fn short_run(entry: Entry) -> Option<ChunkRef> {
+    if entry.has_directory() {
+        return None;
+    }
+    let run = entry.run();
+    (run.len as usize <= CHUNK_MAX && !run.has_columns()).then_some(run)
 }
 
 /// Whether packing all short lists costs about as much as writing those that change.
 fn touches_most<D: Delta>(leaf: &Leaf<Entry>, deltas: &[D], room: Room) -> bool {
     let touched = lists_of(deltas)
         .map(|group| leaf.get(group[0].vertex()).unwrap_or(Entry::EMPTY))
-        .filter(|entry| is_short(*entry))
-        .map(|entry| entry.degree as usize + LIST_COST);
+        .filter_map(short_run)
+        .map(|run| run.len as usize + LIST_COST);
     let cost = touched.sum::<usize>();
     cost > 0 && room.short <= 2 * cost
 }
@@ -139,23 +144,32 @@ fn edit_list<D: Delta>(
 ) -> (Entry, Entry) {
     let vertex = group[0].vertex();
     let old = leaf.get(vertex).unwrap_or(Entry::EMPTY);
+    let before = degree_of(old);
     let loops = group.iter().any(|delta| delta.neighbor() == vertex);
     let old_loops = if loops { count_loops(old, vertex) } else { 0 };
     let new = match append(old, group, policy, changes) {
         Some(grown) => grown,
         None => merge_list(old, group, policy, scratch, changes),
     };
-    changes.entries += i64::from(new.degree) - i64::from(old.degree);
+    let after = degree_of(new);
+    changes.entries += i64::from(after) - i64::from(before);
     changes.loops += if loops { count_loops(new, vertex) - old_loops } else { 0 };
     note_newcomer(old, group, changes);
-    note_emptied(vertex, old.degree as usize, new.degree as usize, changes);
-    leaf.set(vertex, (new.degree > 0).then_some(new));
+    note_emptied(vertex, before as usize, after as usize, changes);
+    leaf.set(vertex, (!new.is_empty()).then_some(new));
     (old, new)
+}
+
+/// The length of a list of the draft or the version it started from. Of an old one to be asked before the new one is made, which
+/// may be written to its directory.
+fn degree_of(entry: Entry) -> u32 {
+    // SAFETY: both are alive.
+    unsafe { entry.degree() }
 }
 
 /// Notes the vertex as new if its list had no edges and is given one.
 fn note_newcomer<D: Delta>(old: Entry, group: &[D], changes: &mut Changes) {
-    if old.degree == 0 && group.iter().any(|delta| !delta.is_delete()) {
+    if old.is_empty() && group.iter().any(|delta| !delta.is_delete()) {
         changes.newcomers.push(group[0].vertex());
     }
 }
@@ -192,18 +206,18 @@ fn pack<D: Delta>(
         let old = leaf.cells[slot as usize];
         let group = groups.next_if(|group| group[0].vertex() == base + slot);
         match group {
-            Some(group) if !is_short(old) => {
+            Some(group) if short_run(old).is_none() => {
                 edit_list(leaf, group, policy, scratch, changes);
             }
             Some(group) => {
                 let at = words.len();
                 let new = pack_changed(old, group, policy, &mut words, scratch, changes);
-                leaf.set(base + slot, (new.degree > 0).then_some(new));
-                if !new.is_chunked() && new.degree > 0 {
+                leaf.set(base + slot, (!new.is_empty()).then_some(new));
+                if !new.has_directory() && !new.is_empty() {
                     *start = Some((at, new.run().is_compressed()));
                 }
             }
-            None if old.degree > 0 && is_short(old) && !old.run().is_mapped() => {
+            None if !old.is_empty() && short_run(old).is_some_and(|run| !run.is_mapped()) => {
                 *start = Some((words.len(), pack_unchanged(old, coding, &mut words)));
                 retire_list(old, changes);
             }
@@ -214,7 +228,7 @@ fn pack<D: Delta>(
         changes.retire(pack);
     }
     let packed = leaf.cells.iter().zip(starts).filter(|(_, start)| start.is_some());
-    leaf.pack_len = packed.map(|(entry, _)| entry.degree as usize).sum();
+    leaf.pack_len = packed.map(|(entry, _)| entry.run().len as usize).sum();
     if !words.is_empty() {
         let slack = if coding == Coding::Plain { 0 } else { SLACK_BYTES };
         let block = changes.allocate(size_of_val(&*words) + slack);
@@ -225,9 +239,9 @@ fn pack<D: Delta>(
             let Some((start, compressed)) = start else { continue };
             // SAFETY: as above.
             let list = unsafe { target.add(start) };
-            let has_more = !compressed && start + entry.degree as usize + AHEAD <= words.len();
-            let run = ChunkRef::packed(list.cast(), entry.degree as usize);
-            *entry = Entry::flat(run.compressed(compressed).with_more(has_more));
+            let len = entry.run().len as usize;
+            let has_more = !compressed && start + len + AHEAD <= words.len();
+            *entry = packed_entry(list, len, compressed, has_more);
         }
         leaf.pack = Some(block);
     }
@@ -260,13 +274,19 @@ fn pack_changed<D: Delta>(
     retire_list(old, changes);
     if after.len() <= CHUNK_MAX {
         let compressed = push_run(after, policy.coding(), words);
-        return Entry::flat(ChunkRef::packed(std::ptr::null(), after.len()).compressed(compressed));
+        return packed_entry(std::ptr::null(), after.len(), compressed, false);
     }
     let pieces = after.len().div_ceil(CHUNK_MAX);
     let bounds = (0..pieces).map(|piece| after.len() * piece / pieces..after.len() * (piece + 1) / pieces);
     let runs: Vec<ChunkRef> =
         bounds.map(|bounds| write_run(&after[bounds], policy.coding(), run, None, changes)).collect();
     entry_of(&runs, old, changes)
+}
+
+/// The entry of a short list at this place in a pack.
+fn packed_entry(list: *const VertexId, len: usize, compressed: bool, has_more: bool) -> Entry {
+    let run = ChunkRef::packed(list.cast(), len).compressed(compressed).with_more(has_more);
+    Entry::flat(run).unwrap_or_else(|| unreachable!("a list in a pack is short"))
 }
 
 /// Appends a short list to the pack as it is; tells whether it is compressed there.
@@ -282,7 +302,7 @@ fn pack_unchanged(old: Entry, coding: Coding, words: &mut Vec<u32>) -> bool {
 
 /// The neighbors of a short list, decoded into the buffer if they are compressed.
 fn list_of(entry: Entry, buffer: &mut RunBuffer) -> &[VertexId] {
-    if entry.degree == 0 {
+    if entry.is_empty() {
         return &[];
     }
     // SAFETY: the version being edited is alive, and so are its packs and blocks, retired or not, as long as its draft
@@ -292,13 +312,13 @@ fn list_of(entry: Entry, buffer: &mut RunBuffer) -> &[VertexId] {
 
 /// Retires the block of a short list that has one of its own.
 fn retire_list(entry: Entry, changes: &mut Changes) {
-    let block = (entry.degree > 0).then(|| entry.run().block()).flatten();
+    let block = (!entry.is_empty()).then(|| entry.run().block()).flatten();
     block.into_iter().for_each(|block| changes.retire(block));
 }
 
 /// Retires the pack of a leaf if no list lies in it any more.
 pub(crate) fn release_pack(leaf: &mut Leaf<Entry>, changes: &mut Changes) {
-    let is_packed = |entry: &Entry| entry.degree > 0 && !entry.is_chunked() && entry.run().is_packed();
+    let is_packed = |entry: &Entry| !entry.has_directory() && entry.run().is_packed();
     if let Some(pack) = leaf.pack
         && !leaf.cells.iter().any(is_packed)
     {
@@ -309,8 +329,9 @@ pub(crate) fn release_pack(leaf: &mut Leaf<Entry>, changes: &mut Changes) {
 
 /// Whether two entries of living versions hold the same list: packing moves lists that do not change.
 pub(crate) fn is_same_list(left: Entry, right: Entry) -> bool {
-    let moves = |entry: Entry| !entry.is_chunked() && !entry.run().is_mapped() && !entry.run().has_columns();
-    let is_moved = || left.degree == right.degree && moves(left) && moves(right);
+    let may_move = |run: &ChunkRef| !run.is_mapped() && !run.has_columns();
+    let moved = |entry: Entry| (!entry.has_directory()).then(|| entry.run()).filter(may_move);
+    let is_moved = || moved(left).zip(moved(right)).is_some_and(|(left, right)| left.len == right.len);
     let is_equal = || {
         let (mut left_buffer, mut right_buffer) = (RunBuffer::new(), RunBuffer::new());
         list_of(left, &mut left_buffer) == list_of(right, &mut right_buffer)

@@ -21,6 +21,7 @@ mod derived;
 mod dictionary;
 mod diff;
 mod draft;
+mod entry;
 mod error;
 mod expiry;
 mod flat_table;

@@ -17,8 +17,9 @@ use evergraph_types::{Property, VertexId};
 use rayon::prelude::*;
 
 use crate::additions::{Additions, SortBuffers, SortKey};
-use crate::adjacency::{CHUNK_MAX, ChunkRef, Entry, as_bytes};
+use crate::adjacency::{CHUNK_MAX, ChunkRef, as_bytes};
 use crate::compression::{Coding, RunBuffer};
+use crate::entry::Entry;
 use crate::merge::{push_run, runs_of};
 use crate::options::ListFormat;
 use crate::paged_array::PagedArray;
@@ -137,7 +138,7 @@ impl ListSink<'_> {
     ) -> Growth {
         let work = match additions {
             Some(additions) => ranges_of(additions, selected),
-            None => parts_of(selected).map(|selected| (selected, None)).collect(),
+            None => parts_of(self.version, selected).map(|selected| (selected, None)).collect(),
         };
         let mut growth = Growth::default();
         for batch in work.chunks(PIECES_PER_THREAD * rayon::current_num_threads()) {
@@ -221,8 +222,8 @@ impl ListSink<'_> {
 }
 
 /// The lists in parts of a piece each.
-fn parts_of(selected: &[Selected]) -> impl Iterator<Item = &[Selected]> {
-    let degree = |list: &Selected| list.1.map_or(0, |entry| entry.degree as usize);
+fn parts_of<'s>(version: &Version, selected: &'s [Selected]) -> impl Iterator<Item = &'s [Selected]> {
+    let degree = |list: &Selected| list.1.map_or(0, |entry| version.degree_of(entry) as usize);
     let mut rest = selected;
     std::iter::from_fn(move || {
         let mut neighbors = 0;

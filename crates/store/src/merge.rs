@@ -10,8 +10,9 @@ use std::ops::Range;
 
 use evergraph_types::{Property, PropertyType, VertexId};
 
-use crate::adjacency::{CHUNK_MAX, ChunkRef, Entry, as_bytes, tag};
+use crate::adjacency::{CHUNK_MAX, ChunkRef, as_bytes, tag};
 use crate::compression::{Coding, RunBuffer, SLACK_BYTES, compress};
+use crate::entry::Entry;
 use crate::fragment::{ColumnDraft, encode_run};
 use crate::heap::{Block, Changes, Pair};
 use crate::ops::EdgeOps;
@@ -197,35 +198,37 @@ pub(crate) fn merge_list<D: Delta>(
     entry
 }
 
-/// The entry over these runs, which lie elsewhere, in place of the list's old one: flat if there is one run, with a directory if
-/// there are more.
+/// The entry over these runs, which lie elsewhere, in place of the list's old one: with a directory, unless there is one run at
+/// the most of which a word can tell.
 pub(crate) fn entry_of(runs: &[ChunkRef], old: Entry, changes: &mut Changes) -> Entry {
-    // SAFETY: the directory of a chunked list is a heap block.
-    let directory = old.is_chunked().then(|| unsafe { Block::from_pointer(old.pointer()) });
-    if let [] | [_] = runs {
+    // SAFETY: a directory is a heap block.
+    let directory = old.has_directory().then(|| unsafe { Block::from_pointer(old.pointer()) });
+    let flat = match runs {
+        [] => Some(Entry::EMPTY),
+        [run] => Entry::flat(*run),
+        _ => None,
+    };
+    if let Some(entry) = flat {
         directory.into_iter().for_each(|directory| changes.retire(directory));
-        return runs.first().map_or(Entry::EMPTY, |run| Entry::flat(*run));
+        return entry;
     }
-    let directory = changes.rewrite(directory, size_of_val(runs));
-    // SAFETY: the block has room for the references.
-    unsafe { directory.pointer().cast::<ChunkRef>().copy_from_nonoverlapping(runs.as_ptr(), runs.len()) };
-    let degree = runs.iter().map(|run| run.len as usize).sum();
-    Entry::chunked(directory.pointer(), runs.len(), degree)
+    let directory = changes.rewrite(directory, Entry::directory_bytes(runs.len()));
+    // SAFETY: the block has the room, and only this draft reaches it.
+    unsafe { Entry::by_directory(directory.pointer(), runs) }
 }
 
 /// The runs of a list with their first neighbors known (the least, of a compressed run of a `multi` type), unless they can grow
 /// or have forgotten some. A long flat list of a segment is cut where it lies into parts of at most `CHUNK_MAX`; a block, which
 /// `multi` lists grow in, is one run.
 pub(crate) fn runs_of(entry: Entry, runs: &mut Vec<ChunkRef>) {
-    if entry.degree == 0 {
+    // SAFETY: the version being edited is alive.
+    let Some(run) = (unsafe { entry.only_run() }) else {
+        if entry.has_directory() {
+            // SAFETY: as above.
+            runs.extend_from_slice(unsafe { entry.directory() });
+        }
         return;
-    }
-    if entry.is_chunked() {
-        // SAFETY: the version being edited is alive.
-        runs.extend_from_slice(unsafe { entry.directory() });
-        return;
-    }
-    let run = entry.run();
+    };
     if run.grows() || run.forgotten() > 0 {
         return runs.push(run);
     }
@@ -245,8 +248,9 @@ pub(crate) fn runs_of(entry: Entry, runs: &mut Vec<ChunkRef>) {
 /// # Safety
 /// The version the entry belongs to stays alive for `'a`.
 pub(crate) unsafe fn runs_in<'a>(entry: Entry, short: &'a mut Vec<ChunkRef>) -> &'a [ChunkRef] {
-    if entry.is_chunked() {
-        // SAFETY: alive by contract.
+    // SAFETY: alive by contract.
+    if entry.has_directory() && unsafe { entry.only_run() }.is_none() {
+        // SAFETY: as above.
         return unsafe { entry.directory() };
     }
     runs_of(entry, short);
@@ -256,12 +260,12 @@ pub(crate) unsafe fn runs_in<'a>(entry: Entry, short: &'a mut Vec<ChunkRef>) -> 
 /// The heap blocks a list owns.
 pub(crate) fn for_each_block(entry: Entry, visit: &mut dyn FnMut(Block)) {
     let mut visit_run = |run: &ChunkRef| run.block().into_iter().for_each(&mut *visit);
-    if entry.is_chunked() {
+    if entry.has_directory() {
         // SAFETY: the caller's version is alive.
         unsafe { entry.directory() }.iter().for_each(&mut visit_run);
-        // SAFETY: the directory of a chunked list is a heap block.
+        // SAFETY: a directory is a heap block.
         visit(unsafe { Block::from_pointer(entry.pointer()) });
-    } else if entry.degree > 0 {
+    } else if !entry.is_empty() {
         visit_run(&entry.run());
     }
 }

@@ -56,9 +56,9 @@ unsafe impl Cell for u64 {
 }
 
 // SAFETY: the empty entry is all zeros.
-unsafe impl Cell for crate::adjacency::Entry {
+unsafe impl Cell for crate::entry::Entry {
     fn is_zero(&self) -> bool {
-        self.degree == 0
+        self.is_empty()
     }
 }
 

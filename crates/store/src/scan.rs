@@ -8,8 +8,9 @@ use std::ops::Range;
 
 use evergraph_types::{Cells, Column, Direction, EdgeTypeId, PropertyId, Value, VertexId, VertexTypeId};
 
-use crate::adjacency::{ChunkRef, Entry};
+use crate::adjacency::ChunkRef;
 use crate::compression::RunBuffer;
+use crate::entry::Entry;
 use crate::fragment::{ColumnArea, ColumnSlice};
 use crate::merge::runs_in;
 use crate::paged_array::{LEAF_CELLS, Leaf};
@@ -170,7 +171,7 @@ impl Version {
         let reverse = self
             .keeps_lists(edge_type, Direction::In)
             .then(|| self.entry(edge_type, Direction::In, dst))
-            .filter(|reverse| reverse.degree < out.degree);
+            .filter(|reverse| self.degree_of(*reverse) < self.degree_of(out));
         let (list, wanted) = reverse.map_or((out, dst), |reverse| (reverse, src));
         self.for_each_run_of(list, |run| {
             let rows = run.neighbors.iter().enumerate();
@@ -191,14 +192,14 @@ impl Version {
 
     /// Calls `visit` with each run of a list of this version.
     fn for_each_run_of(&self, entry: Entry, mut visit: impl FnMut(Run<'_>)) {
-        if entry.is_chunked() {
+        if entry.has_directory() {
             // SAFETY: an entry of this version, which is borrowed.
             for &run in unsafe { entry.directory() } {
                 let mut buffer = RunBuffer::new();
                 // SAFETY: as above.
                 visit(unsafe { Run::new(run, &mut buffer) });
             }
-        } else if entry.degree > 0 {
+        } else if !entry.is_empty() {
             let mut buffer = RunBuffer::new();
             // SAFETY: as above.
             visit(unsafe { Run::new(entry.run(), &mut buffer) });

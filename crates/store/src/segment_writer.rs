@@ -13,11 +13,11 @@ use evergraph_segment::{SectionId, Segment, SegmentError, SegmentInfo, SegmentWr
 use evergraph_types::{Direction, EdgeTypeId, PropertyId, VertexId};
 
 use crate::additions::{Additions, Side, SortKey, fit_32_bits};
-use crate::adjacency::Entry;
 use crate::batch::EndIds;
 use crate::codec::encode_keys;
 use crate::dictionary::Dictionary;
 use crate::draft::merge_rows;
+use crate::entry::Entry;
 use crate::heap::Changes;
 use crate::list_pieces::{
     FEW_PIECES_WAITING, Growth, ListSink, PIECES_WAITING, Selected, write_in_background, write_rows,

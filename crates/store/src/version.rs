@@ -12,10 +12,11 @@ use evergraph_types::{
 };
 use hashbrown::HashSet;
 
-use crate::adjacency::{ChunkRef, Entry};
+use crate::adjacency::ChunkRef;
 use crate::catalog::Catalog;
 use crate::compression::RunBuffer;
 use crate::dictionary::Dictionary;
+use crate::entry::Entry;
 use crate::flat_table::FlatTable;
 use crate::fragment::ColumnArea;
 use crate::heap::Block;
@@ -349,6 +350,12 @@ impl Version {
         unsafe { block.footprint() }
     }
 
+    /// The length of a list of this version.
+    pub(crate) fn degree_of(&self, entry: Entry) -> u32 {
+        // SAFETY: an entry of this version, which is borrowed.
+        unsafe { entry.degree() }
+    }
+
     /// The neighbors of a list of this version.
     pub(crate) fn neighbors_of(&self, entry: Option<Entry>) -> Neighbors<'_> {
         // SAFETY: an entry of this version, read while `self` is borrowed.
@@ -363,7 +370,7 @@ impl Version {
                 let mut dirty = leaf.dirty;
                 while dirty != 0 {
                     let entry = leaf.get(base + dirty.trailing_zeros()).unwrap_or(Entry::EMPTY);
-                    bytes += 16 + 4 * u64::from(entry.degree);
+                    bytes += 16 + 4 * u64::from(self.degree_of(entry));
                     dirty &= dirty - 1;
                 }
             });
