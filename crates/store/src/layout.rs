@@ -136,12 +136,11 @@ impl Version {
                     list_bytes: 0,
                     table_bytes: table.page_bytes() as u64,
                 };
-                let mut pass = Pass { layout: &mut layout, levels: &mut levels, heap_bytes: &mut heap_bytes, end: 0 };
+                let mut pass =
+                    Pass { layout: &mut layout, levels: &mut levels, heap_bytes: &mut heap_bytes, end: 0 };
                 table.for_each_leaf(&mut |base, leaf| {
                     for vertex in base..=base + (LEAF_CELLS - 1) {
-                        leaf.get(vertex)
-                            .into_iter()
-                            .for_each(|entry| self.add(vertex, entry, &mut pass));
+                        leaf.get(vertex).into_iter().for_each(|entry| self.add(vertex, entry, &mut pass));
                     }
                 });
                 clustered_bytes += lists.cluster_bytes();
