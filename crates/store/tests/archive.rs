@@ -6,8 +6,8 @@ mod common;
 use std::sync::Arc;
 
 use common::{
-    Action, Case, HookedDisk, Model, Runner, Write, actions, case, directory, dump, number_batch, on,
-    options, with_columns,
+    Action, Case, HookedDisk, Model, Runner, Write, actions, case, directory, number_batch, on, options,
+    with_columns,
 };
 use evergraph_disk::{OsDisk, SimDisk};
 use evergraph_proof::tally;
