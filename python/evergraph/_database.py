@@ -756,7 +756,10 @@ class Database(Schematic["_native.Database"]):
         self._native.checkpoint()
 
     def compact(self) -> None:
-        """Rewrite everything as one segment, where reading is fastest; a database in memory has it in memory.
+        """Rewrite everything as one segment, where reading is fastest.
+
+        A database in memory has no segments: its lists are brought together where they are. It does that by itself as
+        well, some time after changes have scattered them.
 
         Raises
         ------

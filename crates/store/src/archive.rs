@@ -12,11 +12,10 @@
 //! therefore loses nothing and changes nothing.
 
 use std::convert::Infallible;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use evergraph_disk::{Corruption, DiskError, MemoryDisk};
+use evergraph_disk::{Corruption, DiskError};
 use evergraph_log::{Log, LogOptions, ReplayError};
 use evergraph_segment::{Segment, SegmentError};
 use evergraph_types::{Direction, Sequence};
@@ -29,9 +28,9 @@ use crate::error::CommitError;
 use crate::home::{Archived, Home, log_directory, segment_directory, segment_name};
 use crate::install::install;
 use crate::manifest::{EdgeCounts, Manifest, SegmentEntry};
-use crate::open::new_store_id;
 use crate::ops::OpColumn;
 use crate::pool::in_pool;
+use crate::recluster::{AT_REST, Gather, gather};
 use crate::retain::Retain;
 use crate::segment_writer::{Bulk, BulkGrowth, BulkLists, BulkRows, Contents, write_segment};
 use crate::spill::Spilled;
@@ -82,7 +81,8 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge) -> Result<(), CommitError>
         return Err(CommitError::ReadOnly);
     }
     let Some(home) = &inner.home else {
-        return if merge == Merge::Everything { compact_in_memory(inner) } else { Ok(()) };
+        let wanted = if merge == Merge::Everything { Gather::Everything } else { AT_REST };
+        return gather(inner, wanted, || true).map(drop);
     };
     let mut archived = home.archive.lock();
     if inner.is_closed.load(Ordering::Acquire) {
@@ -115,7 +115,7 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge) -> Result<(), CommitError>
     let dropped = archived.drop_history(home, version.sequence, now_micros(), inner.cursors.versions_floor());
 
     let mut committer = inner.committer.lock();
-    let repointed = inner.repoint(&made.segment, &version, |settled, _| {
+    let repointed = inner.repoint(&made.segment, &version, |settled| {
         if settled {
             archived.ghosts.clear();
         } else {
@@ -138,36 +138,6 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge) -> Result<(), CommitError>
         tracing::warn!(%error, "a segment that is not needed any more could not be removed");
     }
     Ok(())
-}
-
-/// Writes what a store without files holds to a segment in memory. Nobody else looks for that: versions keep it, and keys
-/// stay in the dictionary.
-fn compact_in_memory(inner: &Inner) -> Result<(), CommitError> {
-    let _one_at_a_time = inner.compaction.lock();
-    if inner.is_closed.load(Ordering::Acquire) {
-        return Err(CommitError::Closed);
-    }
-    let version = inner.current.load_full();
-    let (disk, path, store_id) = (MemoryDisk::new(), Path::new("compacted"), new_store_id());
-    let written = in_pool(|| -> Result<Segment, SegmentError> {
-        let contents = Contents {
-            version: &version,
-            merged: &version.segments,
-            is_bottom: true,
-            first_key: version.id_bound,
-            bulk: None,
-        };
-        write_segment(&disk, store_id, path, 0, contents)?;
-        Segment::open(&disk, path, &store_id)
-    });
-    let failed = |fault: ArchiveFault| CommitError::Archive { reason: fault.to_string() };
-    let segment = Arc::new(written.map_err(|error| failed(error.into()))?);
-    let _committer = inner.committer.lock();
-    let segments = |settled, older: &[Arc<Segment>]| {
-        let kept = if settled { &[] } else { older };
-        kept.iter().chain([&segment]).cloned().collect()
-    };
-    inner.repoint(&segment, &version, segments).map_err(|damage| failed(damage.into()))
 }
 
 /// Commits a large batch without the log: it is durable as a segment.
@@ -431,19 +401,19 @@ impl Archived {
 
 impl Inner {
     /// Publishes the newest version with its tables pointed to a segment that holds `version`, but for what has changed
-    /// since; `segments` tells which ones there are then, from those there were and whether nothing had changed, so that no
+    /// since; `segments` tells which ones there are then, from whether nothing had changed, so that no
     /// list reaches into what the segment replaces. The committer is the caller's meanwhile.
     fn repoint(
         &self,
         segment: &Segment,
         version: &Version,
-        segments: impl FnOnce(bool, &[Arc<Segment>]) -> Arc<[Arc<Segment>]>,
+        segments: impl FnOnce(bool) -> Arc<[Arc<Segment>]>,
     ) -> Result<(), Corruption> {
         let base = self.current.load_full();
         let mut draft = Draft::new(&base, base.dictionary.clone(), base.sequence, base.time_micros);
         draft.changes.stamp = None;
         let settled = in_pool(|| install(segment, &mut draft, Some(version)))?;
-        draft.set_segments(segments(settled, &base.segments));
+        draft.set_segments(segments(settled));
         self.publish(base, draft);
         Ok(())
     }

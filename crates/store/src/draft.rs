@@ -373,5 +373,5 @@ pub(crate) fn edit_lists<D: Delta>(
     let table = lists.table.edit(deltas, &|delta| delta.vertex(), &edit, changes);
     let entries = lists.entries.saturating_add_signed(changes.entries);
     let loops = lists.loops.saturating_add_signed(changes.loops);
-    Adjacency { table, entries, loops }
+    Adjacency { table, entries, loops, ..lists }
 }

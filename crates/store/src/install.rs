@@ -47,7 +47,7 @@ pub(crate) fn install(
             if text {
                 old.and_then(block_of_text).into_iter().for_each(|block| changes.retire(block));
             }
-            let cell = || if text { reader.address(row.word) | TEXT_MAPPED } else { row.word };
+            let cell = || if text { (reader.area().start + row.word) | TEXT_MAPPED } else { row.word };
             (row.count > 0).then(cell)
         };
         let column = archived.and_then(|version| version.columns.get(usize::from(property)).copied());
@@ -92,6 +92,61 @@ impl Archived for Entry {
     }
 }
 
+/// Where runs lie that rows tell the offsets of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Area {
+    /// The address of offset 0.
+    pub(crate) start: u64,
+    pub(crate) bytes: u64,
+}
+
+impl Area {
+    /// Nothing.
+    pub(crate) const EMPTY: Area = Area { start: 0, bytes: 0 };
+
+    /// The entry of the list that a row tells of, which lies here.
+    pub(crate) fn entry(self, row: &WideRow, chunks: &[ChunkRow], changes: &mut Changes) -> Entry {
+        match chunks_of(row, chunks) {
+            Some(chunks) => {
+                let runs: Vec<ChunkRef> = chunks.iter().map(|chunk| self.run(chunk)).collect();
+                entry_of(&runs, Entry::EMPTY, changes)
+            }
+            None => {
+                let run = self.run(&ChunkRow { offset: row.word, len: row.count, first: 0 });
+                entry_of(&[run], Entry::EMPTY, changes)
+            }
+        }
+    }
+
+    fn run(self, chunk: &ChunkRow) -> ChunkRef {
+        let address = self.start + (chunk.offset & !OFFSET_TAGS);
+        let run = ChunkRef::mapped(address, chunk.offset & COLUMNS != 0, chunk.len, chunk.first);
+        let words = u64::from(chunk.len) + AHEAD as u64;
+        let is_compressed = chunk.offset & COMPRESSED != 0;
+        let has_more = !is_compressed && self.holds(chunk.offset & !OFFSET_TAGS, 4 * words);
+        run.compressed(is_compressed).with_more(has_more)
+    }
+
+    fn holds(self, offset: u64, bytes: u64) -> bool {
+        offset.checked_add(bytes).is_some_and(|end| end <= self.bytes)
+    }
+}
+
+/// The runs of a list that has several; `None` if it has one or does not add up.
+fn chunks_of<'c>(row: &WideRow, chunks: &'c [ChunkRow]) -> Option<&'c [ChunkRow]> {
+    if row.word & CHUNKED == 0 || row.count == 0 {
+        return None;
+    }
+    let chunks = chunks.get((row.word >> 2) as usize..)?;
+    let mut left = row.count;
+    let runs = chunks.iter().take_while(|chunk| {
+        let more = left > 0;
+        left = left.saturating_sub(chunk.len);
+        more
+    });
+    Some(&chunks[..runs.count()])
+}
+
 struct Reader<'a> {
     segment: &'a Segment,
     settled: AtomicBool,
@@ -117,13 +172,14 @@ impl Reader<'_> {
         self.segment.path()
     }
 
-    /// The address of a file offset.
-    fn address(&self, offset: u64) -> u64 {
-        self.segment.data().as_ptr() as u64 + offset
+    /// Where the offsets of its rows lead.
+    fn area(&self) -> Area {
+        let data = self.segment.data();
+        Area { start: data.as_ptr() as u64, bytes: data.len() as u64 }
     }
 
     fn lies_within(&self, offset: u64, bytes: u64) -> bool {
-        offset.checked_add(bytes).is_some_and(|end| end <= self.segment.data().len() as u64)
+        self.area().holds(offset, bytes)
     }
 
     fn check_text(&self, row: &WideRow) -> Result<(), Corruption> {
@@ -186,46 +242,9 @@ impl Reader<'_> {
         index.par_iter().with_min_len(1 << 14).try_for_each(|row| self.check_list(row, &chunks, sections))?;
         let set = |row: &WideRow, old: Option<Entry>, changes: &mut Changes| {
             old.into_iter().for_each(|old| for_each_block(old, &mut |block| changes.retire(block)));
-            let entry = match self.chunks_of(row, &chunks) {
-                _ if row.count == 0 => return None,
-                Some(chunks) => {
-                    let runs: Vec<ChunkRef> = chunks.iter().map(|chunk| self.run(chunk)).collect();
-                    entry_of(&runs, Entry::EMPTY, changes)
-                }
-                None => entry_of(&[self.only_run(row)], Entry::EMPTY, changes),
-            };
-            Some(entry)
+            (row.count > 0).then(|| self.area().entry(row, &chunks, changes))
         };
         Ok(self.put(table, archived, &index, &set, changes))
-    }
-
-    /// The run of a list in one run.
-    fn only_run(&self, row: &WideRow) -> ChunkRef {
-        self.run(&ChunkRow { offset: row.word, len: row.count, first: 0 })
-    }
-
-    fn run(&self, chunk: &ChunkRow) -> ChunkRef {
-        let address = self.address(chunk.offset & !OFFSET_TAGS);
-        let run = ChunkRef::mapped(address, chunk.offset & COLUMNS != 0, chunk.len, chunk.first);
-        let words = u64::from(chunk.len) + AHEAD as u64;
-        let is_compressed = chunk.offset & COMPRESSED != 0;
-        let has_more = !is_compressed && self.lies_within(chunk.offset & !OFFSET_TAGS, 4 * words);
-        run.compressed(is_compressed).with_more(has_more)
-    }
-
-    /// The runs of a list that has several; `None` if it has one or does not add up.
-    fn chunks_of<'c>(&self, row: &WideRow, chunks: &'c [ChunkRow]) -> Option<&'c [ChunkRow]> {
-        if row.word & CHUNKED == 0 || row.count == 0 {
-            return None;
-        }
-        let chunks = chunks.get((row.word >> 2) as usize..)?;
-        let mut left = row.count;
-        let runs = chunks.iter().take_while(|chunk| {
-            let more = left > 0;
-            left = left.saturating_sub(chunk.len);
-            more
-        });
-        Some(&chunks[..runs.count()])
     }
 
     /// Whether every run of the list lies in the file and together they are as long as the list.
@@ -244,7 +263,7 @@ impl Reader<'_> {
             let whole = self.is_run(row.word, row.count);
             return if whole { Ok(()) } else { Err(damage()) };
         }
-        let runs = self.chunks_of(row, chunks).ok_or_else(damage)?;
+        let runs = chunks_of(row, chunks).ok_or_else(damage)?;
         let total: u64 = runs.iter().map(|run| u64::from(run.len)).sum();
         let whole = runs.iter().all(|run| run.len > 0 && self.is_run(run.offset, run.len));
         if whole && total == u64::from(row.count) { Ok(()) } else { Err(damage()) }

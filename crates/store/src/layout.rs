@@ -1,7 +1,7 @@
-//! How the lists of a version lie: in memory or in which segment, in how many pieces, in how many bytes.
+//! How the lists of a version lie: in memory or in which segment, in how many pieces and places, in how many bytes.
 //!
 //! ```text
-//!  memory      │ what commits since the last archive have written
+//!  memory      │ what commits since the last archive have written; all of it, in a store without files
 //!  segment 9   │ what the newest archive has written
 //!  segment 4   │ …
 //! ```
@@ -33,7 +33,7 @@ pub struct Layout {
 pub struct Level {
     /// The number of the segment; `None` for memory.
     pub segment: Option<u64>,
-    /// What it takes in all: the file, or what all lists in memory take.
+    /// What it takes in all: the file, or what all lists in memory take, with the dead parts of clusters.
     pub bytes: u64,
     /// Pieces of lists in it.
     pub fragments: u64,
@@ -61,6 +61,9 @@ pub struct TableLayout {
     pub fragments: u64,
     /// The most pieces of one list.
     pub most_fragments: u64,
+    /// Places that a pass over all lists in the order of vertices reads from: a list that begins where the one before it
+    /// ends adds none.
+    pub places: u64,
     /// What the entries take, properties included.
     pub list_bytes: u64,
     /// What the vertex table takes.
@@ -94,6 +97,16 @@ impl Layout {
     }
 }
 
+/// A pass over the lists of a table.
+struct Pass<'a> {
+    layout: &'a mut TableLayout,
+    levels: &'a mut [Level],
+    /// What lists outside of segments and clusters take.
+    heap_bytes: &'a mut u64,
+    /// Where the run before ends.
+    end: u64,
+}
+
 impl Version {
     /// How the lists lie. Looks at every list.
     pub fn layout(&self) -> Layout {
@@ -104,13 +117,15 @@ impl Version {
         });
         let mut levels: Vec<Level> = std::iter::once(Level::default()).chain(segments).collect();
         let mut tables = Vec::new();
+        let (mut heap_bytes, mut clustered_bytes) = (0, 0);
         for (edge_type, kind) in self.schema().live_edge_types() {
             for direction in [Direction::Out, Direction::In] {
                 let Some(lists) = self.edges.get(usize::from(edge_type)) else { continue };
-                let table = match direction {
-                    Direction::Out => &lists.out.table,
-                    Direction::In => &lists.reverse.table,
+                let lists = match direction {
+                    Direction::Out => &lists.out,
+                    Direction::In => &lists.reverse,
                 };
+                let table = &lists.table;
                 let mut layout = TableLayout {
                     edge_type: kind.name.clone(),
                     direction,
@@ -118,38 +133,42 @@ impl Version {
                     entries: 0,
                     fragments: 0,
                     most_fragments: 0,
+                    places: 0,
                     list_bytes: 0,
                     table_bytes: table.page_bytes() as u64,
                 };
+                let mut pass =
+                    Pass { layout: &mut layout, levels: &mut levels, heap_bytes: &mut heap_bytes, end: 0 };
                 table.for_each_leaf(&mut |base, leaf| {
                     for vertex in base..=base + (LEAF_CELLS - 1) {
-                        leaf.get(vertex)
-                            .into_iter()
-                            .for_each(|entry| self.add(vertex, entry, &mut layout, &mut levels));
+                        leaf.get(vertex).into_iter().for_each(|entry| self.add(vertex, entry, &mut pass));
                     }
                 });
+                clustered_bytes += lists.cluster_bytes();
                 if layout.lists > 0 {
                     tables.push(layout);
                 }
             }
         }
-        levels[0].bytes = levels[0].live_bytes;
+        levels[0].bytes = heap_bytes + clustered_bytes;
         Layout { levels, tables }
     }
 
-    fn add(&self, vertex: VertexId, entry: Entry, layout: &mut TableLayout, levels: &mut [Level]) {
+    fn add(&self, vertex: VertexId, entry: Entry, pass: &mut Pass<'_>) {
+        let Pass { layout, levels, heap_bytes, end } = pass;
         let mut runs = Vec::new();
         runs_of(entry, &mut runs);
-        let (mut fragments, mut end) = (0, 0);
-        for run in &runs {
+        let mut fragments = 0;
+        for (position, run) in runs.iter().enumerate() {
             let bytes = 4 * self.run_words(*run).len() as u64;
             let start = run.pointer() as u64;
-            // Runs of a segment are padded to a multiple of 8 at most.
-            if !(end..end + 8).contains(&start) || end == 0 {
-                fragments += 1;
-            }
-            end = start + bytes;
+            // Runs of a segment or a cluster are padded to a multiple of 8 at most.
+            let is_apart = !(*end..*end + 8).contains(&start);
+            layout.places += u64::from(is_apart);
+            fragments += u64::from(is_apart || position == 0);
+            *end = start + bytes;
             layout.list_bytes += bytes;
+            **heap_bytes += if run.is_mapped() { 0 } else { bytes };
             let level = &mut levels[self.level_of(*run)];
             level.fragments += 1;
             level.entries += u64::from(run.len);
@@ -163,7 +182,7 @@ impl Version {
         layout.most_fragments = layout.most_fragments.max(fragments);
     }
 
-    /// The position of the level a run lies in.
+    /// The position of the level a run lies in; clusters are in memory.
     fn level_of(&self, run: ChunkRef) -> usize {
         if !run.is_mapped() {
             return 0;

@@ -51,6 +51,7 @@ mod prefetch;
 mod queue;
 mod reads;
 mod reclaim;
+mod recluster;
 mod resolve;
 mod retain;
 mod rows;

@@ -13,7 +13,7 @@
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use evergraph_segment::{SectionId, SegmentError, SegmentWriter};
-use evergraph_types::{Property, VertexId};
+use evergraph_types::{EdgeTypeId, Property, VertexId};
 use rayon::prelude::*;
 
 use crate::additions::{Additions, SortBuffers, SortKey};
@@ -56,11 +56,11 @@ impl Growth {
     }
 }
 
-/// Some lists as they will lie in the segment.
-struct Piece {
-    words: Vec<u32>,
-    index: Vec<WideRow>,
-    chunks: Vec<ChunkRow>,
+/// Some lists as they will lie in a segment, or in a cluster.
+pub(crate) struct Piece {
+    pub(crate) words: Vec<u32>,
+    pub(crate) index: Vec<WideRow>,
+    pub(crate) chunks: Vec<ChunkRow>,
     growth: Growth,
     /// How runs are written.
     coding: Coding,
@@ -146,10 +146,10 @@ impl ListSink<'_> {
                 .par_iter()
                 .map_init(SortBuffers::default, |buffers, (selected, range)| match (additions, range) {
                     (Some(additions), Some(range)) => {
-                        let empty = self.empty_piece(sections);
+                        let empty = Piece::empty(self.version, sections.lists.owner);
                         self.merged_piece(empty, table, selected, additions, *range, buffers)
                     }
-                    _ => self.piece(selected, sections),
+                    _ => Piece::of(self.version, sections.lists.owner, selected),
                 })
                 .collect();
             for piece in pieces {
@@ -161,32 +161,6 @@ impl ListSink<'_> {
             }
         }
         growth
-    }
-
-    fn piece(&self, selected: &[Selected], sections: ListSections) -> Piece {
-        let mut piece = self.empty_piece(sections);
-        let mut runs = Vec::new();
-        selected.iter().for_each(|list| piece.push(self.version, *list, &mut runs));
-        piece
-    }
-
-    /// A piece of lists of an edge type.
-    fn empty_piece(&self, sections: ListSections) -> Piece {
-        let kind = self.version.schema().edge_types.get(usize::from(sections.lists.owner));
-        let coding = match (self.version.format(), kind) {
-            (ListFormat::Compact, Some(kind)) => Coding::Compressed { ascending: !kind.options.multi },
-            _ => Coding::Plain,
-        };
-        let properties = kind.map(|kind| kind.options.properties.clone()).unwrap_or_default();
-        Piece {
-            words: Vec::new(),
-            index: Vec::new(),
-            chunks: Vec::new(),
-            growth: Growth::default(),
-            coding,
-            has_dropped: properties.iter().any(Property::is_dropped),
-            properties,
-        }
     }
 
     /// The lists of one range of vertices, old ones merged with additions.
@@ -257,6 +231,33 @@ fn ranges_of<'s, K: SortKey>(
 }
 
 impl Piece {
+    /// Lists of an edge type as they are in a version.
+    pub(crate) fn of(version: &Version, edge_type: EdgeTypeId, selected: &[Selected]) -> Self {
+        let mut piece = Piece::empty(version, edge_type);
+        let mut runs = Vec::new();
+        selected.iter().for_each(|list| piece.push(version, *list, &mut runs));
+        piece
+    }
+
+    /// A piece for lists of an edge type.
+    fn empty(version: &Version, edge_type: EdgeTypeId) -> Self {
+        let kind = version.schema().edge_types.get(usize::from(edge_type));
+        let coding = match (version.format(), kind) {
+            (ListFormat::Compact, Some(kind)) => Coding::Compressed { ascending: !kind.options.multi },
+            _ => Coding::Plain,
+        };
+        let properties = kind.map(|kind| kind.options.properties.clone()).unwrap_or_default();
+        Piece {
+            words: Vec::new(),
+            index: Vec::new(),
+            chunks: Vec::new(),
+            growth: Growth::default(),
+            coding,
+            has_dropped: properties.iter().any(Property::is_dropped),
+            properties,
+        }
+    }
+
     /// The byte where the next run begins.
     fn position(&self) -> u64 {
         4 * self.words.len() as u64

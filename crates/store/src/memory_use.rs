@@ -32,7 +32,7 @@ pub struct MemoryUse {
     /// Lists made for types that keep none in the in direction, since they were asked for.
     pub turned_bytes: u64,
     /// Mapped segments, which are in memory as far as they were read and the system has room; they can be dropped at any
-    /// time. On a store without files segments lie in memory.
+    /// time. Of a store without files that keeps history they lie in memory; others without files have none.
     pub segment_bytes: u64,
     /// The log of a store without files, which keeps it in memory.
     pub log_bytes: u64,

@@ -243,7 +243,7 @@ pub(crate) fn runs_of(entry: Entry, runs: &mut Vec<ChunkRef>) {
     }
 }
 
-/// What [`runs_of`] gives, where it lies if there is a directory, else in the buffer, which is empty.
+/// What [`runs_of`] gives, where it lies if that is in a directory, else in the buffer, which is empty.
 ///
 /// # Safety
 /// The version the entry belongs to stays alive for `'a`.

@@ -100,7 +100,8 @@ pub struct Options {
     pub retain: Option<Retain>,
     /// How neighbor lists are written from now on; `None` leaves that as the store has it, a new one is fast.
     pub format: Option<ListFormat>,
-    /// Sync and archive on a thread of the store. Without it both happen only when asked for.
+    /// Sync and archive, or bring lists together in a store in memory, on a thread of the store. Without it that happens only
+    /// when asked for.
     pub background: bool,
 }
 

@@ -150,6 +150,11 @@ impl<T: Cell> PagedArray<T> {
         Some(page)
     }
 
+    /// Whether nothing was ever set.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.root.is_none()
+    }
+
     /// The value at `index`.
     pub(crate) fn get(&self, index: u32) -> Option<T> {
         self.leaf(index)?.get(index)

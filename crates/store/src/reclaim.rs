@@ -13,7 +13,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Weak;
-use std::sync::atomic::{AtomicUsize, Ordering, fence};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 
 use evergraph_types::Sequence;
 use parking_lot::Mutex;
@@ -34,6 +34,7 @@ const PARALLEL_BLOCKS: usize = 1 << 14;
 pub(crate) struct Reclaimer {
     queue: Mutex<Queue>,
     live_bytes: AtomicUsize,
+    written_bytes: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -56,6 +57,12 @@ impl Reclaimer {
     /// Takes in what a commit allocated.
     pub(crate) fn allocated(&self, bytes: usize) {
         self.live_bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.written_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// Bytes of all blocks there ever were.
+    pub(crate) fn written_bytes(&self) -> u64 {
+        self.written_bytes.load(Ordering::Relaxed)
     }
 
     /// Bytes of blocks that are not freed, headers included.

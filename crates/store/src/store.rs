@@ -1,13 +1,13 @@
 //! The handle: everything a program does with a store starts here.
 //!
 //! Invariants: `current` is the newest version whose commit was recorded; locks are taken in the order
-//! `Home::archive`, `committer`.
+//! `Home::archive` or `gathering`, `committer`.
 
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::{ArcSwap, Guard};
@@ -84,8 +84,10 @@ pub(crate) struct Inner {
     pub(crate) options: Options,
     /// Where it lives on disk; `None` for a store in memory.
     pub(crate) home: Option<Home>,
-    /// Held by whoever compacts a store that has no home.
-    pub(crate) compaction: Mutex<()>,
+    /// Held by whoever brings the lists of a store without a home together.
+    pub(crate) gathering: Mutex<()>,
+    /// Of all bytes written, those before that was last done.
+    pub(crate) gathered_bytes: AtomicU64,
     /// How far the log may be read.
     pub(crate) follow: Follow,
     /// How much history is kept.
@@ -416,7 +418,8 @@ impl Store {
         self.commit_batch(BatchWrites { parts, delete: true, ..BatchWrites::of(edge_type, None) })
     }
 
-    /// Archives what is in memory only, so that the log can be trimmed. Does nothing for a store in memory.
+    /// Archives what is in memory only, so that the log can be trimmed. In a store in memory, lists that commits have
+    /// scattered are brought together instead. A store does either by itself in time.
     ///
     /// # Errors
     /// [`CommitError::Durability`] if the disk refuses, [`CommitError::Closed`], [`CommitError::ReadOnly`].
@@ -424,8 +427,8 @@ impl Store {
         checkpoint(self.inner(), Merge::Tiered)
     }
 
-    /// Archives everything into one segment, each list in one piece; for a store in memory, into one in memory, which
-    /// takes its room up to twice, beside what there is, until it is done.
+    /// Archives everything into one segment, each list in one piece. In a store in memory the lists are brought together
+    /// where they are, range by range of vertices, so that little room is taken beside theirs.
     ///
     /// # Errors
     /// Those of [`Store::checkpoint`].
@@ -546,7 +549,8 @@ impl Inner {
             committer: Mutex::new(committer),
             options,
             home,
-            compaction: Mutex::default(),
+            gathering: Mutex::default(),
+            gathered_bytes: AtomicU64::new(0),
             retain,
             history: Mutex::default(),
             follow,
@@ -580,6 +584,7 @@ impl Inner {
             _ => Ok(()),
         };
         drop((committer, archive));
+        self.signal.join();
         self.history.lock().shrink(0, 0);
         if let Some(home) = &self.home {
             home.lock.lock().take();

@@ -26,12 +26,15 @@ use crate::ops::EdgeOps;
 use crate::options::ListFormat;
 use crate::paged_array::{LEAF_CELLS, PagedArray};
 use crate::reclaim::Reclaimer;
+use crate::recluster::block_of;
 use crate::turned::{TurnedLists, for_each_out_list};
 
 /// The lists of one edge type in one direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Adjacency {
     pub(crate) table: PagedArray<Entry>,
+    /// By range of vertices, the block that their lists were brought together in: see [`recluster`](crate::recluster).
+    pub(crate) clusters: PagedArray<u64>,
     /// List entries in all.
     pub(crate) entries: u64,
     /// Of these, from a vertex to itself.
@@ -420,6 +423,16 @@ impl Adjacency {
             }
             visit(page);
         });
+        self.clusters.for_each_page_since(&older.clusters, &mut |page, leaf| {
+            let cells = leaf.into_iter().flat_map(|leaf| leaf.cells).filter(|cell| *cell != 0);
+            cells.map(block_of).for_each(&mut *visit);
+            visit(page);
+        });
+    }
+
+    /// Whether there is nothing in any list, nor a cluster.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries == 0 && self.clusters.is_empty()
     }
 }
 

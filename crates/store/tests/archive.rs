@@ -6,8 +6,8 @@ mod common;
 use std::sync::Arc;
 
 use common::{
-    Action, Case, HookedDisk, Model, Runner, Write, actions, case, directory, dump, number_batch, on,
-    options, with_columns,
+    Action, Case, HookedDisk, Model, Runner, Write, actions, case, directory, number_batch, on, options,
+    with_columns,
 };
 use evergraph_disk::{OsDisk, SimDisk};
 use evergraph_proof::tally;
@@ -140,31 +140,6 @@ fn a_merged_segment_stays_mapped_as_long_as_a_list_reaches_into_it() {
     store.put_edge(0, 1, "knows", &[]).expect("it fits");
     store.compact().expect("a good disk");
     assert_eq!(store.stats().segments, 1);
-}
-
-/// Lists leave the heap for one segment; what changes afterwards is on the heap again, and goes into the next one. Older
-/// versions keep theirs.
-#[test]
-fn a_store_in_memory_is_compacted_in_memory() {
-    let store = Store::in_memory(options());
-    let edges = |from: i64| number_batch((0..20_000).map(move |row| (row % 500, from + row * 7919 % 3001)));
-    let lists = || dump(&store.version().expect("open"));
-    store.add_edges("knows", vec![edges(0)]).expect("it fits");
-    let (first, before) = (store.version().expect("open"), lists());
-    let grown = store.stats().memory.fragment_bytes;
-    store.compact().expect("memory");
-    assert_eq!(lists(), before);
-    store.add_edges("knows", vec![edges(1000)]).expect("it fits");
-    store.delete_vertex(7).expect("it fits");
-    let (second, after) = (store.version().expect("open"), lists());
-    drop(first);
-    store.compact().expect("memory");
-    assert_eq!((lists(), dump(&second)), (after.clone(), after));
-    drop(second);
-    store.put_edge(0, 1, "knows", &[]).expect("it fits");
-    let stats = store.stats();
-    assert_eq!(stats.segments, 1);
-    assert!(stats.memory.segment_bytes > 0 && stats.memory.fragment_bytes < grown / 10, "{:?}", stats.memory);
 }
 
 #[test]

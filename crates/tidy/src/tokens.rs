@@ -47,6 +47,10 @@ pub const UNSAFE_FILES: &[(&str, &str)] = &[
     ("crates/store/src/paged_array.rs", "follows and copies pages"),
     ("crates/store/src/prefetch.rs", "asks the processor to bring memory near, which reads nothing"),
     ("crates/store/src/reclaim.rs", "frees blocks that no living version reaches"),
+    (
+        "crates/store/src/recluster.rs",
+        "writes lists to a block, and reads its head and the runs of living versions",
+    ),
     ("crates/store/src/scan.rs", "reads runs and string cells of a version that is alive"),
     ("crates/store/src/sort.rs", "scatters in parallel to places that are disjoint"),
     ("crates/store/src/version.rs", "reads string cells of a version that is alive"),

@@ -3,17 +3,16 @@
 //!
 //! Invariant: in the end the graph is the one from the beginning, which is checked.
 
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
-
 use clap::Args;
 use evergraph::{Database, Direction, Durability, EdgeTypeOptions, GraphView, KeyKind, Options};
+use std::path::PathBuf;
 use tempfile::TempDir;
 
 use super::command::Table;
 use super::ingest::{BATCH, ingest};
 use super::load::EDGE_TYPE;
 use super::report::{Bar, Row, Unit};
+use super::settle::settle;
 use super::shuffled::ShuffledEdges;
 use super::timing::{median, time};
 use crate::console::Console;
@@ -23,8 +22,6 @@ use crate::units;
 
 const KEYS: KeyKind = KeyKind::Dense;
 const SCANS: usize = 15;
-/// Space settles within this time, or what is there then counts.
-const SETTLING: Duration = Duration::from_secs(10);
 
 /// The size of the graph, and how often what is changed.
 #[derive(Debug, Args)]
@@ -87,7 +84,7 @@ fn churn(
     database
         .create_edge_type(EDGE_TYPE, EdgeTypeOptions { symmetric: true, ..EdgeTypeOptions::default() })?;
     ingest(database, edges, 0..edges.len(), BATCH, KEYS)?;
-    let before = State::of(database, on_disk)?;
+    let before = State::of(database)?;
     let tenth = edges.len().div_ceil(10);
     for round in 0..usize::from(rounds) {
         let start = round * tenth % edges.len();
@@ -98,7 +95,7 @@ fn churn(
         }
         ingest(database, edges, part, BATCH, KEYS)?;
     }
-    let after = State::of(database, on_disk)?;
+    let after = State::of(database)?;
     let place = if on_disk { "on disk" } else { "in memory" };
     let entries = 2.0 * edges.len() as f64;
     let space = Row::new(
@@ -115,17 +112,9 @@ fn churn(
 }
 
 impl State {
-    /// The state once two looks a second apart find the same space.
-    fn of(database: &Database, on_disk: bool) -> Result<State, CommandError> {
-        let bytes = || {
-            let stats = database.stats();
-            stats.memory_bytes + stats.dictionary_bytes + if on_disk { stats.segment_bytes } else { 0 }
-        };
-        let (start, mut last) = (Instant::now(), 0);
-        while start.elapsed() < SETTLING && bytes() != last {
-            last = bytes();
-            std::thread::sleep(Duration::from_secs(1));
-        }
+    /// The state once the background has settled.
+    fn of(database: &Database) -> Result<State, CommandError> {
+        settle(database);
         let snapshot = database.snapshot()?;
         let flat = snapshot.flat();
         let table = flat.table(Direction::Out);
@@ -142,6 +131,8 @@ impl State {
             seconds
         });
         let scan_seconds = median(seconds.collect());
-        Ok(State { bytes: bytes(), scan_seconds, sum })
+        let stats = database.stats();
+        let bytes = stats.memory_bytes + stats.dictionary_bytes + stats.segment_bytes;
+        Ok(State { bytes, scan_seconds, sum })
     }
 }

@@ -40,6 +40,7 @@ mod pagerank;
 mod report;
 mod resident;
 mod scan;
+mod settle;
 mod shuffled;
 mod snapshot;
 mod stream;

@@ -1,0 +1,242 @@
+//! Lists of a store without files brought together again, in the order of vertices, after commits have scattered them.
+//!
+//! ```text
+//!  range of vertices ─► cluster:    [list of 0][list of 1][list of 2]…   one block, as in a CSR
+//!                    └► elsewhere:  what was changed since, in packs and blocks of its own
+//! ```
+//!
+//! A range is written when more than a part of it lies elsewhere or is dead in its cluster. Each byte that commits write is so
+//! copied a bounded number of times, and no more than a part of a cluster is lost to lists that have moved out. A range is
+//! written while no commit is made and published by itself, so that nothing changes meanwhile, a commit waits for one range at
+//! the most, and old and new lists of one range alone are there at once. Older versions keep the clusters they reach.
+//!
+//! Invariants: a run in a cluster is one of a vertex of its range, and is tagged as if it lay in a segment: it goes with its
+//! cluster, not with its list. What lists say stays the same.
+#![allow(unsafe_code)]
+
+use std::sync::atomic::Ordering;
+
+use evergraph_types::{Direction, EdgeTypeId, VertexId};
+use parking_lot::MutexGuard;
+
+use crate::adjacency::ChunkRef;
+use crate::compression::SLACK_BYTES;
+use crate::draft::Draft;
+use crate::entry::Entry;
+use crate::error::CommitError;
+use crate::heap::{Block, Changes};
+use crate::install::Area;
+use crate::leaf_edit::release_pack;
+use crate::list_pieces::{Piece, Selected};
+use crate::merge::for_each_block;
+use crate::paged_array::{LEAF_CELLS, Leaf};
+use crate::store::Inner;
+use crate::version::{Adjacency, Version};
+
+/// How many vertices have their lists in one cluster.
+const CLUSTER_VERTICES: u32 = 1 << 12;
+
+/// Before the lists, a cluster says how many entries it was written with.
+const HEAD_BYTES: usize = size_of::<u64>();
+
+/// Which ranges are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gather {
+    /// All.
+    Everything,
+    /// Those of which more than one part in so many lies elsewhere or is dead.
+    Scattered(u64),
+}
+
+/// What is written while nothing else goes on: a range is written again for each eighth of it that changes, at most.
+pub(crate) const AT_REST: Gather = Gather::Scattered(8);
+
+/// What is written while commits go on: for each half.
+pub(crate) const UNDER_LOAD: Gather = Gather::Scattered(2);
+
+/// The lists of an edge type in one direction.
+type Place = (EdgeTypeId, Direction);
+
+/// Writes what is to be written, as long as `goes_on`; tells whether all of it was.
+pub(crate) fn gather(inner: &Inner, wanted: Gather, goes_on: impl Fn() -> bool) -> Result<bool, CommitError> {
+    let _one_at_a_time = inner.gathering.lock();
+    if inner.is_closed.load(Ordering::Acquire) {
+        return Err(CommitError::Closed);
+    }
+    let before = inner.reclaimer.written_bytes();
+    let mut own_bytes = 0;
+    let tables = inner.current.load().edges.len() as EdgeTypeId;
+    for place in (0..tables).flat_map(|kind| [(kind, Direction::Out), (kind, Direction::In)]) {
+        let mut range = 0;
+        while let Some(next) = next_range(&inner.current.load(), place, range, wanted) {
+            if !goes_on() {
+                return Ok(false);
+            }
+            own_bytes += gather_range(inner, place, next)?;
+            range = next + 1;
+        }
+    }
+    inner.gathered_bytes.store(before + own_bytes, Ordering::Relaxed);
+    Ok(true)
+}
+
+/// The next range from `from` on that is to be written.
+fn next_range(version: &Version, place: Place, from: u32, wanted: Gather) -> Option<u32> {
+    let lists = lists_of(version, place)?;
+    if lists.is_empty() {
+        return None;
+    }
+    (from..version.id_bound.div_ceil(CLUSTER_VERTICES)).find(|&range| {
+        let spread = Spread::of(lists, range);
+        match wanted {
+            Gather::Everything => spread.entries + spread.clustered > 0,
+            Gather::Scattered(parts) => spread.is_scattered(parts),
+        }
+    })
+}
+
+fn lists_of(version: &Version, (edge_type, direction): Place) -> Option<&Adjacency> {
+    let tables = version.edges.get(usize::from(edge_type))?;
+    Some(if direction == Direction::Out { &tables.out } else { &tables.reverse })
+}
+
+/// Writes the lists of a range to a new cluster and publishes that; gives the bytes it took.
+fn gather_range(inner: &Inner, (edge_type, direction): Place, range: u32) -> Result<u64, CommitError> {
+    let committer = inner.committer.lock();
+    if inner.is_closed.load(Ordering::Acquire) {
+        return Err(CommitError::Closed);
+    }
+    let base = inner.current.load_full();
+    let mut draft = Draft::new(&base, base.dictionary.clone(), base.sequence, base.time_micros);
+    draft.changes.stamp = None;
+    if let Some(tables) = draft.version.edges.get_mut(usize::from(edge_type)) {
+        let lists = if direction == Direction::Out { &mut tables.out } else { &mut tables.reverse };
+        *lists = write_range(&base, edge_type, *lists, range, &mut draft.changes);
+    }
+    let written = draft.changes.allocated_bytes as u64;
+    inner.publish(base, draft);
+    // Whoever waits to commit comes before the next range.
+    MutexGuard::unlock_fair(committer);
+    Ok(written)
+}
+
+/// The lists with those of a range in a new cluster.
+fn write_range(
+    version: &Version,
+    edge_type: EdgeTypeId,
+    lists: Adjacency,
+    range: u32,
+    changes: &mut Changes,
+) -> Adjacency {
+    let (mut leaves, mut selected): (Vec<VertexId>, Vec<Selected>) = Default::default();
+    for (base, leaf) in leaves_of(&lists, range) {
+        let before = selected.len();
+        let lists = (base..=base + (LEAF_CELLS - 1)).filter_map(|vertex| Some((vertex, leaf.get(vertex)?)));
+        selected.extend(lists.map(|(vertex, entry)| (vertex, Some(entry))));
+        leaves.extend((selected.len() > before).then_some(base));
+    }
+    let piece = Piece::of(version, edge_type, &selected);
+    let cluster = (!selected.is_empty()).then(|| write_cluster(&piece, changes));
+    let area = cluster.map_or(Area::EMPTY, |cluster| Area {
+        start: cluster.pointer() as u64 + HEAD_BYTES as u64,
+        bytes: 4 * piece.words.len() as u64,
+    });
+    let edit = |base: VertexId, leaf: &mut Leaf<Entry>, _: &[VertexId], changes: &mut Changes| {
+        let first = piece.index.partition_point(|row| row.vertex < base);
+        for row in piece.index[first..].iter().take_while(|row| row.vertex - base < LEAF_CELLS) {
+            let cell = &mut leaf.cells[(row.vertex % LEAF_CELLS) as usize];
+            for_each_block(*cell, &mut |block| changes.retire(block));
+            *cell = area.entry(row, &piece.chunks, changes);
+        }
+        release_pack(leaf, changes);
+    };
+    let table = lists.table.edit(&leaves, &|base| *base, &edit, changes);
+    lists.clusters.get(range).map(block_of).into_iter().for_each(|old| changes.retire(old));
+    let cell = cluster.map(|cluster| cluster.pointer() as u64);
+    let set = |_, leaf: &mut Leaf<u64>, ranges: &[u32], _: &mut Changes| {
+        ranges.iter().for_each(|&range| leaf.set(range, cell));
+    };
+    let clusters = lists.clusters.edit(&[range], &|range| *range, &set, changes);
+    Adjacency { table, clusters, ..lists }
+}
+
+/// A new cluster of these lists.
+fn write_cluster(piece: &Piece, changes: &mut Changes) -> Block {
+    let entries: u64 = piece.index.iter().map(|row| u64::from(row.count)).sum();
+    let block = changes.allocate(HEAD_BYTES + size_of_val(&*piece.words) + SLACK_BYTES);
+    // SAFETY: the new block has room for the head and the words.
+    unsafe {
+        block.pointer().cast::<u64>().write(entries);
+        let words = block.pointer().add(HEAD_BYTES).cast::<u32>();
+        words.copy_from_nonoverlapping(piece.words.as_ptr(), piece.words.len());
+    }
+    block
+}
+
+impl Adjacency {
+    /// What clusters take, dead parts included.
+    pub(crate) fn cluster_bytes(&self) -> u64 {
+        let mut bytes = 0;
+        self.clusters.for_each_leaf(&mut |_, leaf| {
+            let cells = leaf.cells.iter().filter(|cell| **cell != 0);
+            // SAFETY: clusters are alive with the version that the lists are of.
+            bytes += cells.map(|cell| unsafe { block_of(*cell).payload_bytes() } as u64).sum::<u64>();
+        });
+        bytes
+    }
+}
+
+/// The cluster of a cell.
+pub(crate) fn block_of(cell: u64) -> Block {
+    // SAFETY: the cells of clusters are the addresses of blocks.
+    unsafe { Block::from_pointer(cell as *const u8) }
+}
+
+/// The leaves of a range of vertices.
+fn leaves_of(lists: &Adjacency, range: u32) -> impl Iterator<Item = (VertexId, &Leaf<Entry>)> {
+    let bases = (0..CLUSTER_VERTICES).step_by(LEAF_CELLS as usize);
+    let bases = bases.map(move |offset| range * CLUSTER_VERTICES + offset);
+    bases.filter_map(|base| Some((base, lists.table.leaf(base)?)))
+}
+
+/// Where the entries of a range of vertices lie.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Spread {
+    entries: u64,
+    /// Of these, outside of the cluster.
+    elsewhere: u64,
+    /// How many the cluster was written with.
+    clustered: u64,
+}
+
+impl Spread {
+    fn of(lists: &Adjacency, range: u32) -> Self {
+        let mut spread = Spread::default();
+        for (_, leaf) in leaves_of(lists, range) {
+            leaf.cells.iter().for_each(|entry| spread.add(*entry));
+        }
+        if let Some(cell) = lists.clusters.get(range) {
+            // SAFETY: the cluster is alive with the version that the lists are of, and begins with the number.
+            spread.clustered = unsafe { block_of(cell).pointer().cast::<u64>().read() };
+        }
+        spread
+    }
+
+    fn add(&mut self, entry: Entry) {
+        let mut add = |run: ChunkRef| {
+            self.entries += u64::from(run.len);
+            self.elsewhere += if run.is_mapped() { 0 } else { u64::from(run.len) };
+        };
+        match entry.has_directory() {
+            // SAFETY: the version that the entry is of is alive.
+            true => unsafe { entry.directory() }.iter().copied().for_each(add),
+            false => add(entry.run()),
+        }
+    }
+
+    /// Whether more than one part in so many lies elsewhere or is dead in the cluster.
+    fn is_scattered(self, parts: u64) -> bool {
+        let dead = self.clustered.saturating_sub(self.entries - self.elsewhere);
+        self.elsewhere + dead > self.entries / parts
+    }
+}
