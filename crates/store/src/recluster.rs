@@ -68,7 +68,10 @@ pub(crate) fn gather(inner: &Inner, wanted: Gather, goes_on: impl Fn() -> bool) 
     let tables = inner.current.load().edges.len() as EdgeTypeId;
     for place in (0..tables).flat_map(|kind| [(kind, Direction::Out), (kind, Direction::In)]) {
         let mut range = 0;
-        while let Some(next) = next_range(&inner.current.load(), place, range, wanted) {
+        loop {
+            // No version is held while its range is written, so that what is replaced is freed at once.
+            let next = next_range(&inner.current.load(), place, range, wanted);
+            let Some(next) = next else { break };
             if !goes_on() {
                 return Ok(false);
             }
