@@ -31,6 +31,13 @@ mod _native {
     #[pymodule_export]
     use crate::view::View;
 
+    /// Tells the stores what the allocator of the module can do.
+    #[pymodule_init]
+    fn init(_: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        evergraph::give_back_with(evergraph_cli::give_back);
+        Ok(())
+    }
+
     /// The version of the package, the same in Rust and Python.
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python fixes the name")]

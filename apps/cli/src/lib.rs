@@ -8,6 +8,7 @@
 //! Results go to standard output, everything else to standard error. The exit code is 0 when done, 1 when the data says
 //! no, 2 for wrong usage.
 
+mod allocator;
 mod at;
 mod bench;
 mod cell;
@@ -35,4 +36,5 @@ mod units;
 mod views;
 mod window;
 
+pub use allocator::give_back;
 pub use command_line::{run, run_as};

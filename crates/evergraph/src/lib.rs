@@ -96,7 +96,7 @@ pub use evergraph_store::{
     Commit, CommitError, Diff, Durability, EdgeDiff, EdgeOps, EdgeRows, EdgeTypeStats, HistoryError,
     Isolation, Layout as StoreLayout, Level, ListFormat, MemoryUse, OpColumn, OpenError, Options, Problem,
     ReadGuard, Retain, Retained, Run, RunColumn, Savepoint, Stats, Store, TableLayout, Transaction,
-    TransactionOptions, Version, VertexPut, WriteError, WriteSet, check, conflict_backoff,
+    TransactionOptions, Version, VertexPut, WriteError, WriteSet, check, conflict_backoff, give_back_with,
 };
 pub use evergraph_stream::{
     Advance, Batch, Duplicates, Followed, Follower, Order, Span, Stream, StreamError, StreamOptions, Window,

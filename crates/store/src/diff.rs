@@ -22,10 +22,15 @@ use std::sync::Arc;
 use evergraph_types::{
     Column, Direction, EdgeTypeId, PropertyId, PropertyType, Sequence, Value, VertexId, VertexTypeId,
 };
+use rayon::prelude::*;
 
 use crate::paged_array::{Cell, LEAF_CELLS, Leaf, PagedArray};
+use crate::pool::in_pool;
 use crate::scan::{Run, RunColumn};
 use crate::version::Version;
+
+/// So many lists are compared by one task.
+const LISTS_PER_TASK: usize = 256;
 
 /// What a later version has that an earlier one has not, and the other way round.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -88,6 +93,16 @@ impl EdgeRows {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.src.is_empty()
+    }
+
+    fn append(&mut self, other: EdgeRows) {
+        self.src.extend(other.src);
+        self.dst.extend(other.dst);
+        for (column, other) in self.columns.iter_mut().zip(other.columns) {
+            if column.append(&other).is_err() {
+                unreachable!("rows of one edge type have columns of the same types");
+            }
+        }
     }
 
     fn push(&mut self, src: VertexId, row: Row<'_>) {
@@ -222,19 +237,35 @@ fn edges(old: &Version, new: &Version, edge_type: EdgeTypeId) -> EdgeDiff {
     let properties = kind.iter().flat_map(|kind| kind.properties().map(|(id, _)| id)).collect();
     let kinds: Vec<PropertyType> = options.properties.iter().map(|property| property.kind).collect();
     let rows = || EdgeRows::new(&kinds);
-    let mut edges =
-        EdgeDiff { edge_type, added: rows(), removed: rows(), changed_from: rows(), changed_to: rows() };
+    let nothing =
+        || EdgeDiff { edge_type, added: rows(), removed: rows(), changed_from: rows(), changed_to: rows() };
     let table = |version: &Version| {
         version.adjacency(edge_type, Direction::Out).map_or_else(PagedArray::default, |lists| lists.table)
     };
     let compared = Compared { properties, multi: options.multi, symmetric: options.symmetric };
-    for_each_difference(table(old), table(new), old.sequence, &mut |vertex| {
-        let mut buffers = [Vec::new(), Vec::new()];
-        let [old_buffers, new_buffers] = &mut buffers;
-        let (old, new) = old.runs_apart(new, edge_type, vertex, old_buffers, new_buffers);
-        compared.lists(vertex, &old, &new, &mut edges);
-    });
-    edges
+    let mut vertices = Vec::new();
+    for_each_difference(table(old), table(new), old.sequence, &mut |vertex| vertices.push(vertex));
+    let of_lists = |vertices: &[VertexId]| {
+        let mut edges = nothing();
+        for &vertex in vertices {
+            let mut buffers = [Vec::new(), Vec::new()];
+            let [old_buffers, new_buffers] = &mut buffers;
+            let (old, new) = old.runs_apart(new, edge_type, vertex, old_buffers, new_buffers);
+            compared.lists(vertex, &old, &new, &mut edges);
+        }
+        edges
+    };
+    if vertices.len() <= LISTS_PER_TASK {
+        return of_lists(&vertices);
+    }
+    let parts: Vec<EdgeDiff> = in_pool(|| vertices.par_chunks(LISTS_PER_TASK).map(of_lists).collect());
+    parts.into_iter().fold(nothing(), |mut edges, part| {
+        edges.added.append(part.added);
+        edges.removed.append(part.removed);
+        edges.changed_from.append(part.changed_from);
+        edges.changed_to.append(part.changed_to);
+        edges
+    })
 }
 
 /// One edge of a list.

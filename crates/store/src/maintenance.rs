@@ -20,6 +20,7 @@ use parking_lot::{Condvar, Mutex};
 use crate::archive::{Merge, checkpoint};
 use crate::commit::{Committer, Refusal};
 use crate::options::Durability;
+use crate::pool::give_back;
 use crate::recluster::{AT_REST, UNDER_LOAD, gather};
 use crate::store::Inner;
 
@@ -27,8 +28,8 @@ use crate::store::Inner;
 const GATHER_BYTES_MIN: u64 = 4 << 20;
 /// Nor before as much was written as this part of what there is.
 const GATHER_PART: u64 = 8;
-/// Commits have paused if there was none for so long.
-const PAUSE: Duration = Duration::from_millis(100);
+/// Commits have paused if there was none for so long: longer than what whoever commits does in between.
+const PAUSE: Duration = Duration::from_millis(500);
 /// If they do not pause, lists are brought together amid them after so long …
 const PATIENCE: Duration = Duration::from_secs(1);
 /// … and after so many times what it took the last time: no more than this part of the time is spent on it.
@@ -140,14 +141,16 @@ fn run(signal: &Signal, store: &Weak<Inner>, timeout: Option<Duration>) {
         let state = signal.wait(timeout);
         let Some(inner) = store.upgrade().filter(|_| !state.stop) else { return };
         inner.sync_by_clock();
-        if state.archive && inner.home.is_none() {
+        if !state.archive {
+            continue;
+        }
+        if inner.home.is_none() {
             drop(inner);
             gather_in_time(signal, store, &mut took);
-        } else if state.archive
-            && let Err(error) = checkpoint(&inner, Merge::Tiered)
-        {
+        } else if let Err(error) = checkpoint(&inner, Merge::Tiered) {
             tracing::warn!(%error, "archiving failed");
         }
+        give_back();
     }
 }
 

@@ -33,6 +33,25 @@ pub(crate) fn in_pool<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     }
 }
 
+/// What the program has given.
+static GIVE_BACK: OnceLock<fn()> = OnceLock::new();
+
+/// Has `give_back` called on each thread of all stores after lists were archived or brought together: by a program whose allocator
+/// has a thread take back what others have freed of its memory only when it allocates again, which threads at rest
+/// do not. The first one given stays.
+pub fn give_back_with(give_back: fn()) {
+    GIVE_BACK.get_or_init(|| give_back);
+}
+
+/// Gives memory back on the threads of the pool, when they have time, and on this one.
+pub(crate) fn give_back() {
+    let Some(give_back) = GIVE_BACK.get() else { return };
+    if let Some(Some(pool)) = POOL.get() {
+        pool.spawn_broadcast(|_| give_back());
+    }
+    give_back();
+}
+
 /// As many threads as the program uses elsewhere.
 fn new_pool() -> Option<ThreadPool> {
     let builder = ThreadPoolBuilder::new()

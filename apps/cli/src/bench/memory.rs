@@ -65,7 +65,7 @@ Examples:
 
 Bytes are per list entry, vertex tables included: an edge that is stored in both directions has two. Edges
 come in random order in batches of a million into a store in memory, which is counted once its background has
-settled: once two looks a second apart find the same space.";
+settled: once two looks two seconds apart find the same space.";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Measurement {
