@@ -246,8 +246,8 @@ pub(crate) fn runs_of(entry: Entry, runs: &mut Vec<ChunkRef>) {
 /// What [`runs_of`] gives, where it lies if that is in a directory, else in the buffer, which is empty.
 ///
 /// # Safety
-/// The version the entry belongs to stays alive for `'a`.
-pub(crate) unsafe fn runs_in<'a>(entry: Entry, short: &'a mut Vec<ChunkRef>) -> &'a [ChunkRef] {
+/// The version the entry belongs to stays alive as long as the result.
+pub(crate) unsafe fn runs_in(entry: Entry, short: &mut Vec<ChunkRef>) -> &[ChunkRef] {
     // SAFETY: alive by contract.
     if entry.has_directory() && unsafe { entry.only_run() }.is_none() {
         // SAFETY: as above.
