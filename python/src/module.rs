@@ -33,7 +33,7 @@ mod _native {
 
     /// Tells the stores what the allocator of the module can do.
     #[pymodule_init]
-    fn init(_: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+    fn init(_module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
         evergraph::give_back_with(evergraph_cli::give_back);
         Ok(())
     }
