@@ -3,9 +3,10 @@
 //!
 //! Invariant: in the end the graph is the one from the beginning, which is checked.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use evergraph::{Database, Direction, Durability, EdgeTypeOptions, GraphView, KeyKind, Options};
-use std::path::PathBuf;
 use tempfile::TempDir;
 
 use super::command::Table;
