@@ -758,8 +758,8 @@ class Database(Schematic["_native.Database"]):
     def compact(self) -> None:
         """Rewrite everything as one segment, where reading is fastest.
 
-        A database in memory has no segments: its lists are brought together where they are. It does that by itself as
-        well, some time after changes have scattered them.
+        A database in memory has no segments: its lists are brought together where they are. It does that by
+        itself as well, some time after changes have scattered them.
 
         Raises
         ------
