@@ -98,11 +98,6 @@ pub(crate) struct ChildArgs {
     multi: bool,
     #[arg(long, value_enum)]
     format: ListFormatArg,
-    #[arg(long, default_value_t = BATCH)]
-    batch: usize,
-    /// Do nothing in the background
-    #[arg(long)]
-    idle: bool,
 }
 
 /// Runs the command.
@@ -266,14 +261,14 @@ pub(crate) fn measure_child(args: &ChildArgs, console: &mut Console) -> Result<(
         GraphArg::Kronecker => ShuffledEdges::new(args.scale, args.edges_per_vertex)?,
         GraphArg::Web => ShuffledEdges::of_web(args.scale, LINKS_PER_EDGE * args.edges_per_vertex),
     };
-    let database = Database::in_memory(Options { background: !args.idle, ..options(args.format.into()) });
+    let database = Database::in_memory(options(args.format.into()));
     declare(&database, args.graph == GraphArg::Kronecker, args.multi)?;
     // The memory of the first batch is used again by those after it.
     drop(edges.batch(0..BATCH.min(edges.len()), KEYS));
     // From here on the system notes the peak anew.
     let _ = std::fs::write("/proc/self/clear_refs", "5");
     let before = resident_bytes();
-    ingest(&database, &edges, 0..edges.len(), args.batch, KEYS)?;
+    ingest(&database, &edges, 0..edges.len(), BATCH, KEYS)?;
     settle(&database);
     let stats = database.stats();
     let grown = |after: Option<u64>| after.zip(before).map(|(after, before)| after.saturating_sub(before));
