@@ -37,6 +37,7 @@ struct TableReport {
     entries: u64,
     fragments: u64,
     most_fragments: u64,
+    places: u64,
     list_bytes: u64,
     table_bytes: u64,
 }
@@ -58,6 +59,7 @@ impl LayoutReport {
             entries: table.entries,
             fragments: table.fragments,
             most_fragments: table.most_fragments,
+            places: table.places,
             list_bytes: table.list_bytes,
             table_bytes: table.table_bytes,
         });
@@ -80,6 +82,7 @@ impl LayoutReport {
             ("entries", Side::Right, 0),
             ("fragments per list", Side::Right, 0),
             ("most", Side::Right, 0),
+            ("places", Side::Right, 0),
             ("bytes per entry", Side::Right, 0),
             ("with the table", Side::Right, 0),
         ];
@@ -90,6 +93,7 @@ impl LayoutReport {
                 units::count(table.entries),
                 units::significant(table.fragments as f64 / table.lists.max(1) as f64),
                 units::count(table.most_fragments),
+                units::count(table.places),
                 per(table.list_bytes, table.entries),
                 per(table.list_bytes + table.table_bytes, table.entries),
             ]

@@ -11,12 +11,14 @@
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::GraphView;
+use rayon::prelude::*;
 
 use crate::control::{ensure, in_pool, require_sources};
+use crate::prefetch::prefetch_place;
 use crate::registry::{
     Algorithm, Argument, Arguments, Check, DEPTH_LIMIT, Field, Kind, Outcome, REVERSE, Scalar, VertexColumn,
 };
@@ -112,24 +114,30 @@ fn search(
 /// One level: claims unreached vertices for it.
 struct Step {
     level: u32,
-    parents: Vec<AtomicU32>,
-    distances: Vec<AtomicU32>,
+    /// Distance and parent of each vertex as one number, so that of two claims the smaller one is right.
+    claims: Vec<AtomicU64>,
+}
+
+/// That no claim was made.
+const UNCLAIMED: u64 = claim(UNREACHED, NO_VERTEX);
+
+const fn claim(distance: u32, parent: VertexId) -> u64 {
+    (distance as u64) << VertexId::BITS | parent as u64
 }
 
 impl Step {
     fn new(bound: VertexId, sources: &[VertexId]) -> Self {
-        let unreached = || vec![UNREACHED; bound as usize].into_iter().map(AtomicU32::new).collect();
-        let step = Step { level: 0, parents: unreached(), distances: unreached() };
-        for &source in sources {
-            step.distances[source as usize].store(0, Relaxed);
-            step.parents[source as usize].store(source, Relaxed);
-        }
-        step
+        let claims: Vec<_> = vec![UNCLAIMED; bound as usize].into_iter().map(AtomicU64::new).collect();
+        sources.iter().for_each(|&source| claims[source as usize].store(claim(0, source), Relaxed));
+        Step { level: 0, claims }
     }
 
     fn finish(self) -> (Vec<VertexId>, Vec<u32>) {
-        let plain = |items: Vec<AtomicU32>| items.into_iter().map(AtomicU32::into_inner).collect();
-        (plain(self.parents), plain(self.distances))
+        let (mut parents, mut distances) = (Vec::new(), Vec::new());
+        let claims = self.claims.into_par_iter().map(AtomicU64::into_inner);
+        let parts = claims.map(|claim| (claim as VertexId, (claim >> VertexId::BITS) as u32));
+        parts.unzip_into_vecs(&mut parents, &mut distances);
+        (parents, distances)
     }
 }
 
@@ -138,31 +146,31 @@ impl EdgeFunction for Step {
 
     #[inline]
     fn cond(&self, dst: VertexId) -> bool {
-        self.parents[dst as usize].load(Relaxed) == NO_VERTEX
+        self.claims[dst as usize].load(Relaxed) == UNCLAIMED
     }
 
     #[inline]
     fn pull(&self, src: VertexId, dst: VertexId) -> bool {
-        self.distances[dst as usize].store(self.level, Relaxed);
-        self.parents[dst as usize].store(src, Relaxed);
+        self.claims[dst as usize].store(claim(self.level, src), Relaxed);
         true
     }
 
     #[inline]
     fn push(&self, src: VertexId, dst: VertexId) -> bool {
-        // One place is looked at for most edges: the distance only to tell this round's claims from earlier ones, and it
-        // may not be there yet.
-        let parent = &self.parents[dst as usize];
-        if parent.load(Relaxed) == NO_VERTEX
-            && parent.compare_exchange(NO_VERTEX, src, Relaxed, Relaxed).is_ok()
-        {
-            self.distances[dst as usize].store(self.level, Relaxed);
-            return true;
-        }
-        if src < parent.load(Relaxed) && self.distances[dst as usize].load(Relaxed) >= self.level {
-            parent.fetch_min(src, Relaxed);
+        let (place, own) = (&self.claims[dst as usize], claim(self.level, src));
+        let mut before = place.load(Relaxed);
+        while own < before {
+            match place.compare_exchange_weak(before, own, Relaxed, Relaxed) {
+                Ok(_) => return before == UNCLAIMED,
+                Err(now) => before = now,
+            }
         }
         false
+    }
+
+    #[inline]
+    fn prefetch(&self, dst: VertexId) {
+        prefetch_place(&self.claims, dst);
     }
 }
 

@@ -40,6 +40,10 @@ pub trait EdgeFunction: Sync {
     /// Visits an edge, wanted or not, when other threads may visit edges to `dst` at the same time. `true` puts `dst`
     /// into the next set, and must be given at most once per `dst` and call of [`edge_map`].
     fn push(&self, src: VertexId, dst: VertexId) -> bool;
+
+    /// Asks the processor for what a push to `dst` is going to look at. Pushes that write, and so cannot overlap, need not wait
+    /// for one place of memory after the other then.
+    fn prefetch(&self, _dst: VertexId) {}
 }
 
 /// The way along the edges.
@@ -72,6 +76,9 @@ const PAGES_AHEAD: VertexId = 2 * WORD_BITS as VertexId;
 /// How many lists ahead of its own a push asks for, and for how much of each.
 const PUSHES_AHEAD: usize = 8;
 const PUSH_BYTES: usize = 256;
+
+/// How many edges of a list ahead of its own a push asks for what lies at their ends.
+const ENDS_AHEAD: usize = 16;
 
 /// How many lists ahead of its own a pull asks for.
 const LISTS_AHEAD: usize = 16;
@@ -117,7 +124,13 @@ fn push<F: EdgeFunction>(
     control: &Control,
 ) -> Result<Vec<VertexId>, AlgorithmError> {
     let visit = |next: &mut Vec<VertexId>, src: VertexId, slice: &[VertexId]| {
-        next.extend(slice.iter().copied().filter(|&dst| function.push(src, dst)));
+        slice.iter().take(ENDS_AHEAD).for_each(|&dst| function.prefetch(dst));
+        for (place, &dst) in slice.iter().enumerate() {
+            slice.get(place + ENDS_AHEAD).into_iter().for_each(|&later| function.prefetch(later));
+            if function.push(src, dst) {
+                next.push(dst);
+            }
+        }
     };
     let visit_list = |mut next: Vec<VertexId>, &src: &VertexId| {
         control.check()?;

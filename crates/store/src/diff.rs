@@ -1,13 +1,14 @@
 //! What changed between two versions, in time that grows with the change and not with the graph.
 //!
 //! ```text
-//!  pages:  the same page in both? skip        leaf: not changed since the older version? skip
-//!  lists:  the same entry in both? skip       runs that both have? skip; edges that both name in this order? skip
+//!  pages:  the same page in both? skip
+//!  leaf:   cells not touched since the older version? skip; the same entry in both? skip
+//!  lists:  runs that both have? skip; edges that both name in this order? skip
 //!  edges:  what is left is sorted and compared
 //! ```
 //!
-//! A leaf remembers the commit that last changed what it says, which archiving does not: so lists that moved from
-//! memory to a segment in between are not looked at.
+//! A leaf remembers the commit that last changed what it says, and which cells the last commits changed. Archiving and gathering change
+//! neither: lists that moved in between are not looked at.
 //!
 //! Types and properties are compared by id, so that one under another name is the same. What was dropped in between is
 //! seen as the newer schema has it: edges of a dropped type are gone, values of a dropped property are not compared, and a
@@ -24,7 +25,7 @@ use evergraph_types::{
 };
 use rayon::prelude::*;
 
-use crate::paged_array::{Cell, LEAF_CELLS, Leaf, PagedArray};
+use crate::paged_array::{Cell, Leaf, PagedArray};
 use crate::pool::in_pool;
 use crate::scan::{Run, RunColumn};
 use crate::version::Version;
@@ -188,16 +189,16 @@ fn for_each_difference<T: Cell + PartialEq>(
     visit: &mut dyn FnMut(VertexId),
 ) {
     old.zip_leaves(&new, &mut |base, old: Option<&Leaf<T>>, new: Option<&Leaf<T>>| {
-        if new.is_some_and(|new| new.changed <= since) && old.is_some() {
-            return;
+        // Of what an empty version lacks, no leaf can tell since when it is there.
+        let mut touched = old.and(new).map_or(u64::MAX, |new| new.changed_since(since));
+        while touched != 0 {
+            let cell = touched.trailing_zeros();
+            touched &= touched - 1;
+            let [from, to] = [old, new].map(|leaf| leaf.and_then(|leaf| leaf.get(cell)));
+            if from != to {
+                visit(base + cell);
+            }
         }
-        let (occupied, new_occupied) = (old.map_or(0, |old| old.occupied), new.map_or(0, |new| new.occupied));
-        let values = old.zip(new);
-        let is_apart = |&cell: &u32| {
-            (occupied ^ new_occupied) >> cell & 1 == 1
-                || values.is_some_and(|(old, new)| old.cells[cell as usize] != new.cells[cell as usize])
-        };
-        (0..LEAF_CELLS).filter(is_apart).for_each(|cell| visit(base + cell));
     });
 }
 

@@ -28,8 +28,10 @@ static EMPTY_LEAF: Leaf<Entry> = Leaf {
     occupied: 0,
     dirty: 0,
     changed: 0,
+    touched: 0,
     pack: None,
     pack_len: 0,
+    span: 0,
     cells: [Entry::EMPTY; LEAF_CELLS as usize],
 };
 

@@ -66,8 +66,8 @@ impl Room {
     }
 
     /// Whether so much is loose, or dead in a pack of so many neighbors, that the leaf is packed again.
-    fn is_scattered(self, pack_len: usize) -> bool {
-        let dead = pack_len.saturating_sub(self.short - self.loose);
+    fn is_scattered(self, pack_len: u32) -> bool {
+        let dead = (pack_len as usize).saturating_sub(self.short - self.loose);
         self.loose > self.short / 2 || dead > self.short / 4 + LIST_COST
     }
 }
@@ -228,7 +228,7 @@ fn pack<D: Delta>(
         changes.retire(pack);
     }
     let packed = leaf.cells.iter().zip(starts).filter(|(_, start)| start.is_some());
-    leaf.pack_len = packed.map(|(entry, _)| entry.run().len as usize).sum();
+    leaf.pack_len = packed.map(|(entry, _)| entry.run().len).sum();
     if !words.is_empty() {
         let slack = if coding == Coding::Plain { 0 } else { SLACK_BYTES };
         let block = changes.allocate(size_of_val(&*words) + slack);

@@ -2,12 +2,13 @@
 //! vertex records and vertex property columns.
 //!
 //! ```text
-//!  root ─► inner (256 children) ─► inner ─► leaf: occupied: u64 | dirty: u64 | changed: u64 | pack | 64 cells
+//!  root ─► inner (256 children) ─► inner ─► leaf: occupied: u64 | dirty: u64 | changed: u64 | touched: u64 | pack | 64 cells
 //! ```
 //!
 //! An edit copies the leaves it changes and the inner pages above them, unless nobody else reaches them, and leaves all else
 //! shared with the version before. Bit `i` of `occupied` says that cell `i` holds a value; of `dirty`, that it changed since it was last
-//! archived, which is also how a value that went away is remembered until then.
+//! archived, which is also how a value that went away is remembered until then; of `touched`, that one of the last commits that
+//! `changed` the leaf changed it, which archiving does not, so that versions are compared by what changed between them.
 //!
 //! Invariant: pages reachable from an array that anybody else has never change. An array is held only by a version (or by the
 //! draft of the next one), which keeps its pages alive.
@@ -26,6 +27,9 @@ pub(crate) const LEAF_CELLS: u32 = 64;
 const LEAF_BITS: u32 = 6;
 const INNER_BITS: u32 = 8;
 const FANOUT: usize = 1 << INNER_BITS;
+
+/// When a leaf has noted more cells as touched, its next commit forgets them, so that few are noted.
+const TOUCHED_MAX: u32 = LEAF_CELLS / 2;
 
 /// Edits of fewer items are made by the thread that has them: handing them over would take longer.
 const PARALLEL_ITEMS: usize = 1 << 10;
@@ -70,10 +74,14 @@ pub(crate) struct Leaf<T> {
     pub(crate) dirty: u64,
     /// No commit after this one has changed what the cells say; archiving moves what they point to, and says the same.
     pub(crate) changed: u64,
+    /// The cells that commits after `changed - span` have changed.
+    pub(crate) touched: u64,
     /// A block that cells point into, which belongs to the leaf: see [`leaf_edit`](crate::leaf_edit).
     pub(crate) pack: Option<Block>,
     /// How many neighbors the pack holds, dead ones included.
-    pub(crate) pack_len: usize,
+    pub(crate) pack_len: u32,
+    /// How many commits `touched` looks back.
+    pub(crate) span: u32,
     pub(crate) cells: [T; LEAF_CELLS as usize],
 }
 
@@ -85,6 +93,27 @@ impl<T: Cell> Leaf<T> {
         // Only a value of zeros needs a look at the other line of memory that tells whether there is one.
         let cell = self.cells[slot as usize];
         (!cell.is_zero() || self.occupied >> slot & 1 == 1).then_some(cell)
+    }
+
+    /// The cells that may have changed what they say since a commit, as bits.
+    pub(crate) fn changed_since(&self, sequence: u64) -> u64 {
+        match self.changed.checked_sub(sequence) {
+            None | Some(0) => 0,
+            Some(commits) if commits <= u64::from(self.span) => self.touched,
+            Some(_) => u64::MAX,
+        }
+    }
+
+    /// Notes that a commit changes these cells.
+    fn note_change(&mut self, sequence: u64, cells: u64) {
+        let commits = sequence.saturating_sub(self.changed);
+        if commits > 0 && self.touched.count_ones() > TOUCHED_MAX {
+            (self.touched, self.span) = (0, 0);
+        }
+        // What is looked back on is cut short rather than told wrong.
+        self.span = u32::try_from(u64::from(self.span) + commits).unwrap_or(u32::MAX);
+        self.touched |= cells;
+        self.changed = sequence;
     }
 
     /// Sets the cell of `index` and marks it dirty; `None` empties it.
@@ -228,7 +257,8 @@ impl<T: Cell> PagedArray<T> {
     }
 
     /// The array after an edit: `items` ascend by `index_of`, and `apply` is called once for each leaf they touch,
-    /// with the index of its first cell, its private copy and its items. Large edits run in parallel.
+    /// with the index of its first cell, its private copy and its items. What other cells of the leaf say, it leaves as it is.
+    /// Large edits run in parallel.
     pub(crate) fn edit<I: Sync>(
         &self,
         items: &[I],
@@ -332,11 +362,19 @@ where
     fn leaf(&self, old: Option<Block>, base: u32, items: &[I], changes: &mut Changes) -> Block {
         // SAFETY: pages at height 0 are leaves, alive with the version that is being edited; zeros are a value of every cell.
         let (page, leaf) = unsafe { own_page::<Leaf<T>>(old, changes) };
-        if let Some(stamp) = changes.stamp {
-            leaf.changed = stamp;
+        match changes.stamp {
+            Some(stamp) if old.is_some() => leaf.note_change(stamp, self.cells_of(items)),
+            // What there was before a new page, it cannot tell.
+            Some(stamp) => leaf.changed = stamp,
+            None => {}
         }
         (self.apply)(base, leaf, items, changes);
         page
+    }
+
+    /// The cells of a leaf that these items touch, as bits.
+    fn cells_of(&self, items: &[I]) -> u64 {
+        items.iter().fold(0, |cells, item| cells | 1 << ((self.index_of)(item) % LEAF_CELLS))
     }
 }
 
@@ -510,5 +548,67 @@ mod tests {
             let freed: usize = blocks.into_iter().map(|block| unsafe { block.free() }).sum();
             prop_assert_eq!(freed, changes.allocated_bytes);
         }
+
+        /// A leaf tells of every cell that was changed since any commit, and of none if none was.
+        #[test]
+        fn leaves_tell_what_was_changed_since(edits in prop::collection::vec(
+            prop_oneof![
+                1 => prop::collection::btree_set(0u32..130, 60..130),
+                4 => prop::collection::btree_set(0u32..130, 1..6)], 1..24))
+        {
+            let mut changes = Changes::new(0);
+            let mut versions = vec![PagedArray::<u64>::default()];
+            for (sequence, edit) in edits.iter().enumerate() {
+                let items: Vec<u32> = edit.iter().copied().collect();
+                changes.stamp = Some(2 * sequence as u64 + 2);
+                let set = |_, leaf: &mut Leaf<u64>, items: &[u32], _: &mut Changes| {
+                    items.iter().for_each(|&index| leaf.set(index, Some(sequence as u64)));
+                };
+                versions.push(versions[sequence].edit(&items, &|&index| index, &set, &mut changes));
+            }
+            for since in 0..versions.len() {
+                for newer in since..versions.len() {
+                    let mut touched = BTreeMap::<u32, u64>::new();
+                    for &index in edits[since..newer].iter().flatten() {
+                        *touched.entry(index / LEAF_CELLS).or_default() |= 1 << (index % LEAF_CELLS);
+                    }
+                    versions[newer].for_each_leaf(&mut |base, leaf| {
+                        let expected = touched.get(&(base / LEAF_CELLS)).copied().unwrap_or(0);
+                        // Commits have even numbers here, and a version in between knows what the one before it does.
+                        for sequence in [2 * since as u64, 2 * since as u64 + 1] {
+                            let told = leaf.changed_since(sequence);
+                            assert_eq!(told & expected, expected);
+                            assert!(expected != 0 || told == 0);
+                        }
+                    });
+                }
+            }
+            let mut blocks = changes.retired;
+            versions[versions.len() - 1].for_each_page(&mut |page| blocks.push(page));
+            // SAFETY: nothing reads the arrays from here on; retired and reachable blocks are disjoint.
+            let freed: usize = blocks.into_iter().map(|block| unsafe { block.free() }).sum();
+            prop_assert_eq!(freed, changes.allocated_bytes);
+        }
+    }
+
+    #[test]
+    fn a_commit_after_a_large_one_is_told_by_itself() {
+        let mut changes = Changes::new(1);
+        let set = |_, leaf: &mut Leaf<u64>, items: &[u32], _: &mut Changes| {
+            items.iter().for_each(|&index| leaf.set(index, Some(1)));
+        };
+        let all: Vec<u32> = (0..LEAF_CELLS).collect();
+        let mut array = PagedArray::<u64>::default();
+        for (sequence, items) in [(1, &all[..]), (2, &all), (3, &all[7..8]), (4, &all[9..10])] {
+            changes.stamp = Some(sequence);
+            array = array.edit(items, &|&index| index, &set, &mut changes);
+        }
+        let told = [1, 2, 3, 4, 5].map(|since| array.leaf(0).map(|leaf| leaf.changed_since(since)));
+        assert_eq!(told, [u64::MAX, 1 << 7 | 1 << 9, 1 << 7 | 1 << 9, 0, 0].map(Some));
+        let mut blocks = changes.retired;
+        array.for_each_page(&mut |page| blocks.push(page));
+        // SAFETY: nothing reads the array from here on; retired and reachable blocks are disjoint.
+        let freed: usize = blocks.into_iter().map(|block| unsafe { block.free() }).sum();
+        assert_eq!(freed, changes.allocated_bytes);
     }
 }

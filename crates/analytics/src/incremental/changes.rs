@@ -11,8 +11,8 @@ use rayon::prelude::*;
 /// Two ends of an edge.
 pub(super) type Edge = (VertexId, VertexId);
 
-/// Fewer edges than this are looked up by one task.
-const EDGES_AT_A_TIME: usize = 1 << 10;
+/// Fewer edges, or vertices, than this are looked up by one task.
+pub(super) const EDGES_AT_A_TIME: usize = 1 << 10;
 
 /// The difference of two views, as incremental algorithms take it. Made once for all of them, and used again.
 ///
@@ -145,16 +145,14 @@ impl Changes {
         after: &dyn GraphView,
         vertices: impl IntoIterator<Item = VertexId>,
     ) {
-        let mut vertices: Vec<VertexId> = vertices.into_iter().collect();
+        let vertices: Vec<VertexId> = vertices.into_iter().collect();
+        let vertices = vertices.into_par_iter().with_min_len(EDGES_AT_A_TIME);
+        // Most were and are there: few are left to sort.
+        let is_change = |vertex: &VertexId| before.has_vertex(*vertex) != after.has_vertex(*vertex);
+        let mut vertices: Vec<VertexId> = vertices.filter(is_change).collect();
         vertices.sort_unstable();
         vertices.dedup();
-        for vertex in vertices {
-            match (before.has_vertex(vertex), after.has_vertex(vertex)) {
-                (false, true) => self.appeared.push(vertex),
-                (true, false) => self.vanished.push(vertex),
-                _ => {}
-            }
-        }
+        (self.appeared, self.vanished) = vertices.into_iter().partition(|&vertex| after.has_vertex(vertex));
     }
 
     /// Whether nothing changed.

@@ -24,8 +24,10 @@ use std::ops::ControlFlow;
 use evergraph_types::VertexId;
 use evergraph_view::{FlatView, GraphView};
 use hashbrown::HashMap;
+use rayon::prelude::*;
 
 use super::Changes;
+use super::changes::{EDGES_AT_A_TIME, Edge};
 use crate::core_number::directions;
 use crate::{AlgorithmError, Components, Control, NO_VERTEX};
 
@@ -119,9 +121,10 @@ impl IncrementalComponents {
     pub fn update(&mut self, view: &dyn GraphView, changes: &Changes) -> Result<(), AlgorithmError> {
         self.grow(view.id_bound());
         changes.appeared.iter().for_each(|&vertex| self.appear(vertex));
-        for &(src, dst) in &changes.inserted {
-            self.insert(src, dst);
-        }
+        // Most edges are within a component, which all threads can find out before any joins two.
+        let inserted = changes.inserted.par_iter().with_min_len(EDGES_AT_A_TIME);
+        let apart: Vec<Edge> = inserted.copied().filter(|&edge| self.is_apart(edge)).collect();
+        apart.into_iter().for_each(|(src, dst)| self.insert(src, dst));
         // All that go are cut before any is repaired: no way may lead over an edge that is gone.
         let cuts: Vec<_> = changes.deleted.iter().copied().filter(|&(src, dst)| self.cut(src, dst)).collect();
         if !cuts.is_empty() {
@@ -222,7 +225,13 @@ impl IncrementalComponents {
         cell
     }
 
+    /// Whether the ends of an edge are in two components.
     #[inline]
+    fn is_apart(&self, (src, dst): Edge) -> bool {
+        let [left, right] = [src, dst].map(|vertex| self.labels[vertex as usize]);
+        left != right && self.end(left) != self.end(right)
+    }
+
     fn insert(&mut self, src: VertexId, dst: VertexId) {
         let (left, right) = (self.cell(src), self.cell(dst));
         if left != right {
@@ -230,7 +239,6 @@ impl IncrementalComponents {
         }
     }
 
-    #[cold]
     fn join(&mut self, src: VertexId, src_cell: u32, dst: VertexId, dst_cell: u32) {
         let src_is_smaller = self.sizes[src_cell as usize] < self.sizes[dst_cell as usize];
         let [(few, few_cell), (many, many_cell)] = if src_is_smaller {
