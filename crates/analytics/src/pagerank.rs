@@ -23,6 +23,7 @@ use rayon::prelude::*;
 
 use crate::control::{ensure, in_pool};
 use crate::gather::sum_over;
+use crate::prefetch::prefetch_place;
 use crate::registry::{
     Algorithm, Argument, Arguments, CONVERGED, Check, Field, ITERATIONS, Kind, OPTIONAL_WEIGHT, Outcome,
     Scalar, VertexColumn, invalid,
@@ -151,6 +152,11 @@ fn iterate<S: Share>(
     let converged = error < threshold || vertices == 0.0;
     Ok(PageRank { scores: state.scores(control)?, iterations, error, converged })
 }
+
+/// How many vertices ahead the shares of neighbors in lists that lie anywhere are asked for, and how many of each list: the list
+/// itself has come by then.
+const SHARES_AHEAD: VertexId = 2;
+const SHARES_MAX: usize = 16;
 
 /// How much rounding to 32 bits moves a number, relative to it.
 const ROUNDING: f64 = 1.0 / (1 << 24) as f64;
@@ -352,6 +358,8 @@ fn advance_range<S: Share, const SCATTERED: bool>(
     for (((vertex, list), (old, &degree)), next_share) in range.zip(lists).zip(known).zip(next_shares) {
         if SCATTERED {
             table.prefetch_ahead(vertex);
+            let later = table.first_neighbors(vertex.saturating_add(SHARES_AHEAD), SHARES_MAX);
+            later.iter().for_each(|&neighbor| prefetch_place(shares, neighbor));
         }
         let sum = sum_over(list, shares, |share| share.to_f64());
         // As in `State::new`, nothing branches on what exists.

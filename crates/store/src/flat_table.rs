@@ -291,6 +291,16 @@ impl FlatTable {
         }
     }
 
+    /// The first neighbors of a list that is one run as it is, at most so many; none of another one, or out of range. For
+    /// asking ahead for what belongs to them, once the list itself has come.
+    #[inline]
+    pub fn first_neighbors(&self, vertex: VertexId, most: usize) -> &[VertexId] {
+        let Some(leaf) = self.leaf(vertex) else { return &[] };
+        let entry = leaf.cells[(vertex % LEAF_CELLS) as usize];
+        // SAFETY: the owner keeps the lists alive as long as `self` is borrowed.
+        unsafe { entry.first_neighbors(most) }
+    }
+
     #[inline]
     fn leaf(&self, vertex: VertexId) -> Option<&'static Leaf<Entry>> {
         self.leaves.get((vertex / LEAF_CELLS) as usize).copied()

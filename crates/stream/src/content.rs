@@ -15,12 +15,16 @@ use evergraph_types::{
 };
 use evergraph_view::Snapshot;
 use hashbrown::HashMap;
+use rayon::prelude::*;
 
 use crate::cursor::{Pair, Put};
 use crate::{Duplicates, WindowError};
 
 /// The property that counts copies.
 const COUNT: &str = "count";
+
+/// Fewer pairs than this are looked up by one task.
+const PAIRS_AT_A_TIME: usize = 1 << 12;
 
 /// What an advance does with edges.
 #[derive(Debug, Default)]
@@ -209,9 +213,12 @@ impl Content {
     /// Takes one copy for each pair named, and adds the pairs of which none is left to those that are gone. Tells of which
     /// others there are fewer.
     fn take_copies(&mut self, leaving: &[Pair], gone: &mut Vec<Pair>) -> Vec<Pair> {
+        // Most pairs have one copy. Which have more is looked up by all threads.
+        let looked_up = leaving.par_iter().with_min_len(PAIRS_AT_A_TIME);
+        let have_more: Vec<bool> = looked_up.map(|pair| self.extra.contains_key(pair)).collect();
         let mut fewer = Vec::new();
-        for &pair in leaving {
-            match self.extra.get_mut(&pair) {
+        for (&pair, has_more) in leaving.iter().zip(have_more) {
+            match has_more.then(|| self.extra.get_mut(&pair)).flatten() {
                 Some(1) => _ = self.extra.remove(&pair),
                 Some(more) => *more -= 1,
                 None => {

@@ -117,19 +117,30 @@ fn measure_case(
     let step = length / STEPS_IN_WINDOW;
     let stream = database(case.options(false))?;
     let mut window = case.window(&stream, length)?;
-    let mut seconds = Vec::new();
-    let mut written = 0;
-    while written < edges.len() {
-        let next = (written + if written == 0 { length } else { step }).min(edges.len());
-        stream.add_edges(EDGE_TYPE, vec![case.batch(&edges[written..next], written)])?;
-        written = next;
+    let (mut advances, mut rebuilds) = (Vec::new(), Vec::new());
+    let mut fresh = None;
+    let steps = edges.len().saturating_sub(length).div_ceil(step);
+    for number in 0..=steps {
+        let written = (length + number * step).min(edges.len());
+        let first = if number == 0 { 0 } else { length + (number - 1) * step };
+        stream.add_edges(EDGE_TYPE, vec![case.batch(&edges[first..written], first)])?;
         let (spent, advanced) = time(|| window.advance());
         advanced?;
-        seconds.push(spent);
+        if number > 0 {
+            advances.push(spent);
+        }
+        // Spread over the steps, so that both sides meet the same hours of the machine.
+        for _ in rebuilds.len()..number * repeats / steps.max(1) {
+            let start = written - length;
+            // What one took, the next may take.
+            drop(fresh.take());
+            let (spent, rebuilt) = rebuilt(case, &edges[start..written], start)?;
+            rebuilds.push(spent);
+            fresh = Some(rebuilt);
+        }
     }
-    let advance = median(seconds.split_off(1));
-    let first = written - length;
-    let (rebuild, fresh) = rebuilt(case, &edges[first..written], first, repeats)?;
+    let fresh = fresh.map_or_else(|| database(case.options(true)), Ok)?;
+    let (advance, rebuild) = (median(advances), median(rebuilds));
     let (ours, theirs) = (window.latest()?, fresh.snapshot()?);
     let size = |view: &Snapshot| (view.num_vertices(), view.num_edges());
     let times = Pair { ours: advance, theirs: rebuild, ratio: advance / rebuild };
@@ -145,29 +156,17 @@ fn measure_case(
     add(ranks(&ours, &theirs, repeats)?)
 }
 
-/// Median seconds to build a graph of these edges, the first of this number, and the last one. Copies are counted in that
-/// time, where the graph has their number.
-fn rebuilt(
-    case: &Case,
-    edges: &[(u32, u32)],
-    first: usize,
-    repeats: usize,
-) -> Result<(f64, Database), CommandError> {
-    let mut seconds = Vec::new();
-    let is_counted = case.duplicates == Duplicates::Count;
-    loop {
-        let fresh = database(case.options(true))?;
-        let given = (!is_counted).then(|| case.batch(edges, first));
-        let (spent, added) = time(|| {
-            let content = given.unwrap_or_else(|| counted(edges));
-            fresh.add_edges(EDGE_TYPE, vec![content])
-        });
-        added?;
-        seconds.push(spent);
-        if seconds.len() >= repeats {
-            return Ok((median(seconds), fresh));
-        }
-    }
+/// A graph of these edges, the first of this number, and the seconds that it takes to build. Copies are counted in that time,
+/// where the graph has their number.
+fn rebuilt(case: &Case, edges: &[(u32, u32)], first: usize) -> Result<(f64, Database), CommandError> {
+    let fresh = database(case.options(true))?;
+    let given = (case.duplicates != Duplicates::Count).then(|| case.batch(edges, first));
+    let (spent, added) = time(|| {
+        let content = given.unwrap_or_else(|| counted(edges));
+        fresh.add_edges(EDGE_TYPE, vec![content])
+    });
+    added?;
+    Ok((spent, fresh))
 }
 
 /// Each edge once, with the number of its copies.
