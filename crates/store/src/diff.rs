@@ -31,7 +31,7 @@ use crate::scan::{Run, RunColumn};
 use crate::version::Version;
 
 /// So many lists are compared by one task.
-const LISTS_PER_TASK: usize = 256;
+const LISTS_PER_TASK: usize = 32;
 
 /// What a later version has that an earlier one has not, and the other way round.
 #[derive(Clone, Debug, Default, PartialEq)]

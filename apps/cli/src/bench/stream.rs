@@ -117,7 +117,7 @@ pub(super) fn measure(args: StreamArgs, add: &mut AddRow) -> Result<(), CommandE
         activity.say(format!("streaming, {name}"));
         let (spent, database) = stream(&edges, args, multi)?;
         rows(&spent, name).into_iter().try_for_each(&mut *add)?;
-        add(difference::measure(&database, &edges)?)?;
+        difference::measure(&database, &edges, add)?;
     }
     Ok(())
 }

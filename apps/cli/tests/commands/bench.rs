@@ -86,7 +86,7 @@ fn memory_and_churn_are_measured_in_each_list_format() {
 fn what_follows_a_stream_agrees_with_what_is_made_anew() {
     let shell = Shell::new();
     for (arguments, rows) in [
-        (&["stream", "--scale", "9", "--edges-per-vertex", "8", "--batch", "500"][..], 14),
+        (&["stream", "--scale", "9", "--edges-per-vertex", "8", "--batch", "500"][..], 16),
         (&["window", "--edges", "3000", "--repeats", "1"][..], 12),
     ] {
         let report = shell.json(&[&["bench"][..], arguments, &["--json"]].concat());
