@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from evergraph import _native, _text
 from evergraph._partners import partner
@@ -45,8 +45,16 @@ class Column:
         """Count the values."""
         return len(self._native)
 
-    def __getitem__(self, row: int) -> Value:
-        """Give the value of a row, counted from the end if negative."""
+    @overload
+    def __getitem__(self, row: int) -> Value: ...
+
+    @overload
+    def __getitem__(self, row: slice) -> list[Value]: ...
+
+    def __getitem__(self, row: int | slice) -> Value | list[Value]:
+        """Give the value of a row, counted from the end if negative, or those of a slice of the rows."""
+        if isinstance(row, slice):
+            return [self._native.value(at) for at in range(len(self))[row]]
         at = row + len(self) if row < 0 else row
         if not 0 <= at < len(self):
             message = f"there is no row {row}: column {self.name!r} has {len(self)}"

@@ -55,6 +55,7 @@ def test_columns_are_sequences(payments: eg.Snapshot) -> None:
     assert (column.name, column.type, len(column)) == ("n", "int64", 3)
     assert list(column) == [1, -(2**60), None]
     assert (column[0], column[-1], column[-3]) == (1, None, 1)
+    assert (column[:2], column[::-2], column[3:]) == ([1, -(2**60)], [None, 1], [])
     for row in (3, -4):
         with pytest.raises(IndexError, match=f"no row {row}"):
             column[row]

@@ -8,7 +8,8 @@ use crate::console::{Console, notice};
 use crate::error::{CommandError, DONE};
 use crate::run_args::RunArgs;
 use crate::{
-    bench, check, crash, demo, export, generate, info, load, run as run_command, stream, views, window,
+    bench, check, crash, demo, events, export, generate, info, load, run as run_command, stream, views,
+    window,
 };
 
 /// One store for graphs that never stop changing.
@@ -49,6 +50,8 @@ enum Command {
     Run(RunArgs),
     /// List, make, drop and rename named views
     Views(views::ViewsArgs),
+    /// Write what changes in a named view, event by event
+    Events(events::EventsArgs),
     /// Show the recent edges of a store, window by window
     Window(window::WindowArgs),
     /// Write the edges of a store to a text file
@@ -111,6 +114,7 @@ impl CommandLine {
             Command::Info(args) => info::run(args, console),
             Command::Run(args) => run_command::run(args, console),
             Command::Views(args) => views::run(args, console),
+            Command::Events(args) => events::run(args, console),
             Command::Window(args) => window::run(args, console),
             Command::Export(args) => export::run(args, console),
             Command::Stream(args) => stream::run(args, console),

@@ -1,14 +1,15 @@
 //! `evergraph stream`: the commits that the log of a store holds, as batches of edges.
 
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
-use evergraph::{Batch, Database, ListedEdges, OpenError, Options, StreamOptions};
+use evergraph::{Batch, Database, ListedEdges, Options, StreamOptions};
 use serde::Serialize;
 
 use crate::console::Console;
 use crate::error::CommandError;
+use crate::follow::FollowArgs;
 use crate::store::open_to_read;
 
 /// What to follow, and from where.
@@ -30,12 +31,8 @@ pub(crate) struct StreamArgs {
     /// A batch ends with the commit that brings it to so many edges
     #[arg(long, value_name = "EDGES", default_value_t = 65536)]
     batch_size: usize,
-    /// Wait for further commits; other processes make them while this one does not have the store open
-    #[arg(long)]
-    follow: bool,
-    /// With --follow: end when nothing came for so many seconds
-    #[arg(long, value_name = "SECONDS", requires = "follow")]
-    timeout: Option<u64>,
+    #[command(flatten)]
+    follow: FollowArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -49,9 +46,6 @@ Gives what is there and ends, unless it is to follow. With --follow the store is
 nobody else writes, and left alone in between. What a store keeps, retain= says when it is opened; for a name, what it
 has not been given is kept.";
 
-/// How often to look whether there is something new.
-const POLL: Duration = Duration::from_millis(200);
-
 #[derive(Serialize)]
 struct Line<'a> {
     version: u64,
@@ -64,53 +58,7 @@ struct Line<'a> {
 
 /// Runs the command.
 pub(crate) fn run(args: &StreamArgs, console: &mut Console) -> Result<(), CommandError> {
-    let mut after = args.from;
-    let mut silent_since = Instant::now();
-    loop {
-        let seen = Files::of(&args.database);
-        match give(args, after, console) {
-            Ok(through) => {
-                if after.replace(through) != Some(through) {
-                    silent_since = Instant::now();
-                }
-            }
-            // Somebody writes, and closes the store again.
-            Err(CommandError::Open(OpenError::Locked(_))) if args.follow => {}
-            Err(error) => return Err(error),
-        }
-        if !args.follow {
-            return Ok(());
-        }
-        let is_over =
-            || args.timeout.is_some_and(|seconds| silent_since.elapsed() >= Duration::from_secs(seconds));
-        loop {
-            if is_over() {
-                return Ok(());
-            }
-            std::thread::sleep(POLL);
-            if Files::of(&args.database) != seen {
-                break;
-            }
-        }
-    }
-}
-
-/// Names and lengths of the files that commits change, to tell that there are some.
-#[derive(PartialEq)]
-struct Files(Vec<(PathBuf, u64, Option<SystemTime>)>);
-
-impl Files {
-    fn of(database: &Path) -> Self {
-        let log = std::fs::read_dir(database.join("log")).ok().into_iter().flatten();
-        let log = log.filter_map(|entry| Some(entry.ok()?.path()));
-        let facts = log.chain([database.join("MANIFEST")]).filter_map(|path| {
-            let facts = std::fs::metadata(&path).ok()?;
-            Some((path, facts.len(), facts.modified().ok()))
-        });
-        let mut facts: Vec<_> = facts.collect();
-        facts.sort();
-        Files(facts)
-    }
+    args.follow.run(&args.database, args.from, |after| give(args, after, console))
 }
 
 /// Gives the commits there are after one, and tells up to which.

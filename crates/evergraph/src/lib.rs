@@ -111,9 +111,10 @@ pub use evergraph_view::{
     Csr, DiffError, Difference, FlatView, GraphView, ListedEdges, Neighbors, RecordBatch, Snapshot,
 };
 pub use evergraph_views::{
-    DeadLetter, Definition, EdgeMode, EdgeSelection, EvaluateError, Event, EventError, EventKind, Handler,
-    HandlerError, HandlerOptions, HandlerState, HandlerStatus, Part, Predicate, PredicateError, Scratch,
-    Subject, Subscription, Transition, VertexSelection, View, ViewError, ViewRequest, ViewStatistics, Views,
+    DeadLetter, Definition, EdgeMode, EdgeSelection, EvaluateError, Event, EventError, EventKind,
+    EventReader, Handler, HandlerError, HandlerOptions, HandlerState, HandlerStatus, Part, Predicate,
+    PredicateError, Scratch, Subject, Subscription, Transition, VertexSelection, View, ViewError,
+    ViewRequest, ViewStatistics, Views,
 };
 pub use export::export;
 pub use loading::{DatabaseLoadError, LoadReport, LoadRequest};

@@ -88,7 +88,10 @@ impl WindowOptions {
         let positive = |argument, value| {
             if value > 0 { Ok(()) } else { Err(WindowError::NotPositive { argument, value }) }
         };
-        positive("last", self.length())?;
+        match self.span {
+            Span::Time(length) => positive("last", length),
+            Span::Edges(length) => positive("edges", length),
+        }?;
         self.every.map_or(Ok(()), |every| positive("every", every))?;
         let invalid = |argument, why: &str| Err(WindowError::Invalid { argument, why: why.to_owned() });
         if self.lateness < 0 {

@@ -25,8 +25,8 @@ pub use algebra::EdgeMode;
 pub use definition::{Definition, EdgeSelection, VertexSelection, ViewRequest};
 pub use error::{EvaluateError, EventError, PredicateError, ViewError};
 pub use events::{
-    DeadLetter, Event, EventKind, Handler, HandlerError, HandlerOptions, HandlerState, HandlerStatus,
-    Subject, Subscription, Transition,
+    DeadLetter, Event, EventKind, EventReader, Handler, HandlerError, HandlerOptions, HandlerState,
+    HandlerStatus, Subject, Subscription, Transition,
 };
 pub use part::Part;
 pub use predicate::Predicate;

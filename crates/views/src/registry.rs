@@ -20,7 +20,7 @@ use roaring::RoaringBitmap;
 use crate::definition::{Definition, ViewRequest};
 use crate::error::{EventError, ViewError};
 use crate::events::{
-    DeadLetter, Events, Handler, HandlerOptions, HandlerStatus, Subscription, items_of_handlers,
+    DeadLetter, EventReader, Events, Handler, HandlerOptions, HandlerStatus, Subscription, items_of_handlers,
 };
 use crate::part::Part;
 use crate::scratch::Scratch;
@@ -309,6 +309,33 @@ impl View {
         handler: impl Handler,
     ) -> Result<Subscription, EventError> {
         self.views.events.subscribe(&self.name, self.definition()?, options, handler)
+    }
+
+    /// Reads the events of the view after a version, or those since it was made that the log still tells: what a handler with
+    /// these options would be told, but nothing is kept of how far it has come. Of the options those that choose events count.
+    ///
+    /// ```
+    /// # use evergraph_store::{Options, Retain, Store};
+    /// # use evergraph_views::{HandlerOptions, Transition, ViewRequest, Views};
+    /// let store = Store::in_memory(Options { retain: Some(Retain::All), ..Options::default() });
+    /// store.put_vertex("pump", None, &[("pressure", 3.into())])?;
+    /// let high = ViewRequest { vertices_where: Some("pressure > 5".to_owned()), ..ViewRequest::default() };
+    /// let high = Views::new(store.clone()).create("high", &high)?;
+    /// store.put_vertex("pump", None, &[("pressure", 9.into())])?;
+    /// let mut events = high.events(None, HandlerOptions::new("show"))?;
+    /// assert_eq!(events.next()?.map(|event| event.transition), Some(Transition::Added));
+    /// assert_eq!(events.next()?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`EventError::NotRetained`] if the version is no longer kept, [`EventError::Changes`], or what is wrong with the view.
+    pub fn events(
+        &self,
+        after: Option<Sequence>,
+        options: HandlerOptions,
+    ) -> Result<EventReader, EventError> {
+        EventReader::new(&self.views.store, &self.name, self.definition()?, after, options)
     }
 
     /// Forgets how far a handler had come, and its dead letters, so that the log is no longer kept for it; tells whether

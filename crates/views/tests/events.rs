@@ -213,6 +213,8 @@ proptest! {
         let other = views.create("other", &by("load = 1")).unwrap();
         let (subscription, seen) = collect(&view, HandlerOptions::new("h"));
         let _other = collect(&other, HandlerOptions::new("h"));
+        let mut reader = view.events(Some(store.version().unwrap().sequence()), HandlerOptions::new("r")).unwrap();
+        let mut told = Vec::new();
         let mut before = held(&view, &store);
         for steps in &commits {
             commit(&store, steps);
@@ -243,9 +245,14 @@ proptest! {
                 edges.map(|(pair, edges)| (*pair, edges.len())).collect::<Vec<_>>()
             };
             prop_assert_eq!(counts(&replayed), counts(&after), "{:?}", events);
+            told.extend(events);
             before = after;
         }
         settle(&store, &subscription);
+        told.append(&mut seen.lock().unwrap());
+        let read: Vec<Event> = std::iter::from_fn(|| reader.next().unwrap()).collect();
+        prop_assert_eq!(read, told);
+        prop_assert!(reader.position() >= subscription.status().version);
         prop_assert_eq!(subscription.status().state, HandlerState::Live);
     }
 }

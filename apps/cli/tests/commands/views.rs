@@ -1,5 +1,7 @@
 //! `evergraph views`, and algorithms confined to one.
 
+use std::time::Duration;
+
 use crate::shell::Shell;
 
 const ROADS: &str = "src,dst,length\n1,2,5\n2,3,7\n3,1,2\n3,4,9\n";
@@ -40,4 +42,48 @@ fn what_cannot_be_done_is_said() {
     let message = shell.refused(&["views", "none.eg", "--create", "a", "--where", "id = 3"], 1);
     assert!(message.contains("no store at none.eg"), "{message}");
     assert!(!shell.path("none.eg").exists());
+}
+
+#[test]
+fn events_of_a_view_are_told() {
+    let shell = Shell::new().store("net.eg", ROADS);
+    shell.run(&["views", "net.eg", "--create", "low", "--where", "id <= 3"]);
+    let shell =
+        shell.file("more.csv", "src,dst,length\n2,1,3\n5,6,8\n").file("again.csv", "src,dst,length\n2,1,4\n");
+    shell.run(&["load", "net.eg", "more.csv"]);
+    shell.run(&["load", "net.eg", "again.csv"]);
+    let all = shell.run(&["events", "net.eg", "low"]).stdout;
+    let lines: Vec<(&str, &str)> = all.lines().map(|line| line.split_once('\t').unwrap()).collect();
+    let told: Vec<&str> = lines.iter().map(|line| line.1).collect();
+    assert_eq!(told, ["edge\tadded\t2\t1\tedge", "property\tchanged\t2\t1\tedge\tlength\t3\t4"], "{all}");
+    let later = shell.run(&["events", "net.eg", "low", "--from", lines[0].0, "--json"]).stdout;
+    let event: serde_json::Value = serde_json::from_str(later.trim()).unwrap();
+    let version: u64 = lines[1].0.parse().unwrap();
+    let expected = serde_json::json!({"version": version, "kind": "property", "change": "changed",
+        "edge": ["2", "1", "edge"], "property": "length", "old": 3, "new": 4});
+    assert_eq!(event, expected);
+    assert_eq!(shell.run(&["events", "net.eg", "low", "--kind", "vertex"]).stdout, "");
+    assert_eq!(
+        shell.run(&["events", "net.eg", "low", "--kind", "property", "--property", "toll"]).stdout,
+        ""
+    );
+    let message = shell.refused(&["events", "net.eg", "high"], 1);
+    assert!(message.contains("there is no view \"high\""), "{message}");
+    shell.refused(&["events", "net.eg", "low", "--kind", "color"], 2);
+}
+
+#[test]
+fn whoever_follows_a_view_is_told_what_others_commit() {
+    let shell = Shell::new().store("net.eg", ROADS).file("more.csv", "src,dst,length\n2,1,3\n");
+    shell.run(&["views", "net.eg", "--create", "low", "--where", "id <= 3"]);
+    let text = std::thread::scope(|scope| {
+        let follower =
+            scope.spawn(|| shell.run(&["events", "net.eg", "low", "--follow", "--timeout", "3"]).stdout);
+        // The store is open for a moment only.
+        while shell.run(&["load", "net.eg", "more.csv"]).code != 0 {
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        follower.join().unwrap()
+    });
+    assert_eq!(text.lines().filter(|line| line.ends_with("edge\tadded\t2\t1\tedge")).count(), 1, "{text}");
 }

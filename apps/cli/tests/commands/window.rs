@@ -37,7 +37,7 @@ fn the_last_edges_and_every_step_to_them() {
 fn what_makes_no_window_is_said() {
     let shell = store();
     for (arguments, said) in [
-        (&["--edges", "0"][..], "last is 0"),
+        (&["--edges", "0"][..], "edges is 0"),
         (&["--last=-5s"][..], "last is -5000000"),
         (&["--edges", "2", "--every", "0"][..], "every is 0"),
         (&["--edges", "2", "--every", "0.5"][..], "whole edges"),

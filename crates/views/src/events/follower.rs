@@ -9,6 +9,7 @@ use evergraph_types::{Property, Schema, VertexId};
 
 use super::change::Changes;
 use super::event::{Event, EventKind, Subject, Transition};
+use super::handler::HandlerOptions;
 use super::index::{Concern, Index, Wanted, What};
 use super::sets::ClassId;
 use super::state::State;
@@ -79,6 +80,13 @@ impl Follower {
             }
         };
         property.map_or("", |property| &property.name)
+    }
+
+    /// The events of a step that a handler of a view with these options is told.
+    pub(crate) fn events(&self, step: &Step, class: ClassId, options: &HandlerOptions) -> Vec<Event> {
+        let wanted =
+            |concern: &&Concern| concern.class == class && options.wants(self.describe(step, concern));
+        step.concerns.iter().filter(wanted).map(|concern| self.event(step, concern)).collect()
     }
 
     /// The event that a concern is.

@@ -78,4 +78,11 @@ impl HandlerOptions {
             backoff: Duration::from_millis(10),
         }
     }
+
+    /// Whether it is told of events of a kind, and of this property where they are of one.
+    pub(crate) fn wants(&self, (kind, property): (EventKind, Option<&str>)) -> bool {
+        let wanted = &self.properties;
+        self.kinds.contains(&kind)
+            && property.is_none_or(|name| wanted.is_empty() || wanted.iter().any(|wanted| wanted == name))
+    }
 }

@@ -474,7 +474,9 @@ impl Router {
             for concern in &step.concerns {
                 let Some(watched) = self.classes.get(&concern.class) else { continue };
                 let kind = self.follower.describe(&step, concern);
-                for subscriber in watched.subscribers.iter().filter(|subscriber| subscriber.wants(kind)) {
+                for subscriber in
+                    watched.subscribers.iter().filter(|subscriber| subscriber.options.wants(kind))
+                {
                     let (_, told) = found
                         .entry(Arc::as_ptr(subscriber))
                         .or_insert_with(|| (subscriber.clone(), Vec::new()));
@@ -619,8 +621,8 @@ pub(crate) fn items_of_handlers(version: &Version, view: &str) -> Vec<String> {
     items.map(|(name, _)| name.to_owned()).collect()
 }
 
-/// The version a handler goes on from.
-fn version_at(store: &Store, sequence: Sequence) -> Result<Arc<Version>, EventError> {
+/// The version to go on from.
+pub(crate) fn version_at(store: &Store, sequence: Sequence) -> Result<Arc<Version>, EventError> {
     store.version_at(At::Commit(sequence)).map_err(|error| match error {
         HistoryError::NotRetained { .. } => EventError::NotRetained { version: sequence },
         HistoryError::Closed => EventError::Closed,

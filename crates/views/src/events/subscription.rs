@@ -21,7 +21,6 @@ use super::cursor::{self, Place};
 use super::event::Event;
 use super::follower::Follower;
 use super::handler::{Handler, HandlerError, HandlerOptions};
-use super::index::Concern;
 use super::letters::{self, DeadLetter};
 use super::router::Events;
 use super::sets::ClassId;
@@ -150,13 +149,6 @@ impl Subscriber {
         }
     }
 
-    /// Whether an event of this kind, of this property, is for it.
-    pub(crate) fn wants(&self, (kind, property): (super::EventKind, Option<&str>)) -> bool {
-        let wanted = &self.options.properties;
-        self.options.kinds.contains(&kind)
-            && property.is_none_or(|name| wanted.is_empty() || wanted.iter().any(|wanted| wanted == name))
-    }
-
     pub(crate) fn is_over(&self) -> bool {
         !self.queue.lock().is_at_work()
     }
@@ -184,13 +176,6 @@ impl Subscriber {
             dead: queue.dead,
             waiting: queue.events.len() as u64,
         }
-    }
-
-    /// The events of a step that are for it, by a follower that watches its view as `class`.
-    fn pick(&self, follower: &Follower, step: &super::follower::Step, class: ClassId) -> Vec<Event> {
-        let mine =
-            |concern: &&Concern| concern.class == class && self.wants(follower.describe(step, concern));
-        step.concerns.iter().filter(mine).map(|concern| follower.event(step, concern)).collect()
     }
 }
 
@@ -338,7 +323,7 @@ impl Worker {
                         if let Some((_, error)) = step.broken.first() {
                             return Err(failed(error));
                         }
-                        found.extend(self.subscriber.pick(&follower, &step, class));
+                        found.extend(follower.events(&step, class, &self.subscriber.options));
                     }
                     Ok(None) => {
                         is_head = true;
