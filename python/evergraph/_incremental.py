@@ -39,10 +39,13 @@ class Incremental(Generic[R]):
     out what changed once for all of them.
     """
 
-    __slots__ = ("_build", "_native", "_window")
+    __slots__ = ("_build", "_name", "_native", "_window")
 
-    def __init__(self, native: _native.Incremental, window: Window | None, build: _Build[R]) -> None:
+    def __init__(
+        self, name: str, native: _native.Incremental, window: Window | None, build: _Build[R]
+    ) -> None:
         """Wrap a native algorithm; the ``incremental_`` functions do this for you."""
+        self._name = name
         self._native = native
         self._window = window
         self._build = build
@@ -99,6 +102,10 @@ class Incremental(Generic[R]):
     def snapshot(self) -> Snapshot:
         """The graph that the result is of."""
         return Snapshot(self._native.snapshot)
+
+    def __repr__(self) -> str:
+        """Tell the batch algorithm, and the graph that the result is of."""
+        return f"Incremental({self._name}, {self.snapshot!r})"
 
 
 def incremental_bfs(
@@ -247,8 +254,8 @@ def _follow(
             message = "a window or a stream has its edge types: leave edge_type out"
             raise TypeError(message)
         window = followed if isinstance(followed, Window) else None
-        return Incremental(followed._native.follow(name, dict(arguments)), window, build)
+        return Incremental(name, followed._native.follow(name, dict(arguments)), window, build)
     if isinstance(followed, Database):
-        return Incremental(followed._native.follow(edge_type, name, dict(arguments)), None, build)
+        return Incremental(name, followed._native.follow(edge_type, name, dict(arguments)), None, build)
     message = f"an algorithm follows a database, a window or a stream, not {type(followed).__name__}"
     raise TypeError(message)

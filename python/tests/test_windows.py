@@ -125,6 +125,7 @@ def test_algorithms_follow_a_window(logins: eg.Database) -> None:
     login(logins, "a", "b", 0)
     window.advance()
     components = eg.incremental_components(window)
+    assert repr(components).startswith("Incremental(connected_components, Snapshot(version="), components
     hops = eg.incremental_bfs(window, "a")
     ranks = eg.incremental_pagerank(window, tol=1e-9)
     others: list[tuple[eg.Incremental[Any], Callable[[eg.Snapshot], Any]]] = [
