@@ -308,8 +308,8 @@ const CASE: Case = Case {
 #[test]
 fn arguments_that_make_no_sense_are_refused() {
     let store = CASE.store();
-    for (length, argument) in [(0, "last"), (-5, "last")] {
-        for span in [Span::Time(length), Span::Edges(length)] {
+    for length in [0, -5] {
+        for (span, argument) in [(Span::Time(length), "last"), (Span::Edges(length), "edges")] {
             let error = Window::new(&store, plain(span)).expect_err("refused");
             assert!(
                 matches!(error, WindowError::NotPositive { argument: found, value } if (found, value) == (argument, length))
