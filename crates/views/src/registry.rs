@@ -317,7 +317,7 @@ impl View {
     /// ```
     /// # use evergraph_store::{Options, Retain, Store};
     /// # use evergraph_views::{HandlerOptions, Transition, ViewRequest, Views};
-    /// let store = Store::in_memory(Options { retain: Some(Retain::All), ..Options::default() });
+    /// let store = Store::in_memory(Options { retain: Some(Retain::Everything), ..Options::default() });
     /// store.put_vertex("pump", None, &[("pressure", 3.into())])?;
     /// let high = ViewRequest { vertices_where: Some("pressure > 5".to_owned()), ..ViewRequest::default() };
     /// let high = Views::new(store.clone()).create("high", &high)?;
