@@ -96,6 +96,7 @@ fn json(value: &Value) -> serde_json::Value {
         Value::Null => serde_json::Value::Null,
         Value::Bool(flag) => (*flag).into(),
         Value::Int(number) => (*number).into(),
+        Value::UInt(number) => (*number).into(),
         Value::Float(number) => (*number).into(),
         Value::List(values) => values.iter().map(json).collect(),
         other => other.to_string().into(),
