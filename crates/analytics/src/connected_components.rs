@@ -1,7 +1,7 @@
 //! Connected components, weak ones on a directed view: which vertices hang together.
 //!
 //! Method: Afforest (Sutton, Ben-Nun, Barak, "Optimizing Parallel Graph Connectivity Computation via Subgraph Sampling",
-//! IPDPS 2018, section IV). A parallel union-find first links each vertex with its first two neighbors. That joins most
+//! IPDPS 2018, section IV). A parallel union-find first links each vertex with its first neighbor, then with its second. That joins most
 //! of the largest component, which is then recognized by sampling, and only vertices outside it look at the rest of
 //! their edges, until they are in it too; an edge between the two sides is seen from the outside. Complexity: O(V + E) at
 //! worst, usually O(V).
@@ -31,7 +31,7 @@ use crate::{AlgorithmError, Control, NO_VERTEX, Ranges, VerifyError};
 const ENTRIES_AHEAD: VertexId = 64;
 const LISTS_AHEAD: VertexId = 32;
 
-/// How many vertices ahead it asks for the labels of neighbors.
+/// How many vertices ahead a pass asks for the labels that it will look at.
 const LABELS_AHEAD: VertexId = 16;
 
 /// Vertices drawn to find the largest component.
@@ -78,41 +78,64 @@ pub fn connected_components(view: &dyn GraphView, control: &Control) -> Result<C
 fn components(flat: &FlatView, control: &Control) -> Result<Components, AlgorithmError> {
     let labels: Vec<AtomicU32> = (0..flat.id_bound()).into_par_iter().map(AtomicU32::new).collect();
     let ranges = Ranges::by_vertices(flat.id_bound());
-    ranges.for_each(control, |range| link_sampled(flat, &labels, range))?;
+    let mut seconds = vec![0; labels.len()];
+    let pieces = ranges.par_iter().zip(ranges.split_mut(&mut seconds));
+    pieces.try_for_each(|(range, seconds)| {
+        link_first(flat, &labels, range, seconds);
+        control.check()
+    })?;
+    compress(&labels, &ranges, control)?;
+    ranges.for_each(control, |range| link_seconds(&labels, &seconds, range))?;
     compress(&labels, &ranges, control)?;
     control.progress(1, 2);
     let largest = most_frequent(&labels);
     ranges.for_each(control, |range| link_rest(flat, &labels, largest, range))?;
     compress(&labels, &ranges, control)?;
     control.progress(2, 2);
-    Ok(finish(flat, labels))
+    Ok(finish(flat, &ranges, labels))
 }
 
-/// The first edges of each vertex of a range. What the vertices to come need is asked for in two steps, first their
-/// lists and then the labels of the neighbors that the lists name.
-fn link_sampled(flat: &FlatView, labels: &[AtomicU32], range: Range<VertexId>) {
+/// The first edge of each vertex of a range. The other end of the second one is put down, or the vertex where there is none: once
+/// labels are roots again, most of these edges join nothing, and lists, which are farther away than labels, are looked at once.
+///
+/// What the vertices to come need is asked for in two steps, first their lists and then the labels of the neighbors that the
+/// lists name.
+fn link_first(flat: &FlatView, labels: &[AtomicU32], range: Range<VertexId>, seconds: &mut [VertexId]) {
     let table = flat.table(Direction::Out);
-    for vertex in range {
+    for (vertex, second) in range.zip(seconds) {
         table.prefetch_entry(vertex.saturating_add(ENTRIES_AHEAD));
         table.prefetch_list(vertex.saturating_add(LISTS_AHEAD), 1);
         let later = vertex.saturating_add(LABELS_AHEAD);
         if (later as usize) < table.len() {
-            table.neighbors(later).head_hints().into_iter().for_each(|hint| prefetch_place(labels, hint));
+            prefetch_place(labels, table.neighbors(later).head_hints()[0]);
         }
-        let sampled = table.neighbors(vertex).head();
-        sampled.iter().for_each(|&neighbor| link(labels, vertex, neighbor));
+        let head = table.neighbors(vertex).head();
+        head.first().into_iter().for_each(|&first| link(labels, vertex, first));
+        *second = head.get(1).copied().unwrap_or(vertex);
     }
 }
 
-fn finish(view: &FlatView, labels: Vec<AtomicU32>) -> Components {
+/// The second edge of each vertex of a range.
+fn link_seconds(labels: &[AtomicU32], seconds: &[VertexId], range: Range<VertexId>) {
+    for vertex in range {
+        let later = seconds.get((vertex + LABELS_AHEAD) as usize);
+        later.into_iter().for_each(|&later| prefetch_place(labels, later));
+        link(labels, vertex, seconds[vertex as usize]);
+    }
+}
+
+fn finish(view: &FlatView, ranges: &Ranges, labels: Vec<AtomicU32>) -> Components {
     let mut labels: Vec<VertexId> = labels.into_iter().map(AtomicU32::into_inner).collect();
-    let count = labels.par_iter_mut().enumerate().map(|(vertex, label)| {
-        if !view.has_vertex(vertex as VertexId) {
-            *label = NO_VERTEX;
+    let pieces = ranges.par_iter().zip(ranges.split_mut(&mut labels));
+    let counts = pieces.map(|(range, labels)| {
+        let mut count = 0;
+        for (vertex, label) in range.zip(labels) {
+            *label = if view.has_vertex(vertex) { *label } else { NO_VERTEX };
+            count += u64::from(*label == vertex);
         }
-        u64::from(*label == vertex as VertexId)
+        count
     });
-    let count = count.sum();
+    let count = counts.sum();
     Components { labels, count }
 }
 
@@ -179,6 +202,8 @@ fn compress(labels: &[AtomicU32], ranges: &Ranges, control: &Control) -> Result<
     let label = |vertex: VertexId| labels[vertex as usize].load(Relaxed);
     ranges.for_each(control, |range| {
         for vertex in range {
+            let later = labels.get((vertex + LABELS_AHEAD) as usize);
+            later.into_iter().for_each(|later| prefetch_place(labels, later.load(Relaxed)));
             let mut root = label(vertex);
             while root != label(root) {
                 root = label(root);

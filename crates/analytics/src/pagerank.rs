@@ -260,8 +260,8 @@ struct State<'a, S> {
     next_shares: Vec<S>,
     /// The out-degree of each vertex: a quarter of what the table entries take.
     degrees: Vec<u32>,
-    /// Whether the in-lists of a range lie anywhere in memory, rather than end to end.
-    scattered: Vec<bool>,
+    /// How the in-lists of each range lie in memory.
+    layouts: Vec<Layout>,
     /// The score of all vertices without out-edges.
     dangling: f64,
 }
@@ -288,8 +288,8 @@ impl<'a, S: Share> State<'a, S> {
             Ok::<u64, AlgorithmError>(dangling)
         });
         let dangling = dangling.try_reduce(|| 0, |left, right| Ok(left + right))? as f64 * start;
-        let scattered = ranges.map(control, |range| is_scattered(view, range))?;
-        Ok(State { view, ranges, shares, next_shares: none(), degrees, scattered, dangling })
+        let layouts = ranges.map(control, |range| Layout::of(view, range))?;
+        Ok(State { view, ranges, shares, next_shares: none(), degrees, layouts, dangling })
     }
 
     /// Replaces all scores by what `next_score` makes of the sum of the shares that a vertex gathers. Gives the L1 change.
@@ -300,12 +300,14 @@ impl<'a, S: Share> State<'a, S> {
     ) -> Result<f64, AlgorithmError> {
         let pieces = self.ranges.par_iter().zip(self.ranges.split_mut(&mut self.next_shares));
         let (view, shares, degrees) = (self.view, &self.shares[..], &self.degrees[..]);
-        let changes = pieces.zip(&self.scattered).map(|((range, next_shares), &scattered)| {
+        let changes = pieces.zip(&self.layouts).map(|((range, next_shares), &layout)| {
             control.check()?;
-            Ok(match scattered {
-                false => advance_range::<S, false>(view, shares, degrees, next_shares, range, next_score),
-                true => advance_range::<S, true>(view, shares, degrees, next_shares, range, next_score),
-            })
+            let advance = match layout {
+                Layout::InOrder => advance_range::<S, _, false, false>,
+                Layout::InRuns => advance_range::<S, _, true, false>,
+                Layout::Anywhere => advance_range::<S, _, true, true>,
+            };
+            Ok(advance(view, shares, degrees, next_shares, range, next_score))
         });
         let changes = changes.collect::<Result<Vec<Change>, AlgorithmError>>()?;
         let total = changes.iter().fold(Change::default(), Change::plus);
@@ -330,25 +332,46 @@ impl<'a, S: Share> State<'a, S> {
     }
 }
 
-/// Whether many in-neighbors of these vertices are in lists that lie anywhere.
-fn is_scattered(view: &FlatView, range: Range<VertexId>) -> bool {
-    let (mut all, mut anywhere) = (0, 0);
-    for list in view.table(Direction::In).lists(range) {
-        all += list.len();
-        anywhere += if list.hinted().is_none() { list.len() } else { 0 };
+/// How most lists of a range of vertices lie, which decides what is asked for ahead.
+#[derive(Clone, Copy)]
+enum Layout {
+    /// One after the other, so that the processor sees them coming.
+    InOrder,
+    /// Many are in runs, which [`Neighbors::fold_ahead`](evergraph_view::Neighbors::fold_ahead) asks for.
+    InRuns,
+    /// Many are in one piece each, anywhere, so that shares are asked for as well.
+    Anywhere,
+}
+
+impl Layout {
+    /// Of the in-neighbors of these vertices.
+    fn of(view: &FlatView, range: Range<VertexId>) -> Self {
+        let (mut all, mut pieces, mut runs) = (0, 0, 0);
+        for list in view.table(Direction::In).lists(range) {
+            all += list.len();
+            match (list.hinted(), list.as_slice()) {
+                (Some(_), _) => {}
+                (None, Some(piece)) => pieces += piece.len(),
+                (None, None) => runs += list.len(),
+            }
+        }
+        match (pieces > all / 8, pieces + runs > all / 8) {
+            (true, _) => Layout::Anywhere,
+            (false, true) => Layout::InRuns,
+            (false, false) => Layout::InOrder,
+        }
     }
-    anywhere > all / 8
 }
 
 /// The loop that takes all the time; a function of its own, so that what it needs stays in registers.
 #[inline(never)]
-fn advance_range<S: Share, const SCATTERED: bool>(
+fn advance_range<S: Share, F: Fn(VertexId, f64) -> f64, const LISTS: bool, const SHARES: bool>(
     view: &FlatView,
     shares: &[S],
     degrees: &[u32],
     next_shares: &mut [S],
     range: Range<VertexId>,
-    next_score: impl Fn(VertexId, f64) -> f64,
+    next_score: F,
 ) -> Change {
     let table = view.table(Direction::In);
     let lists = table.lists(range.clone());
@@ -356,8 +379,10 @@ fn advance_range<S: Share, const SCATTERED: bool>(
     let known = shares[places.clone()].iter().zip(&degrees[places]);
     let mut change = Change::default();
     for (((vertex, list), (old, &degree)), next_share) in range.zip(lists).zip(known).zip(next_shares) {
-        if SCATTERED {
+        if LISTS {
             table.prefetch_ahead(vertex);
+        }
+        if SHARES {
             let later = table.first_neighbors(vertex.saturating_add(SHARES_AHEAD), SHARES_MAX);
             later.iter().for_each(|&neighbor| prefetch_place(shares, neighbor));
         }

@@ -218,8 +218,7 @@ pub(crate) fn entry_of(runs: &[ChunkRef], old: Entry, changes: &mut Changes) -> 
 }
 
 /// The runs of a list with their first neighbors known (the least, of a compressed run of a `multi` type), unless they can grow
-/// or have forgotten some. A long flat list of a segment is cut where it lies into parts of at most `CHUNK_MAX`; a block, which
-/// `multi` lists grow in, is one run.
+/// or have forgotten some. A long flat list is cut into its parts.
 pub(crate) fn runs_of(entry: Entry, runs: &mut Vec<ChunkRef>) {
     // SAFETY: the version being edited is alive.
     let Some(run) = (unsafe { entry.only_run() }) else {
@@ -232,14 +231,27 @@ pub(crate) fn runs_of(entry: Entry, runs: &mut Vec<ChunkRef>) {
     if run.grows() || run.forgotten() > 0 {
         return runs.push(run);
     }
+    // SAFETY: the version being edited is alive.
+    let first = unsafe { run.front() };
+    for_each_part(ChunkRef { first, ..run }, |part| runs.push(part));
+}
+
+/// The runs of a list, each in its parts.
+pub(crate) fn parts_of(runs: &[ChunkRef]) -> Vec<ChunkRef> {
+    let mut parts = Vec::with_capacity(runs.len());
+    runs.iter().for_each(|run| for_each_part(*run, |part| parts.push(part)));
+    parts
+}
+
+/// A long run of a segment or cluster in parts of at most `CHUNK_MAX`; another, or a block, which `multi` lists grow in, as it is.
+fn for_each_part(run: ChunkRef, mut visit: impl FnMut(ChunkRef)) {
     if run.len as usize <= CHUNK_MAX || run.is_block() {
-        // SAFETY: the version being edited is alive.
-        return runs.push(ChunkRef { first: unsafe { run.front() }, ..run });
+        return visit(run);
     }
     // SAFETY: the version being edited is alive; no run that long is compressed.
     let neighbors = unsafe { run.neighbors() };
     for (position, part) in neighbors.chunks(CHUNK_MAX).enumerate() {
-        runs.push(run.part(position * CHUNK_MAX, part.len(), part[0]));
+        visit(run.part(position * CHUNK_MAX, part.len(), part[0]));
     }
 }
 
@@ -399,8 +411,10 @@ impl<D: Delta> ListMerge<'_, D> {
             let end = deletes.partition_point(|delete| delete.0 <= neighbor);
             end.checked_sub(1).map(|last| deletes[last]).filter(|last| last.0 == neighbor).map(|last| last.1)
         };
-        for (position, run) in runs.iter().enumerate() {
-            let last = position + 1 == runs.len();
+        // What was appended to came as a whole: a delete is to write only the part again that it is in.
+        let parts = parts_of(runs);
+        for (position, run) in parts.iter().enumerate() {
+            let last = position + 1 == parts.len();
             let mut buffer = RunBuffer::new();
             // SAFETY: the version being edited is alive.
             let neighbors = unsafe { run.read(&mut buffer) };

@@ -12,7 +12,7 @@ use crate::adjacency::ChunkRef;
 use crate::compression::RunBuffer;
 use crate::entry::Entry;
 use crate::fragment::{ColumnArea, ColumnSlice};
-use crate::merge::runs_in;
+use crate::merge::{parts_of, runs_in};
 use crate::paged_array::{LEAF_CELLS, Leaf};
 use crate::version::Version;
 
@@ -220,8 +220,11 @@ impl Version {
         let (mut short, mut other_short) = (Vec::new(), Vec::new());
         let list = |version: &Version| version.entry(edge_type, Direction::Out, vertex);
         // SAFETY: entries of these versions, which are borrowed.
-        let (mut own, mut others) =
+        let (own, others) =
             unsafe { (runs_in(list(self), &mut short), runs_in(list(other), &mut other_short)) };
+        // One of them may name a long run as a whole, the other its parts.
+        let (own, others) = (parts_of(own), parts_of(others));
+        let (mut own, mut others) = (&*own, &*others);
         // Most of those that both have, they begin and end with.
         let is_shared = |(own, other): &(&ChunkRef, &ChunkRef)| place(own) == place(other);
         let front = own.iter().zip(others).take_while(is_shared).count();
