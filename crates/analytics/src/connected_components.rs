@@ -118,7 +118,7 @@ fn link_first(flat: &FlatView, labels: &[AtomicU32], range: Range<VertexId>, sec
 /// The second edge of each vertex of a range.
 fn link_seconds(labels: &[AtomicU32], seconds: &[VertexId], range: Range<VertexId>) {
     for vertex in range {
-        let later = seconds.get((vertex + LABELS_AHEAD) as usize);
+        let later = seconds.get(vertex as usize + LABELS_AHEAD as usize);
         later.into_iter().for_each(|&later| prefetch_place(labels, later));
         link(labels, vertex, seconds[vertex as usize]);
     }
@@ -202,7 +202,7 @@ fn compress(labels: &[AtomicU32], ranges: &Ranges, control: &Control) -> Result<
     let label = |vertex: VertexId| labels[vertex as usize].load(Relaxed);
     ranges.for_each(control, |range| {
         for vertex in range {
-            let later = labels.get((vertex + LABELS_AHEAD) as usize);
+            let later = labels.get(vertex as usize + LABELS_AHEAD as usize);
             later.into_iter().for_each(|later| prefetch_place(labels, later.load(Relaxed)));
             let mut root = label(vertex);
             while root != label(root) {

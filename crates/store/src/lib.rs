@@ -3,6 +3,7 @@
 mod additions;
 mod adjacency;
 mod alteration;
+mod apart;
 mod archive;
 mod backup;
 mod bases;

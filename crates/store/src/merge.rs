@@ -236,13 +236,6 @@ pub(crate) fn runs_of(entry: Entry, runs: &mut Vec<ChunkRef>) {
     for_each_part(ChunkRef { first, ..run }, |part| runs.push(part));
 }
 
-/// The runs of a list, each in its parts.
-pub(crate) fn parts_of(runs: &[ChunkRef]) -> Vec<ChunkRef> {
-    let mut parts = Vec::with_capacity(runs.len());
-    runs.iter().for_each(|run| for_each_part(*run, |part| parts.push(part)));
-    parts
-}
-
 /// A long run of a segment or cluster in parts of at most `CHUNK_MAX`; another, or a block, which `multi` lists grow in, as it is.
 fn for_each_part(run: ChunkRef, mut visit: impl FnMut(ChunkRef)) {
     if run.len as usize <= CHUNK_MAX || run.is_block() {
@@ -412,7 +405,8 @@ impl<D: Delta> ListMerge<'_, D> {
             end.checked_sub(1).map(|last| deletes[last]).filter(|last| last.0 == neighbor).map(|last| last.1)
         };
         // What was appended to came as a whole: a delete is to write only the part again that it is in.
-        let parts = parts_of(runs);
+        let mut parts = Vec::with_capacity(runs.len());
+        runs.iter().for_each(|run| for_each_part(*run, |part| parts.push(part)));
         for (position, run) in parts.iter().enumerate() {
             let last = position + 1 == parts.len();
             let mut buffer = RunBuffer::new();

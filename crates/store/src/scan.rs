@@ -12,7 +12,6 @@ use crate::adjacency::ChunkRef;
 use crate::compression::RunBuffer;
 use crate::entry::Entry;
 use crate::fragment::{ColumnArea, ColumnSlice};
-use crate::merge::{parts_of, runs_in};
 use crate::paged_array::{LEAF_CELLS, Leaf};
 use crate::version::Version;
 
@@ -204,45 +203,6 @@ impl Version {
             // SAFETY: as above.
             visit(unsafe { Run::new(entry.run(), &mut buffer) });
         }
-    }
-
-    /// The runs of a vertex's out list that another version does not share, and those of that version that this one does
-    /// not; compressed ones are decoded into the buffers.
-    pub(crate) fn runs_apart<'a>(
-        &'a self,
-        other: &'a Version,
-        edge_type: EdgeTypeId,
-        vertex: VertexId,
-        buffers: &'a mut Vec<RunBuffer>,
-        other_buffers: &'a mut Vec<RunBuffer>,
-    ) -> (Vec<Run<'a>>, Vec<Run<'a>>) {
-        let place = |run: &ChunkRef| (run.address, run.len);
-        let (mut short, mut other_short) = (Vec::new(), Vec::new());
-        let list = |version: &Version| version.entry(edge_type, Direction::Out, vertex);
-        // SAFETY: entries of these versions, which are borrowed.
-        let (own, others) =
-            unsafe { (runs_in(list(self), &mut short), runs_in(list(other), &mut other_short)) };
-        // One of them may name a long run as a whole, the other its parts.
-        let (own, others) = (parts_of(own), parts_of(others));
-        let (mut own, mut others) = (&*own, &*others);
-        // Most of those that both have, they begin and end with.
-        let is_shared = |(own, other): &(&ChunkRef, &ChunkRef)| place(own) == place(other);
-        let front = own.iter().zip(others).take_while(is_shared).count();
-        (own, others) = (&own[front..], &others[front..]);
-        let back = own.iter().rev().zip(others.iter().rev()).take_while(is_shared).count();
-        (own, others) = (&own[..own.len() - back], &others[..others.len() - back]);
-        let apart = |runs: &[ChunkRef], other: &[ChunkRef]| -> Vec<ChunkRef> {
-            let mut shared: Vec<_> = other.iter().map(place).collect();
-            shared.sort_unstable();
-            let is_apart = |run: &&ChunkRef| shared.binary_search(&place(run)).is_err();
-            runs.iter().filter(is_apart).copied().collect()
-        };
-        let read = |runs: Vec<ChunkRef>, buffers: &'a mut Vec<RunBuffer>| -> Vec<Run<'a>> {
-            buffers.resize_with(runs.len(), RunBuffer::new);
-            // SAFETY: runs of these versions, which are borrowed for `'a`.
-            runs.into_iter().zip(buffers).map(|(run, buffer)| unsafe { Run::new(run, buffer) }).collect()
-        };
-        (read(apart(own, others), buffers), read(apart(others, own), other_buffers))
     }
 
     /// A property of the vertices of a range of ids, in order; ids that are no vertices have no row.
