@@ -7,60 +7,20 @@
 //! ```
 //!
 //! Invariant: of both lists the same is left out, so that their difference is that of what is left.
-#![allow(unsafe_code)]
 
 use std::ops::Range;
 
-use evergraph_types::{Direction, EdgeTypeId, VertexId};
-
 use crate::adjacency::ChunkRef;
-use crate::compression::RunBuffer;
-use crate::scan::Run;
-use crate::version::Version;
 
-impl Version {
-    /// What a vertex's out list does not share with that of another version, and what that one does not share with it;
-    /// compressed runs are decoded into the buffers.
-    pub(crate) fn runs_apart<'a>(
-        &'a self,
-        other: &'a Version,
-        edge_type: EdgeTypeId,
-        vertex: VertexId,
-        buffers: &'a mut Vec<RunBuffer>,
-        other_buffers: &'a mut Vec<RunBuffer>,
-    ) -> (Vec<Run<'a>>, Vec<Run<'a>>) {
-        let [mut single, mut other_single] = [None, None];
-        let mut own = self.runs(edge_type, vertex, &mut single);
-        let mut others = other.runs(edge_type, vertex, &mut other_single);
-        // Most of those that both have, they begin and end with.
-        let is_shared = |(own, other): &(&ChunkRef, &ChunkRef)| place(own) == place(other);
-        let front = own.iter().zip(others).take_while(is_shared).count();
-        (own, others) = (&own[front..], &others[front..]);
-        let back = own.iter().rev().zip(others.iter().rev()).take_while(is_shared).count();
-        (own, others) = (&own[..own.len() - back], &others[..others.len() - back]);
-        let read = |runs: Vec<ChunkRef>, buffers: &'a mut Vec<RunBuffer>| -> Vec<Run<'a>> {
-            buffers.resize_with(runs.len(), RunBuffer::new);
-            // SAFETY: parts of runs of these versions, which are borrowed for `'a`.
-            runs.into_iter().zip(buffers).map(|(run, buffer)| unsafe { Run::new(run, buffer) }).collect()
-        };
-        (read(without(own, others), buffers), read(without(others, own), other_buffers))
-    }
-
-    /// The runs of a list, as they are.
-    fn runs<'a>(
-        &'a self,
-        edge_type: EdgeTypeId,
-        vertex: VertexId,
-        single: &'a mut Option<ChunkRef>,
-    ) -> &'a [ChunkRef] {
-        let list = self.entry(edge_type, Direction::Out, vertex);
-        if list.has_directory() {
-            // SAFETY: an entry of this version, which is borrowed.
-            return unsafe { list.directory() };
-        }
-        *single = (!list.is_empty()).then(|| list.run());
-        single.as_slice()
-    }
+/// What the runs of two lists do not share with each other.
+pub(crate) fn apart(mut own: &[ChunkRef], mut others: &[ChunkRef]) -> (Vec<ChunkRef>, Vec<ChunkRef>) {
+    // Most of those that both have, they begin and end with.
+    let is_shared = |(own, other): &(&ChunkRef, &ChunkRef)| place(own) == place(other);
+    let front = own.iter().zip(others).take_while(is_shared).count();
+    (own, others) = (&own[front..], &others[front..]);
+    let back = own.iter().rev().zip(others.iter().rev()).take_while(is_shared).count();
+    (own, others) = (&own[..own.len() - back], &others[..others.len() - back]);
+    (without(own, others), without(others, own))
 }
 
 /// Where the neighbors of a run lie, were they not compressed.
@@ -108,6 +68,8 @@ fn without(runs: &[ChunkRef], others: &[ChunkRef]) -> Vec<ChunkRef> {
 
 #[cfg(test)]
 mod tests {
+    use evergraph_types::VertexId;
+
     use super::*;
 
     #[test]

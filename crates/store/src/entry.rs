@@ -175,6 +175,19 @@ impl Entry {
         }
     }
 
+    /// The runs of a list as they are; one that is in no directory is put here.
+    ///
+    /// # Safety
+    /// The version the entry belongs to stays alive as long as the result.
+    pub(crate) unsafe fn runs(self, single: &mut Option<ChunkRef>) -> &[ChunkRef] {
+        if self.has_directory() {
+            // SAFETY: by contract.
+            return unsafe { self.directory() };
+        }
+        *single = (!self.is_empty()).then(|| self.run());
+        single.as_slice()
+    }
+
     /// The run of a list that has only one, with a directory or without.
     ///
     /// # Safety

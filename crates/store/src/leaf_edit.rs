@@ -422,6 +422,30 @@ mod tests {
         found
     }
 
+    /// Also after it was appended to, which names a list of a segment as one run.
+    #[test]
+    fn a_delete_writes_one_part_of_a_long_list() {
+        let mut list: Vec<VertexId> = (0..100_000).collect();
+        let memory = list.clone();
+        let run = ChunkRef::mapped(memory.as_ptr() as u64, false, memory.len() as u32, 0);
+        let mut changes = Changes::new(1);
+        let set = |_, leaf: &mut Leaf<Entry>, _: &[VertexId], changes: &mut Changes| {
+            leaf.set(0, Some(entry_of(&[run], Entry::EMPTY, changes)));
+        };
+        let mut table = PagedArray::default().edit(&[0], &|vertex| *vertex, &set, &mut changes);
+        for (neighbor, delete) in [(7, false), (500, true)] {
+            let mut ops = EdgeOps::default();
+            ops.push(0, neighbor, delete, Vec::new(), |_| evergraph_types::PropertyType::Bool);
+            let before = changes.allocated_bytes;
+            table = edit(table, &ops, true, false, &mut changes);
+            let written = changes.allocated_bytes - before;
+            assert!(written < size_of_val(&*memory) / 4, "{written} bytes for one edge");
+        }
+        list.push(7);
+        list.retain(|&neighbor| neighbor != 500);
+        assert_eq!(lists_in(&table), Lists::from([(0, list)]));
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
         /// Lists are those of a naive model, in every version, and no block is lost or freed twice. Now and then a

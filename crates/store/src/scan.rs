@@ -9,6 +9,7 @@ use std::ops::Range;
 use evergraph_types::{Cells, Column, Direction, EdgeTypeId, PropertyId, Value, VertexId, VertexTypeId};
 
 use crate::adjacency::ChunkRef;
+use crate::apart::apart;
 use crate::compression::RunBuffer;
 use crate::entry::Entry;
 use crate::fragment::{ColumnArea, ColumnSlice};
@@ -191,18 +192,36 @@ impl Version {
 
     /// Calls `visit` with each run of a list of this version.
     fn for_each_run_of(&self, entry: Entry, mut visit: impl FnMut(Run<'_>)) {
-        if entry.has_directory() {
-            // SAFETY: an entry of this version, which is borrowed.
-            for &run in unsafe { entry.directory() } {
-                let mut buffer = RunBuffer::new();
-                // SAFETY: as above.
-                visit(unsafe { Run::new(run, &mut buffer) });
-            }
-        } else if !entry.is_empty() {
+        let mut single = None;
+        // SAFETY: an entry of this version, which is borrowed.
+        for &run in unsafe { entry.runs(&mut single) } {
             let mut buffer = RunBuffer::new();
             // SAFETY: as above.
-            visit(unsafe { Run::new(entry.run(), &mut buffer) });
+            visit(unsafe { Run::new(run, &mut buffer) });
         }
+    }
+
+    /// What a vertex's out list does not share with that of another version, and what that one does not share with it;
+    /// compressed runs are decoded into the buffers.
+    pub(crate) fn runs_apart<'a>(
+        &'a self,
+        other: &'a Version,
+        edge_type: EdgeTypeId,
+        vertex: VertexId,
+        buffers: &'a mut Vec<RunBuffer>,
+        other_buffers: &'a mut Vec<RunBuffer>,
+    ) -> (Vec<Run<'a>>, Vec<Run<'a>>) {
+        let list = |version: &Version| version.entry(edge_type, Direction::Out, vertex);
+        let [mut single, mut other_single] = [None, None];
+        // SAFETY: entries of these versions, which are borrowed.
+        let (own, others) = unsafe { (list(self).runs(&mut single), list(other).runs(&mut other_single)) };
+        let (own, others) = apart(own, others);
+        let read = |runs: Vec<ChunkRef>, buffers: &'a mut Vec<RunBuffer>| -> Vec<Run<'a>> {
+            buffers.resize_with(runs.len(), RunBuffer::new);
+            // SAFETY: parts of runs of these versions, which are borrowed for `'a`.
+            runs.into_iter().zip(buffers).map(|(run, buffer)| unsafe { Run::new(run, buffer) }).collect()
+        };
+        (read(own, buffers), read(others, other_buffers))
     }
 
     /// A property of the vertices of a range of ids, in order; ids that are no vertices have no row.
