@@ -206,9 +206,14 @@ impl ChunkRef {
         self.address & COLUMNS != 0
     }
 
-    /// The part `start..start + len` of a run that has no columns.
+    /// Whether a part of the run is a run.
+    pub(crate) fn has_parts(self) -> bool {
+        !self.is_compressed() && !self.has_columns()
+    }
+
+    /// The part `start..start + len` of a run that has parts.
     pub(crate) fn part(self, start: usize, len: usize, first: VertexId) -> Self {
-        debug_assert!(!self.has_columns());
+        debug_assert!(self.has_parts());
         ChunkRef { address: self.address + 4 * start as u64, len: len as u32, first }
     }
 

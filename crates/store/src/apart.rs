@@ -29,15 +29,10 @@ fn place(run: &ChunkRef) -> (u64, u64) {
     (start, start + 4 * u64::from(run.len))
 }
 
-/// Whether a part of the run is a run.
-fn has_parts(run: &ChunkRef) -> bool {
-    !run.is_compressed() && !run.has_columns()
-}
-
 /// The parts of runs that lie where none of the others does.
 fn without(runs: &[ChunkRef], others: &[ChunkRef]) -> Vec<ChunkRef> {
     let places = |parts: bool| {
-        let places = others.iter().filter(|run| has_parts(run) == parts).map(place);
+        let places = others.iter().filter(|run| run.has_parts() == parts).map(place);
         let mut places: Vec<(u64, u64)> = places.collect();
         places.sort_unstable();
         places
@@ -46,7 +41,7 @@ fn without(runs: &[ChunkRef], others: &[ChunkRef]) -> Vec<ChunkRef> {
     let mut left = Vec::new();
     for run in runs {
         let (start, end) = place(run);
-        if !has_parts(run) {
+        if !run.has_parts() {
             left.extend(whole.binary_search(&(start, end)).is_err().then_some(*run));
             continue;
         }

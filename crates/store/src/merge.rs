@@ -236,12 +236,12 @@ pub(crate) fn runs_of(entry: Entry, runs: &mut Vec<ChunkRef>) {
     for_each_part(ChunkRef { first, ..run }, |part| runs.push(part));
 }
 
-/// A long run of a segment or cluster in parts of at most `CHUNK_MAX`; another, or a block, which `multi` lists grow in, as it is.
+/// A long plain run of a segment or cluster in parts of at most `CHUNK_MAX`; another, or a block, which `multi` lists grow in, as it is.
 fn for_each_part(run: ChunkRef, mut visit: impl FnMut(ChunkRef)) {
-    if run.len as usize <= CHUNK_MAX || run.is_block() {
+    if run.len as usize <= CHUNK_MAX || run.is_block() || !run.has_parts() {
         return visit(run);
     }
-    // SAFETY: the version being edited is alive; no run that long is compressed.
+    // SAFETY: the version being edited is alive, and the run is not compressed.
     let neighbors = unsafe { run.neighbors() };
     for (position, part) in neighbors.chunks(CHUNK_MAX).enumerate() {
         visit(run.part(position * CHUNK_MAX, part.len(), part[0]));
