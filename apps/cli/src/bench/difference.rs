@@ -22,8 +22,8 @@ use crate::error::CommandError;
 
 /// Commits from one version to the other.
 const COMMITS: usize = 1000;
-/// Each of two times is the median of so many.
-const REPEATS: usize = 5;
+/// Each of two times is the median of so many: what is measured takes milliseconds, and a machine may stand still for longer.
+const REPEATS: usize = 21;
 /// What a difference may take: so many seconds, and this part of the time of a scan by the share of edges that changed.
 const SECONDS: f64 = 5e-3;
 const PART_OF_A_SCAN: f64 = 0.01;
