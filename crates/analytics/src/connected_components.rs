@@ -1,10 +1,10 @@
 //! Connected components, weak ones on a directed view: which vertices hang together.
 //!
 //! Method: Afforest (Sutton, Ben-Nun, Barak, "Optimizing Parallel Graph Connectivity Computation via Subgraph Sampling",
-//! IPDPS 2018, section IV). A parallel union-find first links each vertex with its first neighbor, then with its second. That joins most
-//! of the largest component, which is then recognized by sampling, and only vertices outside it look at the rest of
-//! their edges, until they are in it too; an edge between the two sides is seen from the outside. Complexity: O(V + E) at
-//! worst, usually O(V).
+//! IPDPS 2018, section IV). A parallel union-find first links each vertex with its first neighbor, then with its second.
+//! That joins most of the largest component, which is then recognized by sampling, and only vertices outside it look at
+//! the rest of their edges, until they are in it too; an edge between the two sides is seen from the outside. Complexity:
+//! O(V + E) at worst, usually O(V).
 //!
 //! ```text
 //!  labels[v] <= v always, a tree with its smallest vertex as root:   link hooks the larger root under the smaller,

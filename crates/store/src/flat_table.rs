@@ -123,12 +123,9 @@ impl FlatTable {
             }
         };
         for vertex in vertices {
-            let entry = self.entry(vertex);
-            match entry.has_directory() {
-                // SAFETY: the owner keeps the lists alive as long as `self` is borrowed.
-                true => unsafe { entry.directory() }.iter().for_each(|run| want(*run)),
-                false => want(entry.run()),
-            }
+            let mut single = None;
+            // SAFETY: the owner keeps the lists alive as long as `self` is borrowed.
+            unsafe { self.entry(vertex).runs(&mut single) }.iter().for_each(|run| want(*run));
         }
         self.cold.iter().zip(wanted).for_each(|(segment, wanted)| visit(segment, wanted));
     }

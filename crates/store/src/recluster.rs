@@ -19,7 +19,6 @@ use std::sync::atomic::Ordering;
 use evergraph_types::{Direction, EdgeTypeId, VertexId};
 use parking_lot::MutexGuard;
 
-use crate::adjacency::ChunkRef;
 use crate::compression::SLACK_BYTES;
 use crate::draft::Draft;
 use crate::entry::Entry;
@@ -226,14 +225,11 @@ impl Spread {
     }
 
     fn add(&mut self, entry: Entry) {
-        let mut add = |run: ChunkRef| {
+        let mut single = None;
+        // SAFETY: the version that the entry is of is alive.
+        for run in unsafe { entry.runs(&mut single) } {
             self.entries += u64::from(run.len);
             self.elsewhere += if run.is_mapped() { 0 } else { u64::from(run.len) };
-        };
-        match entry.has_directory() {
-            // SAFETY: the version that the entry is of is alive.
-            true => unsafe { entry.directory() }.iter().copied().for_each(add),
-            false => add(entry.run()),
         }
     }
 
