@@ -23,6 +23,7 @@ use rayon::prelude::*;
 
 use crate::buckets::{Buckets, OwnBuckets};
 use crate::lengths::LengthLists;
+use crate::prefetch::prefetch_place;
 use crate::ranges::HUB_DEGREE;
 use crate::{AlgorithmError, Control};
 
@@ -40,6 +41,9 @@ const FUSED: usize = 1000;
 
 /// Vertices whose lists are asked for together.
 const BLOCK: usize = 32;
+
+/// Ends of edges whose distances are asked for together, while those before them are looked at.
+const ENDS: usize = 16;
 
 /// The distances from `sources` in buckets of `width`, infinite beyond `cutoff`; `None` if some are beyond the numbers of
 /// the lists. `vertices` is how many there are, for progress.
@@ -139,7 +143,8 @@ impl<L: LengthLists> Search<'_, L> {
                 len += usize::from(self.is_current(reached));
             }
             current[..len].iter().for_each(|&(vertex, _)| self.lists.prefetch(vertex));
-            for &reached in &current[..len] {
+            for (position, &reached) in current[..len].iter().enumerate() {
+                current[..len].get(position + 1).into_iter().for_each(|&(next, _)| self.ask(next, 0));
                 match self.lists.degree(reached.0) {
                     degree if degree < HUB_DEGREE => self.relax(reached, 0..degree, own),
                     _ => hubs.push(reached),
@@ -152,16 +157,27 @@ impl<L: LengthLists> Search<'_, L> {
     #[inline]
     fn relax(&self, reached: Reached<L>, part: Range<usize>, own: &mut OwnBuckets<Reached<L>>) {
         let (vertex, near) = reached;
-        for (neighbor, length) in self.lists.edges(vertex, part) {
-            let Some(far) = L::sum(near, length) else {
-                self.is_beyond.store(true, Relaxed);
-                continue;
-            };
-            let place = &self.places[neighbor as usize];
-            if far < L::load(place) && L::to_f64(far) <= self.cutoff && L::lower(place, far) {
-                own.push(self.bucket(far), (neighbor, far));
+        for start in part.clone().step_by(ENDS) {
+            self.ask(vertex, start + ENDS);
+            for (neighbor, length) in self.lists.edges(vertex, start..part.end.min(start + ENDS)) {
+                let Some(far) = L::sum(near, length) else {
+                    self.is_beyond.store(true, Relaxed);
+                    continue;
+                };
+                let place = &self.places[neighbor as usize];
+                if far < L::load(place) && L::to_f64(far) <= self.cutoff && L::lower(place, far) {
+                    own.push(self.bucket(far), (neighbor, far));
+                }
             }
         }
+    }
+
+    /// Asks for the distances of the first ends of a list from one on.
+    #[inline]
+    fn ask(&self, vertex: VertexId, from: usize) {
+        let until = self.lists.degree(vertex).min(from + ENDS);
+        let ends = self.lists.edges(vertex, from.min(until)..until);
+        ends.for_each(|(end, _)| prefetch_place(&self.places, end));
     }
 
     /// The list of a hub in pieces, in parallel.
