@@ -20,7 +20,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use evergraph_types::{Direction, VertexId};
-use evergraph_view::{FlatView, GraphView};
+use evergraph_view::{FlatTable, FlatView, GraphView};
 use rayon::prelude::*;
 
 use crate::control::{ensure, in_pool, require_sources};
@@ -36,6 +36,11 @@ use crate::{AlgorithmError, BfsOptions, Control, UNREACHED, VerifyError, bfs};
 
 /// Levels of fewer vertices than this are pulled on the calling thread.
 const SEQUENTIAL_VERTICES: usize = 1 << 9;
+
+/// How many vertices of a level ahead table entries and lists are asked for, and how much of a list.
+const ENTRIES_AHEAD: usize = 24;
+const LISTS_AHEAD: usize = 8;
+const LIST_BYTES: usize = 256;
 
 /// Graphs with fewer vertices and entries than this are searched from several sources at once.
 const SMALL_GRAPH: u64 = 1 << 18;
@@ -177,32 +182,35 @@ impl Search {
         set(&paths, source, 1.0);
         for level in 1..=found.depth as usize {
             control.check()?;
-            search.for_each(level - 1, |vertex| set(&handed_on, vertex, get(&paths, vertex)));
-            search
-                .for_each(level, |vertex| set(&paths, vertex, pull(flat, Direction::In, vertex, &handed_on)));
-            search.for_each(level - 1, |vertex| set(&handed_on, vertex, 0.0));
+            search.for_each(level - 1, |vertex, _| set(&handed_on, vertex, get(&paths, vertex)));
+            search.for_each(level, |vertex, later| {
+                set(&paths, vertex, pull(flat.table(Direction::In), vertex, later, &handed_on));
+            });
+            search.for_each(level - 1, |vertex, _| set(&handed_on, vertex, 0.0));
         }
         for level in (0..found.depth as usize).rev() {
             control.check()?;
-            search.for_each(level + 1, |vertex| {
+            search.for_each(level + 1, |vertex, _| {
                 let dependency = get(&search.dependencies, vertex);
                 set(&handed_on, vertex, (1.0 + dependency) / get(&paths, vertex));
             });
-            search.for_each(level, |vertex| {
-                let sum = pull(flat, Direction::Out, vertex, &handed_on);
+            search.for_each(level, |vertex, later| {
+                let sum = pull(flat.table(Direction::Out), vertex, later, &handed_on);
                 set(&search.dependencies, vertex, get(&paths, vertex) * sum);
             });
-            search.for_each(level + 1, |vertex| set(&handed_on, vertex, 0.0));
+            search.for_each(level + 1, |vertex, _| set(&handed_on, vertex, 0.0));
         }
         Ok(search)
     }
 
-    fn for_each(&self, level: usize, visit: impl Fn(VertexId) + Sync) {
+    /// Calls `visit` with each vertex of a level and those that come after it.
+    fn for_each(&self, level: usize, visit: impl Fn(VertexId, &[VertexId]) + Sync) {
         let vertices = &self.levels[self.starts[level]..self.starts[level + 1]];
+        let visit = |place: usize| visit(vertices[place], &vertices[place + 1..]);
         if vertices.len() < SEQUENTIAL_VERTICES {
-            vertices.iter().for_each(|&vertex| visit(vertex));
+            (0..vertices.len()).for_each(visit);
         } else {
-            vertices.par_iter().with_min_len(64).for_each(|&vertex| visit(vertex));
+            (0..vertices.len()).into_par_iter().with_min_len(64).for_each(visit);
         }
     }
 
@@ -242,10 +250,11 @@ fn set(values: &[AtomicU64], vertex: VertexId, value: f64) {
     values[vertex as usize].store(value.to_bits(), Relaxed);
 }
 
-/// The sum of the values of a vertex's neighbors.
-fn pull(flat: &FlatView, direction: Direction, vertex: VertexId, values: &[AtomicU64]) -> f64 {
-    flat.table(direction).prefetch_ahead(vertex);
-    sum_over(flat.neighbors(direction, vertex), values, |value| f64::from_bits(value.load(Relaxed)))
+/// The sum of the values of a vertex's neighbors. Asks for the lists of vertices that come `later`.
+fn pull(table: &FlatTable, vertex: VertexId, later: &[VertexId], values: &[AtomicU64]) -> f64 {
+    later.get(ENTRIES_AHEAD).into_iter().for_each(|&vertex| table.prefetch_entry(vertex));
+    later.get(LISTS_AHEAD).into_iter().for_each(|&vertex| table.prefetch_list(vertex, LIST_BYTES));
+    sum_over(table.neighbors(vertex), values, |value| f64::from_bits(value.load(Relaxed)))
 }
 
 /// Scales as NetworkX does: by pairs of vertices, and up from the sample to all.

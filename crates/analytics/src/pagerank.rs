@@ -18,7 +18,7 @@
 use std::ops::Range;
 
 use evergraph_types::{Direction, VertexId};
-use evergraph_view::{FlatView, GraphView};
+use evergraph_view::{FlatView, GraphView, Neighbors};
 use rayon::prelude::*;
 
 use crate::control::{ensure, in_pool};
@@ -363,7 +363,7 @@ impl Layout {
     }
 }
 
-/// The loop that takes all the time; a function of its own, so that what it needs stays in registers.
+/// One range of an iteration; a function of its own, so that what its loop needs stays in registers.
 #[inline(never)]
 fn advance_range<S: Share, F: Fn(VertexId, f64) -> f64, const LISTS: bool, const SHARES: bool>(
     view: &FlatView,
@@ -374,14 +374,10 @@ fn advance_range<S: Share, F: Fn(VertexId, f64) -> f64, const LISTS: bool, const
     next_score: F,
 ) -> Change {
     let table = view.table(Direction::In);
-    let lists = table.lists(range.clone());
     let places = range.start as usize..range.end as usize;
-    let known = shares[places.clone()].iter().zip(&degrees[places]);
-    let mut change = Change::default();
-    for (((vertex, list), (old, &degree)), next_share) in range.zip(lists).zip(known).zip(next_shares) {
-        if LISTS {
-            table.prefetch_ahead(vertex);
-        }
+    let known = shares[places.clone()].iter().zip(&degrees[places]).zip(next_shares);
+    // The loop that takes all the time.
+    let advance = |mut change: Change, ((vertex, list), ((old, &degree), next_share)): Step<'_, '_, S>| {
         if SHARES {
             let later = table.first_neighbors(vertex.saturating_add(SHARES_AHEAD), SHARES_MAX);
             later.iter().for_each(|&neighbor| prefetch_place(shares, neighbor));
@@ -393,9 +389,17 @@ fn advance_range<S: Share, F: Fn(VertexId, f64) -> f64, const LISTS: bool, const
         change.error += (next - old.to_f64() * parts).abs();
         change.dangling += if degree == 0 { next } else { 0.0 };
         *next_share = S::from_f64(next / parts);
+        change
+    };
+    if LISTS {
+        range.clone().zip(table.lists_ahead(range)).zip(known).fold(Change::default(), advance)
+    } else {
+        range.clone().zip(table.lists(range)).zip(known).fold(Change::default(), advance)
     }
-    change
 }
+
+/// A vertex with its list, its share, its out-degree and its next share.
+type Step<'v, 's, S> = ((VertexId, Neighbors<'v>), ((&'s S, &'s u32), &'s mut S));
 
 /// Checks a result against as many iterations that push every score along the out-edges, one vertex at a time and in
 /// 64 bits throughout: O(iterations * (V + E)).

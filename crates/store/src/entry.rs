@@ -22,7 +22,7 @@ use evergraph_types::VertexId;
 
 use crate::adjacency::{AHEAD, COMPRESSED, ChunkRef, MORE, SHARED, TAGS_END, place_of, pointer_of};
 use crate::neighbors::Neighbors;
-use crate::prefetch::prefetch;
+use crate::prefetch::{LINE, prefetch};
 
 /// What empty lists point to, and can be read after them.
 static NOTHING: [VertexId; AHEAD] = [0; AHEAD];
@@ -229,6 +229,15 @@ impl Entry {
         run.block().into_iter().for_each(|block| prefetch(block.pointer(), 1));
         prefetch(run.pointer(), if run.has_columns() { 256 } else { 128 });
         prefetch(run.pointer().wrapping_add(4 * run.len as usize), 1);
+    }
+
+    /// Asks for so many lines of a list, or of its directory, the last one again where there are fewer: how many there are, or
+    /// whether there is any, is as good as random, so nothing branches on it.
+    #[inline]
+    pub(crate) fn prefetch_lines<const LINES: usize>(self) {
+        let start = std::hint::select_unpredictable(self.is_empty(), NOTHING.as_ptr().cast(), self.pointer());
+        let last = (size_of::<VertexId>() * self.words()).saturating_sub(1);
+        (0..LINES).for_each(|line| prefetch(start.wrapping_add(last.min(LINE * line)), 1));
     }
 
     /// The run of an ascending list that may hold a neighbor.

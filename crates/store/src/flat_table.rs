@@ -38,13 +38,8 @@ static EMPTY_LEAF: Leaf<Entry> = Leaf {
 /// Lists this far apart are asked for together: to read what is between them costs less than to ask twice.
 const GAP_BYTES: usize = 1 << 13;
 
-/// How many vertices ahead of a pass the starts of lists are asked for, and how much of each. (With half or twice as many
-/// vertices and half as much, an iteration of PageRank took 1.05 to 1.15 of the time.)
-const STARTS_AHEAD: VertexId = 8;
-const START_BYTES: usize = 256;
-
-/// How many vertices ahead of a pass the first runs of lists in chunks are asked for, and how much of each.
-const RUNS_AHEAD: VertexId = 4;
+/// How many cache lines of a list a pass asks for, and how much of the first run of a list in chunks.
+const START_LINES: usize = 4;
 const RUN_BYTES: usize = 4 * CHUNK_MAX;
 
 /// The list of each vertex id, and whatever keeps the lists alive.
@@ -231,7 +226,17 @@ impl FlatTable {
     #[inline]
     pub fn lists(&self, range: Range<VertexId>) -> impl Iterator<Item = Neighbors<'_>> {
         // SAFETY: the owner keeps the lists alive as long as `self` is borrowed.
-        self.entries(range).map(|entry| unsafe { entry.neighbors() })
+        self.entries::<false>(range).map(|entry| unsafe { entry.neighbors() })
+    }
+
+    /// As [`FlatTable::lists`], where lists lie anywhere: with each page of 64 vertices the lists of the next are asked for.
+    ///
+    /// # Panics
+    /// As [`FlatTable::degree`].
+    #[inline]
+    pub fn lists_ahead(&self, range: Range<VertexId>) -> impl Iterator<Item = Neighbors<'_>> {
+        // SAFETY: the owner keeps the lists alive as long as `self` is borrowed.
+        self.entries::<true>(range).map(|entry| unsafe { entry.neighbors() })
     }
 
     /// The number of neighbors of each vertex of a range, in order.
@@ -241,7 +246,7 @@ impl FlatTable {
     #[inline]
     pub fn degrees(&self, range: Range<VertexId>) -> impl Iterator<Item = usize> {
         // SAFETY: the owner keeps directories alive as long as `self` is borrowed.
-        self.entries(range).map(|entry| unsafe { entry.degree() as usize })
+        self.entries::<false>(range).map(|entry| unsafe { entry.degree() as usize })
     }
 
     /// Asks the processor for the entry of a vertex: pages that a commit has copied lie anywhere in memory. Nothing for a
@@ -270,24 +275,6 @@ impl FlatTable {
         }
     }
 
-    /// Asks for what a pass in order of the vertices, which is at `vertex`, will read of lists that lie anywhere: the entry
-    /// of a vertex of the next page, the start of a nearer list, and the first run of a still nearer one in chunks, whose
-    /// directory has come by then.
-    #[inline]
-    pub fn prefetch_ahead(&self, vertex: VertexId) {
-        self.prefetch_entry(vertex.saturating_add(LEAF_CELLS));
-        self.prefetch_list(vertex.saturating_add(STARTS_AHEAD), START_BYTES);
-        let nearer = vertex.saturating_add(RUNS_AHEAD);
-        if let Some(leaf) = self.leaf(nearer) {
-            let entry = leaf.cells[(nearer % LEAF_CELLS) as usize];
-            if entry.has_directory() {
-                // SAFETY: the owner keeps the lists alive as long as `self` is borrowed.
-                let run = unsafe { entry.directory() }[0];
-                prefetch(run.pointer(), RUN_BYTES.min(4 * run.len as usize));
-            }
-        }
-    }
-
     /// The first neighbors of a list that is one run as it is, at most so many; none of another one, or out of range. For
     /// asking ahead for what belongs to them, once the list itself has come.
     #[inline]
@@ -303,7 +290,7 @@ impl FlatTable {
         self.leaves.get((vertex / LEAF_CELLS) as usize).copied()
     }
 
-    fn entries(&self, range: Range<VertexId>) -> Entries<'_> {
+    fn entries<const ASKS: bool>(&self, range: Range<VertexId>) -> Entries<'_, ASKS> {
         Entries { leaves: &self.leaves, cells: [].iter(), next: range.start, end: range.end }
     }
 
@@ -313,8 +300,13 @@ impl FlatTable {
     }
 }
 
-/// Entries of a range of vertices, a leaf page at a time.
-struct Entries<'a> {
+/// Entries of a range of vertices, a leaf page at a time. If it `ASKS`, lists lie anywhere in memory:
+///
+/// ```text
+///   page read        one on                  two on
+///   first runs       starts of lists         entries          are asked for when the page is turned
+/// ```
+struct Entries<'a, const ASKS: bool> {
     leaves: &'a [&'static Leaf<Entry>],
     /// What is left of the page before `next`.
     cells: std::slice::Iter<'a, Entry>,
@@ -322,15 +314,18 @@ struct Entries<'a> {
     end: VertexId,
 }
 
-impl Entries<'_> {
-    /// Goes on to the next page, if there is one, and asks for the one behind: pages lie anywhere in memory.
+impl<const ASKS: bool> Entries<'_, ASKS> {
+    /// Goes on to the next page, if there is one, and asks for those behind: pages lie anywhere in memory.
     #[inline(never)]
     fn turn_page(&mut self) {
         if self.next >= self.end {
             return;
         }
         let page = (self.next / LEAF_CELLS) as usize;
-        if let Some(beyond) = self.leaves.get(page + 1) {
+        if ASKS {
+            self.ask_for_lists(page);
+        }
+        if let Some(beyond) = self.leaves.get(page + if ASKS { 2 } else { 1 }) {
             prefetch(beyond.cells.as_ptr().cast(), size_of_val(&beyond.cells));
         }
         let first = self.next % LEAF_CELLS;
@@ -338,9 +333,21 @@ impl Entries<'_> {
         self.next += last - first;
         self.cells = self.leaves[page].cells[first as usize..last as usize].iter();
     }
+
+    /// Asks for the first runs of lists in chunks of this page, whose directories have come, and for the starts of the next
+    /// page's lists.
+    fn ask_for_lists(&self, page: usize) {
+        for entry in self.leaves[page].cells.iter().filter(|entry| entry.has_directory()) {
+            // SAFETY: the owner keeps the lists alive as long as the table is borrowed.
+            let run = unsafe { entry.directory() }[0];
+            prefetch(run.pointer(), RUN_BYTES.min(4 * run.len as usize));
+        }
+        let next = self.leaves.get(page + 1).into_iter();
+        next.flat_map(|next| &next.cells).for_each(|entry| entry.prefetch_lines::<START_LINES>());
+    }
 }
 
-impl Iterator for Entries<'_> {
+impl<const ASKS: bool> Iterator for Entries<'_, ASKS> {
     type Item = Entry;
 
     #[inline]

@@ -4,7 +4,7 @@
 #![allow(unsafe_code)]
 
 /// Bytes of a cache line.
-const LINE: usize = 64;
+pub(crate) const LINE: usize = 64;
 
 /// The most bytes that are asked for at once: a run of a list in memory. What is behind them the processor fetches by
 /// itself once it sees that it is read in order.
