@@ -60,20 +60,18 @@ enum Thread {
 }
 
 impl Signal {
-    fn set(&self, change: impl FnOnce(&mut State)) {
-        change(&mut self.state.lock());
-        self.changed.notify_all();
-    }
-
-    /// Has the thread archive.
+    /// Has the thread archive. Commits ask for it again and again until it does: the thread is woken once.
     pub(crate) fn archive(self: &Arc<Self>) {
-        self.set(|state| state.archive = true);
-        self.start(None);
+        if !std::mem::replace(&mut self.state.lock().archive, true) {
+            self.changed.notify_all();
+            self.start(None);
+        }
     }
 
     /// Ends the thread.
     pub(crate) fn stop(&self) {
-        self.set(|state| state.stop = true);
+        self.state.lock().stop = true;
+        self.changed.notify_all();
     }
 
     /// Waits until the thread, which was told to stop, has ended.
