@@ -20,7 +20,9 @@
 
 use evergraph_types::VertexId;
 
-use crate::adjacency::{AHEAD, COMPRESSED, ChunkRef, MORE, SHARED, TAGS_END, place_of, pointer_of};
+use crate::adjacency::{
+    AHEAD, CHUNK_MAX, COLUMNS, COMPRESSED, ChunkRef, MORE, SECOND, SHARED, TAGS_END, place_of, pointer_of,
+};
 use crate::neighbors::Neighbors;
 use crate::prefetch::{LINE, prefetch};
 
@@ -122,6 +124,23 @@ impl Entry {
     #[inline]
     pub(crate) fn words(self) -> usize {
         (self.0 >> TAGS_END) as usize
+    }
+
+    /// The length of a list of a `simple` type in memory, if it is so short, and without properties, that a pack may take it; else 0.
+    /// A leaf has all kinds, as good as random, so nothing branches on them.
+    #[inline]
+    pub(crate) fn packable(self) -> usize {
+        debug_assert!(!self.forgets());
+        let is_mapped = self.0 & (SHARED | SECOND) == SHARED;
+        let has_columns = self.0 & COLUMNS != 0;
+        let is_other = self.has_directory() | is_mapped | has_columns | (self.words() > CHUNK_MAX);
+        self.words() * usize::from(!is_other)
+    }
+
+    /// Whether a list without a directory lies in a block of its own.
+    #[inline]
+    pub(crate) fn is_apart(self) -> bool {
+        self.0 & SHARED == 0
     }
 
     /// # Safety
@@ -302,7 +321,7 @@ mod tests {
         let len = prop_oneof![1..=LEFT_MAX + 1, WORDS_MAX - 1..=WORDS_MAX + 1, 1..=u32::MAX];
         let forgotten = prop_oneof![1..=FORGOTTEN_MAX + 1, 1..=u32::MAX];
         (place, len, forgotten, 0..7, any::<bool>()).prop_map(|(place, len, forgotten, kind, columns)| {
-            use crate::adjacency::{SECOND, tag};
+            use crate::adjacency::tag;
             let plain = ChunkRef { address: tag(place, false, columns && kind != 4), len, first: 0 };
             let shared = ChunkRef { address: tag(place, true, columns), ..plain };
             match kind {

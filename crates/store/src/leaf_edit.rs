@@ -53,9 +53,9 @@ impl Room {
 
     #[inline]
     fn add(&mut self, entry: Entry) {
-        let Some(run) = short_run(entry).filter(|run| !run.is_mapped()) else { return };
-        self.short += run.len as usize;
-        self.loose += if run.is_block() { run.len as usize } else { 0 };
+        let len = entry.packable();
+        self.short += len;
+        self.loose += len * usize::from(entry.is_apart());
     }
 
     /// The room after one list was replaced by another.
