@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use evergraph_types::{Cells, Column, EdgeBatch, KeyColumn, PropertyType, TextValues, Value};
 
+use crate::adjacency::as_bytes;
 use crate::catalog::ItemChange;
 use crate::ops::{EdgeOps, OpColumn, VertexPut, WriteSet};
 
@@ -38,7 +39,7 @@ fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 fn put_ids(out: &mut Vec<u8>, ids: &[u32]) {
-    out.extend(ids.iter().flat_map(|id| id.to_le_bytes()));
+    out.extend_from_slice(as_bytes(ids));
 }
 
 fn put_flags(out: &mut Vec<u8>, flags: Option<&Vec<bool>>) {

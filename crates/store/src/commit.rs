@@ -9,7 +9,9 @@
 //!  ids        one sync           root
 //! ```
 //!
-//! Invariants: what is published is in the log; a group that fails to be recorded is not applied, and no other is
+//! A batch is recorded and applied side by side: a draft that fails to be recorded is given up.
+//!
+//! Invariants: what is published is in the log; a group that fails to be recorded is not published, and no other is
 //! accepted after it; every caller is answered, even if the committer panics.
 
 use std::borrow::Cow;
@@ -100,6 +102,13 @@ struct Accepted {
     sequence: Sequence,
 }
 
+/// Commits as they are logged.
+struct Record {
+    first: Sequence,
+    last: Sequence,
+    payload: Vec<u8>,
+}
+
 impl Inner {
     /// Commits the request together with all others that wait.
     pub(crate) fn submit(&self, request: Request) -> Outcome {
@@ -123,13 +132,26 @@ impl Inner {
         committer.refusal = Some(Refusal::Failed(INTERRUPTED.to_owned()));
         let accepted = committer.accept(group, base.sequence);
         let time_micros = now_micros().max(base.time_micros);
-        if let Err(reason) = committer.record(&base, &accepted, time_micros) {
+        let last = accepted.last().map_or(base.sequence, |accepted| accepted.sequence);
+        let record = committer.encode(&base, &accepted);
+        let forks = accepted.iter().any(|accepted| accepted.is_batch);
+        let mut draft = Draft::new(&base, committer.resolver.dictionary.clone(), last, time_micros);
+        draft.changes.scratch = std::mem::take(&mut committer.scratch);
+        let record = || committer.append(record, time_micros);
+        let apply = || apply(draft, accepted);
+        // Side by side, where it takes long enough.
+        let (recorded, (mut draft, answers)) =
+            if forks { rayon::join(record, apply) } else { (record(), apply()) };
+        committer.scratch = std::mem::take(&mut draft.changes.scratch).kept();
+        if let Err(reason) = recorded {
+            draft.discard();
             committer.refusal = Some(Refusal::Failed(reason.clone()));
             let error = || Err(CommitError::Durability { reason: reason.clone() });
-            return accepted.into_iter().map(|accepted| (accepted.pending, error())).collect();
+            return answers.into_iter().map(|(pending, _)| (pending, error())).collect();
         }
-        let last = accepted.last().map_or(base.sequence, |accepted| accepted.sequence);
-        let answers = self.apply(committer, base, accepted, time_micros);
+        if last > base.sequence {
+            self.publish(base, draft);
+        }
         if committer.durability != Durability::Interval || self.home.is_none() {
             self.follow.advance(last);
         }
@@ -142,35 +164,6 @@ impl Inner {
         answers
     }
 
-    /// Makes the next version of what was accepted and publishes it.
-    fn apply(
-        &self,
-        committer: &mut Committer,
-        base: Arc<Version>,
-        accepted: Vec<Accepted>,
-        time_micros: i64,
-    ) -> Vec<(Pending, Outcome)> {
-        let last = accepted.last().map_or(base.sequence, |accepted| accepted.sequence);
-        let mut draft = Draft::new(&base, committer.resolver.dictionary.clone(), last, time_micros);
-        draft.changes.scratch = std::mem::take(&mut committer.scratch);
-        let mut answers = Vec::with_capacity(accepted.len());
-        for Accepted { pending, writes, is_batch, sequence } in accepted {
-            let mut summary = BatchSummary { sequence, ..BatchSummary::default() };
-            if is_batch {
-                summary = apply_batch(&mut draft, writes, sequence);
-            } else {
-                draft.apply(writes);
-            }
-            answers.push((pending, Ok(summary)));
-        }
-        draft.flush();
-        committer.scratch = std::mem::take(&mut draft.changes.scratch).kept();
-        if last > base.sequence {
-            self.publish(base, draft);
-        }
-        answers
-    }
-
     /// Makes the draft the current version. `base` is the version it was made from.
     pub(crate) fn publish(&self, base: Arc<Version>, draft: Draft) {
         let (version, changes) = draft.finish();
@@ -178,6 +171,22 @@ impl Inner {
         self.current.store(Arc::new(version));
         base.retire(changes.retired);
     }
+}
+
+/// Makes the next version of what was accepted, and the answers.
+fn apply(mut draft: Draft, accepted: Vec<Accepted>) -> (Draft, Vec<(Pending, Outcome)>) {
+    let mut answers = Vec::with_capacity(accepted.len());
+    for Accepted { pending, writes, is_batch, sequence } in accepted {
+        let mut summary = BatchSummary { sequence, ..BatchSummary::default() };
+        if is_batch {
+            summary = apply_batch(&mut draft, writes, sequence);
+        } else {
+            draft.apply(writes);
+        }
+        answers.push((pending, Ok(summary)));
+    }
+    draft.flush();
+    (draft, answers)
 }
 
 /// Applies a batch and counts what it changed.
@@ -247,18 +256,24 @@ impl Committer {
         }
     }
 
-    /// Brings what was accepted to the log, as durable as the store promises.
-    fn record(&mut self, base: &Version, accepted: &[Accepted], time_micros: i64) -> Result<(), String> {
-        let Some(log) = &mut self.log else { return Ok(()) };
+    /// What was accepted as it is logged, if there is a log and anything to log.
+    fn encode(&self, base: &Version, accepted: &[Accepted]) -> Option<Record> {
+        self.log.as_ref()?;
         let logged: Vec<&Accepted> = accepted.iter().filter(|accepted| !accepted.writes.is_empty()).collect();
-        let (Some(first), Some(last)) = (logged.first(), logged.last()) else { return Ok(()) };
+        let (first, last) = (logged.first()?.sequence, logged.last()?.sequence);
         let named: Vec<Cow<'_, WriteSet>> = logged
             .iter()
             .map(|accepted| accepted.writes.naming_deleted_edges(base, &self.resolver.schema))
             .collect();
-        let payload = encode(named.iter().map(AsRef::as_ref));
-        log.append(first.sequence, last.sequence, time_micros, &[&payload])
-            .map_err(|error| error.to_string())?;
+        Some(Record { first, last, payload: encode(named.iter().map(AsRef::as_ref)) })
+    }
+
+    /// Brings a record to the log, as durable as the store promises.
+    fn append(&mut self, record: Option<Record>, time_micros: i64) -> Result<(), String> {
+        let (Some(log), Some(Record { first, last, payload })) = (&mut self.log, record) else {
+            return Ok(());
+        };
+        log.append(first, last, time_micros, &[&payload]).map_err(|error| error.to_string())?;
         match self.durability {
             Durability::Sync => log.sync().map_err(|error| error.to_string()),
             Durability::Interval | Durability::None => Ok(()),

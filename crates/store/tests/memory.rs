@@ -116,6 +116,22 @@ fn what_a_bulk_load_that_fails_had_built_is_freed() {
     assert!(left.abs() < NOISE, "{left} bytes are left");
 }
 
+/// It is applied while it is recorded.
+#[test]
+fn what_a_batch_that_fails_had_built_is_freed() {
+    let _counting = COUNTING.lock();
+    let left = bytes_left(|| {
+        let disk = SimDisk::new(0);
+        let store = loaded(&disk);
+        let before = store.stats().memory;
+        disk.fail_at(0, Fault::Enospc);
+        let edges = (0..300).map(|row| (row % 7, row));
+        store.add_edges("likes", vec![number_batch(edges)]).expect_err("a full disk");
+        assert_eq!(store.stats().memory.fragment_bytes, before.fragment_bytes);
+    });
+    assert!(left.abs() < NOISE, "{left} bytes are left");
+}
+
 /// Puts the same edges and vertices again with other values.
 fn overwrite(store: &Store, round: i64) {
     for row in 0..60 {
