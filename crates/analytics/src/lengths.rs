@@ -113,6 +113,11 @@ pub(crate) trait LengthLists: Sync {
     fn prefetch(&self, vertex: VertexId);
     /// A part of a list.
     fn edges(&self, vertex: VertexId, part: Range<usize>) -> impl Iterator<Item = (VertexId, Self::Length)>;
+    /// The ends in a part of a list.
+    #[inline]
+    fn ends(&self, vertex: VertexId, part: Range<usize>) -> impl Iterator<Item = VertexId> {
+        self.edges(vertex, part).map(|(end, _)| end)
+    }
     /// A place at the largest distance.
     fn unreached() -> Self::Place;
     /// The distance at a place.
