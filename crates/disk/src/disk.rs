@@ -14,6 +14,7 @@
 
 use std::fmt::Debug;
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::{DiskError, DiskLock, Mapping};
 
@@ -95,7 +96,12 @@ pub trait AppendFile: Send + Debug {
     fn append_vectored(&mut self, parts: &[&[u8]]) -> Result<(), DiskError>;
 
     /// Makes everything appended so far durable.
-    fn sync(&mut self) -> Result<(), DiskError>;
+    fn sync(&mut self) -> Result<(), DiskError> {
+        self.syncer().sync()
+    }
+
+    /// Syncs the file for someone else, while it is appended to.
+    fn syncer(&self) -> Arc<dyn SyncFile>;
 
     /// The length in bytes.
     fn len(&self) -> u64;
@@ -104,4 +110,10 @@ pub trait AppendFile: Send + Debug {
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
+}
+
+/// Syncs a file beside whoever appends to it. A failure poisons the file for both.
+pub trait SyncFile: Send + Sync + Debug {
+    /// Makes everything durable that was appended before the call.
+    fn sync(&self) -> Result<(), DiskError>;
 }

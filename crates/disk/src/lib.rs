@@ -18,7 +18,7 @@ pub mod sim;
 
 pub use atomic::write_atomically;
 pub use checksum::{Checksum, checksum};
-pub use disk::{AppendFile, Disk, LockMode};
+pub use disk::{AppendFile, Disk, LockMode, SyncFile};
 pub use error::{Corruption, DiskError};
 pub use lock::DiskLock;
 pub use mapping::{Access, Mapping};

@@ -199,16 +199,16 @@ struct OsFile {
 }
 
 impl RawFile for OsFile {
-    fn append(&mut self, parts: &[&[u8]]) -> Result<(), DiskError> {
-        write_all_vectored(&mut self.file, parts).map_err(failed("append to", &self.path))
+    fn append(&self, parts: &[&[u8]]) -> Result<(), DiskError> {
+        write_all_vectored(&self.file, parts).map_err(failed("append to", &self.path))
     }
 
-    fn sync(&mut self) -> Result<(), DiskError> {
+    fn sync(&self) -> Result<(), DiskError> {
         self.file.sync_data().map_err(failed("sync", &self.path))
     }
 }
 
-fn write_all_vectored(file: &mut File, parts: &[&[u8]]) -> io::Result<()> {
+fn write_all_vectored(mut file: &File, parts: &[&[u8]]) -> io::Result<()> {
     let mut slices: Vec<IoSlice<'_>> =
         parts.iter().filter(|part| !part.is_empty()).map(|part| IoSlice::new(part)).collect();
     let mut rest = slices.as_mut_slice();

@@ -1,54 +1,76 @@
 //! Refusing writes after a failed one, once for both disks.
 //!
-//! Invariant: after the first error the file below is not touched again.
+//! Invariant: after the first error the file below is not touched again, but by an append or a sync that was under way
+//! when it came. Syncs follow each other: the system tells one of them of a failure, and the next must not pass for a
+//! success.
 
 use std::fmt::Debug;
 use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
 
-use crate::{AppendFile, DiskError};
+use parking_lot::Mutex;
+
+use crate::{AppendFile, DiskError, SyncFile};
 
 /// A file to append to that need not remember its failures.
-pub(crate) trait RawFile: Send + Debug {
+pub(crate) trait RawFile: Send + Sync + Debug {
     /// Appends the parts; on an error any part of them may be in the file.
-    fn append(&mut self, parts: &[&[u8]]) -> Result<(), DiskError>;
+    fn append(&self, parts: &[&[u8]]) -> Result<(), DiskError>;
     /// Makes everything appended durable.
-    fn sync(&mut self) -> Result<(), DiskError>;
+    fn sync(&self) -> Result<(), DiskError>;
 }
 
 /// The [`AppendFile`] over a [`RawFile`].
 #[derive(Debug)]
 pub(crate) struct PoisonedOnFailure<F> {
+    shared: Arc<Guarded<F>>,
+    length: u64,
+}
+
+/// What whoever appends shares with whoever syncs.
+#[derive(Debug)]
+struct Guarded<F> {
     file: F,
     path: PathBuf,
-    length: u64,
-    failure: Option<String>,
+    failure: OnceLock<String>,
+    syncing: Mutex<()>,
 }
 
 impl<F: RawFile> PoisonedOnFailure<F> {
     pub(crate) fn new(file: F, path: PathBuf, length: u64) -> Self {
-        PoisonedOnFailure { file, path, length, failure: None }
-    }
-
-    fn guarded(&mut self, act: impl FnOnce(&mut F) -> Result<(), DiskError>) -> Result<(), DiskError> {
-        if let Some(reason) = &self.failure {
-            return Err(DiskError::Poisoned { path: self.path.clone(), reason: reason.clone() });
-        }
-        act(&mut self.file).inspect_err(|error| self.failure = Some(error.to_string()))
+        let shared = Guarded { file, path, failure: OnceLock::new(), syncing: Mutex::default() };
+        PoisonedOnFailure { shared: Arc::new(shared), length }
     }
 }
 
-impl<F: RawFile> AppendFile for PoisonedOnFailure<F> {
+impl<F> Guarded<F> {
+    fn guarded(&self, act: impl FnOnce(&F) -> Result<(), DiskError>) -> Result<(), DiskError> {
+        if let Some(reason) = self.failure.get() {
+            return Err(DiskError::Poisoned { path: self.path.clone(), reason: reason.clone() });
+        }
+        act(&self.file).inspect_err(|error| drop(self.failure.set(error.to_string())))
+    }
+}
+
+impl<F: RawFile + 'static> AppendFile for PoisonedOnFailure<F> {
     fn append_vectored(&mut self, parts: &[&[u8]]) -> Result<(), DiskError> {
-        self.guarded(|file| file.append(parts))?;
+        self.shared.guarded(|file| file.append(parts))?;
         self.length += parts.iter().map(|part| part.len() as u64).sum::<u64>();
         Ok(())
     }
 
-    fn sync(&mut self) -> Result<(), DiskError> {
-        self.guarded(RawFile::sync)
+    fn syncer(&self) -> Arc<dyn SyncFile> {
+        self.shared.clone()
     }
 
     fn len(&self) -> u64 {
         self.length
+    }
+}
+
+impl<F: RawFile> SyncFile for Guarded<F> {
+    fn sync(&self) -> Result<(), DiskError> {
+        let _syncing = self.syncing.lock();
+        self.guarded(RawFile::sync)
     }
 }

@@ -1,10 +1,11 @@
 //! The newest file of the log while records are appended to it: what of it is synced, and saying so in the records.
 //!
-//! Invariant: `synced_bytes` never counts a byte that no successful sync of this process has covered.
+//! Invariant: `synced` never counts a byte that no successful sync of this process has covered.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use evergraph_disk::{AppendFile, Checksum, Disk, DiskError};
+use evergraph_disk::{AppendFile, Checksum, Disk, DiskError, SyncFile};
 use evergraph_types::Sequence;
 
 use crate::format::{ALIGNMENT, FileIdentity, RecordHeader, RecordKind};
@@ -12,15 +13,34 @@ use crate::format::{ALIGNMENT, FileIdentity, RecordHeader, RecordKind};
 /// The file that is appended to.
 #[derive(Debug)]
 pub(crate) struct ActiveFile {
-    pub(crate) file: Box<dyn AppendFile>,
-    pub(crate) identity: FileIdentity,
-    /// How many bytes from the start are synced.
-    pub(crate) synced_bytes: u64,
-    /// Bytes and number of the records not yet synced; marks do not count.
-    pub(crate) unsynced_record_bytes: u64,
-    pub(crate) unsynced_records: u64,
-    /// Whether a record is in the file that no later one vouches for.
-    pub(crate) unvouched: bool,
+    file: Box<dyn AppendFile>,
+    identity: FileIdentity,
+    appended: Extent,
+    synced: Extent,
+    /// The records that a later one says are synced.
+    vouched_records: u64,
+}
+
+/// How much of the file something is true of, from the start on. Records are those this process knows, without marks.
+#[derive(Clone, Copy, Debug, Default)]
+struct Extent {
+    bytes: u64,
+    records: u64,
+}
+
+/// What a sync will cover, and with what.
+#[derive(Debug)]
+pub(crate) struct ActiveSync {
+    file: Arc<dyn SyncFile>,
+    identity: FileIdentity,
+    covered: Extent,
+}
+
+impl ActiveSync {
+    /// Makes it durable, beside whoever appends more.
+    pub(crate) fn run(&self) -> Result<(), DiskError> {
+        self.file.sync()
+    }
 }
 
 impl ActiveFile {
@@ -34,15 +54,30 @@ impl ActiveFile {
         file.append(&identity.encode())?;
         file.sync()?;
         disk.sync_dir(directory)?;
-        let synced_bytes = file.len();
-        Ok(ActiveFile {
-            file,
-            identity,
-            synced_bytes,
-            unsynced_record_bytes: 0,
-            unsynced_records: 0,
-            unvouched: false,
-        })
+        let bytes = file.len();
+        Ok(ActiveFile::continuing(file, identity, bytes, true))
+    }
+
+    /// A file that goes on, so many bytes of which are synced; `is_vouched` says whether its records tell so.
+    pub(crate) fn continuing(
+        file: Box<dyn AppendFile>,
+        identity: FileIdentity,
+        synced_bytes: u64,
+        is_vouched: bool,
+    ) -> ActiveFile {
+        let records = u64::from(!is_vouched);
+        let synced = Extent { bytes: synced_bytes, records };
+        let appended = Extent { bytes: file.len(), records };
+        ActiveFile { file, identity, appended, synced, vouched_records: 0 }
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.appended.bytes
+    }
+
+    /// Whether a record is in the file that no later one vouches for.
+    pub(crate) fn is_unvouched(&self) -> bool {
+        self.vouched_records < self.appended.records
     }
 
     pub(crate) fn append(
@@ -58,14 +93,14 @@ impl ActiveFile {
             sum.update(part);
             payload_bytes += part.len();
         }
-        let offset = self.file.len();
+        let offset = self.appended.bytes;
         let header = RecordHeader {
             kind,
             payload_bytes: payload_bytes as u64,
             first_sequence,
             last_sequence,
             time_micros,
-            synced_bytes: self.synced_bytes,
+            synced_bytes: self.synced.bytes,
             payload_checksum: sum.finish(),
         };
         let header = header.encode(&self.identity, offset);
@@ -75,38 +110,41 @@ impl ActiveFile {
         parts.extend_from_slice(payload_parts);
         parts.push(&padding[..payload_bytes.next_multiple_of(ALIGNMENT) - payload_bytes]);
         self.file.append_vectored(&parts)?;
+        self.vouched_records = self.synced.records;
+        self.appended.bytes = self.file.len();
         if kind == RecordKind::Commits {
-            self.unsynced_records += 1;
-            self.unsynced_record_bytes += self.file.len() - offset;
-            self.unvouched = true;
+            self.appended.records += 1;
         }
         Ok(())
     }
 
-    pub(crate) fn sync(&mut self, last_sequence: Sequence) -> Result<(), DiskError> {
-        if self.unsynced_records == 0 {
+    /// A sync of all records, if one is not synced.
+    pub(crate) fn begin_sync(&self) -> Option<ActiveSync> {
+        let is_wanted = self.synced.records < self.appended.records;
+        is_wanted.then(|| ActiveSync {
+            file: self.file.syncer(),
+            identity: self.identity,
+            covered: self.appended,
+        })
+    }
+
+    /// Takes in a sync that succeeded, unless it was of an older file.
+    pub(crate) fn end_sync(&mut self, sync: &ActiveSync, last_sequence: Sequence) -> Result<(), DiskError> {
+        if sync.identity != self.identity || sync.covered.bytes <= self.synced.bytes {
             return Ok(());
         }
-        self.file.sync()?;
-        self.synced_bytes = self.file.len();
-        let several = self.unsynced_records > 1;
-        self.unsynced_records = 0;
-        self.unsynced_record_bytes = 0;
+        let several = sync.covered.records > self.synced.records + 1;
+        self.synced = sync.covered;
         // A single record is vouched for by the next one; of several only the last would be.
         if several { self.mark(last_sequence) } else { Ok(()) }
     }
 
     pub(crate) fn mark(&mut self, last_sequence: Sequence) -> Result<(), DiskError> {
-        self.append(RecordKind::Mark, (last_sequence, last_sequence), 0, &[])?;
-        self.unvouched = false;
-        Ok(())
+        self.append(RecordKind::Mark, (last_sequence, last_sequence), 0, &[])
     }
 
     /// Makes all of the file durable, marks included, before a newer file may exist.
     pub(crate) fn seal(mut self) -> Result<(), DiskError> {
-        if self.synced_bytes < self.file.len() {
-            self.file.sync()?;
-        }
-        Ok(())
+        if self.synced.bytes < self.appended.bytes { self.file.sync() } else { Ok(()) }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  append: [full? seal: sync the active file, let it go] ─► [none active? create, header, sync, sync_dir] ─► one write
-//!  sync:   fdatasync ─► [several records were covered? append a mark that says so]
+//!  sync:   begin ─► fdatasync, beside which records may be appended ─► end: [several records were covered? append a mark]
 //!  trim:   for each whole file, oldest first: remove ─► sync_dir
 //! ```
 //!
@@ -18,7 +18,7 @@ use std::sync::Arc;
 use evergraph_disk::{Disk, DiskError};
 use evergraph_types::Sequence;
 
-use crate::active::ActiveFile;
+use crate::active::{ActiveFile, ActiveSync};
 use crate::directory::file_path;
 use crate::file::Record;
 use crate::format::{FILE_HEADER_BYTES, FileIdentity, RecordKind};
@@ -50,6 +50,30 @@ pub struct Log {
     active: Option<ActiveFile>,
     next_sequence: Sequence,
     failure: Option<String>,
+}
+
+/// A sync of the log that runs beside whoever appends: [`Log::begin_sync`], [`LogSync::run`], [`Log::end_sync`].
+#[derive(Debug)]
+#[must_use]
+pub struct LogSync {
+    sync: ActiveSync,
+    through: Sequence,
+}
+
+/// A sync that has run, and what became of it.
+#[derive(Debug)]
+#[must_use]
+pub struct Synced {
+    sync: LogSync,
+    outcome: Result<(), DiskError>,
+}
+
+impl LogSync {
+    /// Syncs. The log is to be told of it.
+    pub fn run(self) -> Synced {
+        let outcome = self.sync.run();
+        Synced { sync: self, outcome }
+    }
 }
 
 /// A file of the log.
@@ -141,11 +165,33 @@ impl Log {
     /// Makes every appended record durable.
     pub fn sync(&mut self) -> Result<(), LogError> {
         self.check_usable()?;
+        match self.begin_sync() {
+            Some(sync) => self.end_sync(sync.run()).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// A sync of every record appended so far, which need not hold up the log; `None` if all are synced.
+    pub fn begin_sync(&self) -> Option<LogSync> {
+        let sync = self.active.as_ref()?.begin_sync()?;
+        Some(LogSync { sync, through: self.last_sequence() })
+    }
+
+    /// Takes in what became of a sync; gives the last commit it made durable.
+    ///
+    /// # Errors
+    /// The sync's, after which the log is poisoned, as by any failed write.
+    pub fn end_sync(&mut self, synced: Synced) -> Result<Sequence, LogError> {
+        self.check_usable()?;
+        let Synced { sync: LogSync { sync, through }, outcome } = synced;
         let last_sequence = self.last_sequence();
-        let Some(active) = &mut self.active else { return Ok(()) };
-        let result = active.sync(last_sequence);
+        let result = match &mut self.active {
+            Some(active) => outcome.and_then(|()| active.end_sync(&sync, last_sequence)),
+            None => outcome,
+        };
         self.note_active_bytes();
-        self.poison_on_failure(result)
+        self.poison_on_failure(result)?;
+        Ok(through)
     }
 
     /// Syncs and, so that damage of the last record would be noticed, notes in the log that it was synced.
@@ -153,14 +199,9 @@ impl Log {
         self.sync()?;
         let last_sequence = self.last_sequence();
         match &mut self.active {
-            Some(active) if active.unvouched => Ok(active.mark(last_sequence)?),
+            Some(active) if active.is_unvouched() => Ok(active.mark(last_sequence)?),
             _ => Ok(()),
         }
-    }
-
-    /// How many bytes were appended since the last sync.
-    pub fn append_bytes_since_sync(&self) -> u64 {
-        self.active.as_ref().map_or(0, |active| active.unsynced_record_bytes)
     }
 
     /// Removes every file that holds no commit after `through`. The caller vouches that no later open will ask for
@@ -226,14 +267,10 @@ impl Log {
         if torn {
             return Ok(None);
         }
-        Ok(Some(ActiveFile {
-            file: self.disk.open_append(&newest.path)?,
-            identity: FileIdentity { store_id: self.store_id, first_sequence: newest.first_sequence },
-            synced_bytes,
-            unsynced_record_bytes: 0,
-            unsynced_records: 0,
-            unvouched: newest.synced_bytes < newest.commits_end,
-        }))
+        let file = self.disk.open_append(&newest.path)?;
+        let identity = FileIdentity { store_id: self.store_id, first_sequence: newest.first_sequence };
+        let is_vouched = newest.synced_bytes >= newest.commits_end;
+        Ok(Some(ActiveFile::continuing(file, identity, synced_bytes, is_vouched)))
     }
 
     fn write_commits(
@@ -245,7 +282,7 @@ impl Log {
     ) -> Result<(), DiskError> {
         // A file without records is never full: its successor would have the same name.
         let full_bytes = self.options.file_bytes.max(FILE_HEADER_BYTES as u64 + 1);
-        if let Some(full) = self.active.take_if(|active| active.file.len() >= full_bytes) {
+        if let Some(full) = self.active.take_if(|active| active.bytes() >= full_bytes) {
             full.seal()?;
         }
         let active = match &mut self.active {
@@ -266,7 +303,7 @@ impl Log {
 
     fn note_active_bytes(&mut self) {
         if let (Some(active), Some(file)) = (&self.active, self.files.last_mut()) {
-            file.bytes = active.file.len();
+            file.bytes = active.bytes();
             file.last_sequence = self.next_sequence - 1;
         }
     }

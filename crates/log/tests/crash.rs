@@ -7,7 +7,7 @@ mod common;
 
 use common::{Entry, append, entry_after, open, scan};
 use evergraph_disk::{CrashPlan, Fault, SimDisk};
-use evergraph_log::LogError;
+use evergraph_log::{LogError, LogSync};
 
 /// A recorded run.
 struct Workload {
@@ -23,19 +23,30 @@ fn reached(steps: &[(u64, u64)], operations: u64) -> u64 {
     steps.iter().take_while(|(from, _)| *from <= operations).last().map_or(0, |(_, sequence)| *sequence)
 }
 
-/// Appends groups of commits, syncing after every `interval`-th, through several files, reopenings and trims.
-fn workload(interval: usize, file_bytes: u64) -> Workload {
+/// Appends groups of commits, syncing after every `interval`-th, through several files, reopenings and trims. Syncs may be
+/// beside appends: then one begins, and runs after the next group was appended.
+fn workload(interval: usize, file_bytes: u64, beside: bool) -> Workload {
     let disk = SimDisk::new(0);
     let mut run =
         Workload { disk: disk.clone(), entries: Vec::new(), acknowledged: Vec::new(), trimmed: Vec::new() };
     let (mut log, _, _) = open(&disk, 0, file_bytes).unwrap();
+    let mut begun: Option<LogSync> = None;
     for number in 0..24usize {
         let entry = entry_after(log.last_sequence(), 1 + number as u64 % 3, (number * 197) % 1400);
         append(&mut log, &entry).unwrap();
         run.entries.push(entry);
+        if let Some(sync) = begun.take() {
+            let synced = sync.run();
+            let operations = disk.operations();
+            run.acknowledged.push((operations, log.end_sync(synced).unwrap()));
+        }
         if number % interval == interval - 1 {
-            log.sync().unwrap();
-            run.acknowledged.push((disk.operations(), log.last_sequence()));
+            if beside {
+                begun = log.begin_sync();
+            } else {
+                log.sync().unwrap();
+                run.acknowledged.push((disk.operations(), log.last_sequence()));
+            }
         }
         if number % 7 == 6 {
             let through = reached(&run.trimmed, disk.operations()).max(log.last_sequence() / 2);
@@ -48,6 +59,7 @@ fn workload(interval: usize, file_bytes: u64) -> Workload {
             log.trim(log.last_sequence()).unwrap();
         }
         if number == 11 {
+            begun = None;
             if interval == 3 {
                 log.close().unwrap();
             }
@@ -83,13 +95,22 @@ fn plans(seeds: u64) -> impl Iterator<Item = CrashPlan> {
 
 #[test]
 fn power_lost_at_every_operation_loses_nothing_synced() {
-    for (interval, file_bytes) in [(1, 3000), (3, 3000), (5, 1 << 20), (24, 2000), (2, 1)] {
-        let run = workload(interval, file_bytes);
+    for (interval, file_bytes, beside) in [
+        (1, 3000, false),
+        (3, 3000, false),
+        (5, 1 << 20, false),
+        (24, 2000, false),
+        (2, 1, false),
+        (1, 3000, true),
+        (3, 1 << 20, true),
+        (2, 1, true),
+    ] {
+        let run = workload(interval, file_bytes, beside);
         let mut replay = run.disk.replay();
         loop {
             let operations = replay.operations();
             for plan in plans(24) {
-                let what = format!("interval {interval}, operation {operations}, {plan:?}");
+                let what = format!("interval {interval}, beside {beside}, operation {operations}, {plan:?}");
                 let crashed = replay.crash(plan);
                 let after = reached(&run.trimmed, operations);
                 let (mut log, _, found) =
@@ -112,7 +133,7 @@ fn power_lost_at_every_operation_loses_nothing_synced() {
 #[test]
 fn power_lost_again_during_recovery_loses_nothing_synced() {
     for (interval, file_bytes) in [(1, 3000), (4, 3000)] {
-        let run = workload(interval, file_bytes);
+        let run = workload(interval, file_bytes, false);
         let mut replay = run.disk.replay();
         loop {
             let operations = replay.operations();

@@ -7,15 +7,25 @@ use std::sync::Arc;
 
 use common::{Entry, STORE, append, directory, entry_after, open, scan};
 use evergraph_disk::{Disk, OsDisk, SimDisk};
-use evergraph_log::{Log, LogError, LogOptions, LogReader, Record};
+use evergraph_log::{Log, LogError, LogOptions, LogReader, LogSync, Record};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
 enum Step {
-    Append { commits: u64, payload_bytes: usize },
+    Append {
+        commits: u64,
+        payload_bytes: usize,
+    },
     Sync,
-    Reopen { close: bool },
-    Trim { percent: u64 },
+    /// Begins a sync that ends later.
+    BeginSync,
+    EndSync,
+    Reopen {
+        close: bool,
+    },
+    Trim {
+        percent: u64,
+    },
     Follow,
 }
 
@@ -23,6 +33,8 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         8 => (1..5u64, 0..400usize).prop_map(|(commits, payload_bytes)| Step::Append { commits, payload_bytes }),
         3 => Just(Step::Sync),
+        2 => Just(Step::BeginSync),
+        2 => Just(Step::EndSync),
         1 => any::<bool>().prop_map(|close| Step::Reopen { close }),
         1 => (0..=100u64).prop_map(|percent| Step::Trim { percent }),
         2 => Just(Step::Follow),
@@ -42,6 +54,8 @@ struct Run {
     entries: Vec<Entry>,
     /// The last commit that is synced.
     synced: u64,
+    /// A sync that has begun.
+    begun: Option<LogSync>,
     /// How many entries the reader has seen.
     followed: usize,
     /// The commit up to which the log may have been trimmed.
@@ -54,7 +68,17 @@ impl Run {
         let (log, _, none) = open(&disk, 0, file_bytes).unwrap();
         assert!(none.is_empty());
         let reader = LogReader::new(Arc::new(disk.clone()), directory(), STORE, 1);
-        Run { disk, file_bytes, log, reader, entries: Vec::new(), synced: 0, followed: 0, trimmed: 0 }
+        Run {
+            disk,
+            file_bytes,
+            log,
+            reader,
+            entries: Vec::new(),
+            synced: 0,
+            begun: None,
+            followed: 0,
+            trimmed: 0,
+        }
     }
 
     fn step(mut self, step: Step) -> Self {
@@ -63,12 +87,19 @@ impl Run {
                 let entry = entry_after(last(&self.entries), commits, payload_bytes);
                 append(&mut self.log, &entry).unwrap();
                 self.entries.push(entry);
-                assert!(self.log.append_bytes_since_sync() > 0);
+                assert!(self.log.begin_sync().is_some());
             }
             Step::Sync => {
                 self.log.sync().unwrap();
                 self.synced = last(&self.entries);
-                assert_eq!(self.log.append_bytes_since_sync(), 0);
+                assert!(self.log.begin_sync().is_none());
+            }
+            Step::BeginSync => self.begun = self.log.begin_sync(),
+            Step::EndSync => {
+                if let Some(sync) = self.begun.take() {
+                    let through = self.log.end_sync(sync.run()).unwrap();
+                    self.synced = self.synced.max(through);
+                }
             }
             Step::Reopen { close } => return self.reopen(close),
             Step::Trim { percent } => {
@@ -83,6 +114,7 @@ impl Run {
 
     fn reopen(mut self, close: bool) -> Self {
         let kept = self.kept();
+        self.begun = None;
         if close {
             self.log.close().unwrap();
         } else {

@@ -15,6 +15,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use evergraph_disk::Access;
+use evergraph_log::{Log, LogError, LogSync};
+use evergraph_types::Sequence;
 use parking_lot::{Condvar, Mutex};
 
 use crate::archive::{Merge, checkpoint};
@@ -181,23 +183,33 @@ fn gather_in_time(signal: &Signal, store: &Weak<Inner>, took: &mut Duration) {
 }
 
 impl Inner {
-    /// Syncs what was appended since the last time.
+    /// Syncs what was appended since the last time, while commits go on.
     fn sync_by_clock(&self) {
+        let begun = {
+            let committer = self.committer.lock();
+            let wanted = committer.durability == Durability::Interval && committer.refusal.is_none();
+            committer.log.as_ref().filter(|_| wanted).and_then(Log::begin_sync)
+        };
+        let Some(synced) = begun.map(LogSync::run) else { return };
         let mut committer = self.committer.lock();
-        let wanted = committer.durability == Durability::Interval && committer.refusal.is_none();
-        if wanted && committer.log.as_ref().is_some_and(|log| log.append_bytes_since_sync() > 0) {
-            self.sync_log(&mut committer);
-        }
+        let Some(ended) = committer.log.as_mut().map(|log| log.end_sync(synced)) else { return };
+        self.note_sync(&mut committer, ended);
     }
 
     /// Syncs the log, so that readers may see all of it; tells whether that was possible.
     pub(crate) fn sync_log(&self, committer: &mut Committer) -> bool {
         let Some(log) = &mut committer.log else { return true };
-        match log.sync() {
-            Ok(()) => self.follow.advance(log.last_sequence()),
+        let synced = log.sync().map(|()| log.last_sequence());
+        self.note_sync(committer, synced);
+        committer.refusal.is_none()
+    }
+
+    /// Lets readers see what was synced; after a failure takes no more commits.
+    fn note_sync(&self, committer: &mut Committer, synced: Result<Sequence, LogError>) {
+        match synced {
+            Ok(through) => self.follow.advance(through),
             Err(error) => committer.refusal = Some(Refusal::Failed(error.to_string())),
         }
-        committer.refusal.is_none()
     }
 
     /// Tells the system how segments will be read: where they are larger than the limit on memory, here and there, for what

@@ -3,11 +3,12 @@
 
 mod common;
 
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use common::{directory, dump, number_batch, on, open, options};
-use evergraph_disk::{CrashPlan, SimDisk};
-use evergraph_store::{Durability, Options, Store};
+use common::{HookedDisk, directory, dump, number_batch, on, open, options};
+use evergraph_disk::{CrashPlan, Fault, SimDisk};
+use evergraph_store::{CommitError, Durability, Options, Store};
 
 /// Waits until something holds that another thread brings about.
 fn wait_until(what: &str, holds: impl Fn() -> bool) {
@@ -33,6 +34,41 @@ fn with_interval_a_commit_is_durable_soon() {
         wait_until("the clock", || {
             after_a_loss_of_power(&disk).version().expect("open").sequence() >= sequence
         });
+    }
+}
+
+/// The thread that syncs by the clock is held up by the disk: commits are not, and later they are synced too.
+#[test]
+fn with_interval_commits_go_on_while_the_disk_syncs() {
+    for fails in [false, true] {
+        let disk = SimDisk::new(0);
+        let hooked = HookedDisk::over(on(&disk));
+        let interval = Duration::from_millis(1);
+        let options = Options { durability: Durability::Interval, interval, background: true, ..options() };
+        let store = Store::open_on(hooked.clone(), directory(), options).expect("new");
+        store.put_edge(0, 1, "knows", &[]).expect("it fits");
+        let (begun, has_begun) = channel();
+        let (release, is_released) = channel::<()>();
+        hooked.when_syncing("log", move || {
+            begun.send(()).expect("it is waited for");
+            is_released.recv().expect("it is sent");
+        });
+        store.put_edge(1, 2, "knows", &[]).expect("it fits");
+        has_begun.recv().expect("it syncs by the clock");
+        for turn in 2..50 {
+            store.put_edge(turn, turn + 1, "knows", &[]).expect("nobody waits for the disk");
+        }
+        let last = store.version().expect("open").sequence();
+        if fails {
+            disk.fail_at(0, Fault::Eio);
+        }
+        release.send(()).expect("it waits");
+        if fails {
+            wait_until("the failure", || store.stats().failure.is_some());
+            assert!(matches!(store.put_edge(0, 2, "knows", &[]), Err(CommitError::Durability { .. })));
+            continue;
+        }
+        wait_until("the clock", || after_a_loss_of_power(&disk).version().expect("open").sequence() == last);
     }
 }
 

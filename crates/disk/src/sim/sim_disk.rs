@@ -295,13 +295,13 @@ struct SimFile {
 }
 
 impl RawFile for SimFile {
-    fn append(&mut self, parts: &[&[u8]]) -> Result<(), DiskError> {
+    fn append(&self, parts: &[&[u8]]) -> Result<(), DiskError> {
         let bytes: Arc<[u8]> = parts.concat().into();
         let operation = Operation::Append { file: self.file, length: bytes.len(), bytes };
         self.disk.mutate(|_| Ok(operation), "append to", &self.path)
     }
 
-    fn sync(&mut self) -> Result<(), DiskError> {
+    fn sync(&self) -> Result<(), DiskError> {
         self.disk.mutate(|_| Ok(Operation::Sync(self.file)), "sync", &self.path)
     }
 }

@@ -1,37 +1,107 @@
 //! A disk that lets something happen in the middle of what a store does.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use evergraph_disk::{AppendFile, Disk, DiskError, DiskLock, LockMode, Mapping};
+use evergraph_disk::{AppendFile, Disk, DiskError, DiskLock, LockMode, Mapping, SyncFile};
 use parking_lot::Mutex;
 
 /// The disk.
 pub(crate) struct HookedDisk {
     disk: Arc<dyn Disk>,
-    hook: Mutex<Option<Hook>>,
+    hook: Arc<Mutex<Option<Hook>>>,
 }
 
-/// What happens once, when a file with this extension is created.
+/// What happens once, when a file with this extension is created or synced.
 struct Hook {
+    call: Call,
     extension: &'static str,
     run: Box<dyn FnOnce() + Send>,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Call {
+    Create,
+    Sync,
+}
+
 impl HookedDisk {
     pub(crate) fn over(disk: Arc<dyn Disk>) -> Arc<Self> {
-        Arc::new(HookedDisk { disk, hook: Mutex::new(None) })
+        Arc::new(HookedDisk { disk, hook: Arc::default() })
     }
 
     /// Lets something happen when the next file with this extension is created.
     pub(crate) fn when_creating(&self, extension: &'static str, run: impl FnOnce() + Send + 'static) {
-        *self.hook.lock() = Some(Hook { extension, run: Box::new(run) });
+        *self.hook.lock() = Some(Hook { call: Call::Create, extension, run: Box::new(run) });
+    }
+
+    /// Lets something happen before a file with this extension is synced the next time.
+    pub(crate) fn when_syncing(&self, extension: &'static str, run: impl FnOnce() + Send + 'static) {
+        *self.hook.lock() = Some(Hook { call: Call::Sync, extension, run: Box::new(run) });
     }
 
     /// Lets nothing happen any more.
     pub(crate) fn forget(&self) {
         self.hook.lock().take();
+    }
+
+    fn hooked(&self, file: Box<dyn AppendFile>, path: &Path) -> Box<dyn AppendFile> {
+        Box::new(HookedFile { file, path: path.to_owned(), hook: self.hook.clone() })
+    }
+}
+
+/// Lets happen what is to happen with a call for a file.
+fn run(hook: &Mutex<Option<Hook>>, call: Call, path: &Path) {
+    let is_meant = |hook: &mut Hook| {
+        hook.call == call && path.extension().is_some_and(|extension| extension == hook.extension)
+    };
+    let meant = hook.lock().take_if(is_meant);
+    if let Some(hook) = meant {
+        (hook.run)();
+    }
+}
+
+struct HookedFile {
+    file: Box<dyn AppendFile>,
+    path: PathBuf,
+    hook: Arc<Mutex<Option<Hook>>>,
+}
+
+impl AppendFile for HookedFile {
+    fn append_vectored(&mut self, parts: &[&[u8]]) -> Result<(), DiskError> {
+        self.file.append_vectored(parts)
+    }
+    fn syncer(&self) -> Arc<dyn SyncFile> {
+        Arc::new(HookedSync { file: self.file.syncer(), path: self.path.clone(), hook: self.hook.clone() })
+    }
+    fn len(&self) -> u64 {
+        self.file.len()
+    }
+}
+
+impl fmt::Debug for HookedFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HookedFile")
+    }
+}
+
+struct HookedSync {
+    file: Arc<dyn SyncFile>,
+    path: PathBuf,
+    hook: Arc<Mutex<Option<Hook>>>,
+}
+
+impl SyncFile for HookedSync {
+    fn sync(&self) -> Result<(), DiskError> {
+        run(&self.hook, Call::Sync, &self.path);
+        self.file.sync()
+    }
+}
+
+impl fmt::Debug for HookedSync {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HookedSync")
     }
 }
 
@@ -46,16 +116,11 @@ impl Disk for HookedDisk {
         self.disk.create_dir_all(path)
     }
     fn create(&self, path: &Path) -> Result<Box<dyn AppendFile>, DiskError> {
-        let is_meant =
-            |hook: &mut Hook| path.extension().is_some_and(|extension| extension == hook.extension);
-        let hook = self.hook.lock().take_if(is_meant);
-        if let Some(hook) = hook {
-            (hook.run)();
-        }
-        self.disk.create(path)
+        run(&self.hook, Call::Create, path);
+        Ok(self.hooked(self.disk.create(path)?, path))
     }
     fn open_append(&self, path: &Path) -> Result<Box<dyn AppendFile>, DiskError> {
-        self.disk.open_append(path)
+        Ok(self.hooked(self.disk.open_append(path)?, path))
     }
     fn read(&self, path: &Path) -> Result<Vec<u8>, DiskError> {
         self.disk.read(path)
