@@ -8,7 +8,8 @@
 //! A range is written when more than a part of it lies elsewhere or is dead in its cluster. Each byte that commits write is so
 //! copied a bounded number of times, and no more than a part of a cluster is lost to lists that have moved out. A range is
 //! written while no commit is made and published by itself, so that nothing changes meanwhile, a commit waits for one range at
-//! the most, and old and new lists of one range alone are there at once. Older versions keep the clusters they reach.
+//! the most, and old and new lists of one range alone are there at once. Older versions keep the clusters they reach. Where
+//! everything is written, each processor takes a range, and what was said of one holds of so many.
 //!
 //! Invariants: a run in a cluster is one of a vertex of its range, and is tagged as if it lay in a segment: it goes with its
 //! cluster, not with its list. What lists say stays the same.
@@ -18,6 +19,7 @@ use std::sync::atomic::Ordering;
 
 use evergraph_types::{Direction, EdgeTypeId, VertexId};
 use parking_lot::MutexGuard;
+use rayon::prelude::*;
 
 use crate::compression::SLACK_BYTES;
 use crate::draft::Draft;
@@ -29,6 +31,7 @@ use crate::leaf_edit::release_pack;
 use crate::list_pieces::{Piece, Selected};
 use crate::merge::for_each_block;
 use crate::paged_array::{LEAF_CELLS, Leaf};
+use crate::pool::in_pool;
 use crate::store::Inner;
 use crate::version::{Adjacency, Version};
 
@@ -45,6 +48,17 @@ pub(crate) enum Gather {
     Everything,
     /// Those of which more than one part in so many lies elsewhere or is dead.
     Scattered(u64),
+}
+
+impl Gather {
+    /// How many ranges are written at once: whoever asks for everything waits for it, and what goes on beside other work
+    /// leaves the processors to that.
+    fn at_once(self) -> usize {
+        match self {
+            Gather::Everything => in_pool(rayon::current_num_threads),
+            Gather::Scattered(_) => 1,
+        }
+    }
 }
 
 /// What is written while nothing else goes on: a range is written again for each eighth of it that changes, at most.
@@ -66,35 +80,34 @@ pub(crate) fn gather(inner: &Inner, wanted: Gather, goes_on: impl Fn() -> bool) 
     let mut own_bytes = 0;
     let tables = inner.current.load().edges.len() as EdgeTypeId;
     for place in (0..tables).flat_map(|kind| [(kind, Direction::Out), (kind, Direction::In)]) {
-        let mut range = 0;
+        let mut from = 0;
         loop {
-            // No version is held while its range is written, so that what is replaced is freed at once.
-            let next = next_range(&inner.current.load(), place, range, wanted);
-            let Some(next) = next else { break };
+            // No version is held while its ranges are written, so that what is replaced is freed at once.
+            let next = next_ranges(&inner.current.load(), place, from, wanted);
+            let Some(last) = next.last() else { break };
             if !goes_on() {
                 return Ok(false);
             }
-            own_bytes += gather_range(inner, place, next)?;
-            range = next + 1;
+            own_bytes += gather_ranges(inner, place, &next)?;
+            from = last + 1;
         }
     }
     inner.gathered_bytes.store(before + own_bytes, Ordering::Relaxed);
     Ok(true)
 }
 
-/// The next range from `from` on that is to be written.
-fn next_range(version: &Version, place: Place, from: u32, wanted: Gather) -> Option<u32> {
-    let lists = lists_of(version, place)?;
-    if lists.is_empty() {
-        return None;
-    }
-    (from..version.id_bound.div_ceil(CLUSTER_VERTICES)).find(|&range| {
-        let spread = Spread::of(lists, range);
+/// The next ranges from one on, which are to be written at once.
+fn next_ranges(version: &Version, place: Place, from: u32, wanted: Gather) -> Vec<u32> {
+    let Some(lists) = lists_of(version, place).filter(|lists| !lists.is_empty()) else { return Vec::new() };
+    let is_wanted = |range: &u32| {
+        let spread = Spread::of(lists, *range);
         match wanted {
             Gather::Everything => spread.entries + spread.clustered > 0,
             Gather::Scattered(parts) => spread.is_scattered(parts),
         }
-    })
+    };
+    let ranges = from..version.id_bound.div_ceil(CLUSTER_VERTICES);
+    ranges.filter(is_wanted).take(wanted.at_once()).collect()
 }
 
 fn lists_of(version: &Version, (edge_type, direction): Place) -> Option<&Adjacency> {
@@ -102,8 +115,8 @@ fn lists_of(version: &Version, (edge_type, direction): Place) -> Option<&Adjacen
     Some(if direction == Direction::Out { &tables.out } else { &tables.reverse })
 }
 
-/// Writes the lists of a range to a new cluster and publishes that; gives the bytes it took.
-fn gather_range(inner: &Inner, (edge_type, direction): Place, range: u32) -> Result<u64, CommitError> {
+/// Writes the lists of ranges to a new cluster each and publishes these; gives the bytes they took.
+fn gather_ranges(inner: &Inner, (edge_type, direction): Place, ranges: &[u32]) -> Result<u64, CommitError> {
     let committer = inner.committer.lock();
     if inner.is_closed.load(Ordering::Acquire) {
         return Err(CommitError::Closed);
@@ -113,53 +126,98 @@ fn gather_range(inner: &Inner, (edge_type, direction): Place, range: u32) -> Res
     draft.changes.stamp = None;
     if let Some(tables) = draft.version.edges.get_mut(usize::from(edge_type)) {
         let lists = if direction == Direction::Out { &mut tables.out } else { &mut tables.reverse };
-        *lists = write_range(&base, edge_type, *lists, range, &mut draft.changes);
+        *lists = write_ranges(&base, edge_type, *lists, ranges, &mut draft.changes);
     }
     let written = draft.changes.allocated_bytes as u64;
     inner.publish(base, draft);
-    // Whoever waits to commit comes before the next range.
+    // Whoever waits to commit comes before the next ranges.
     MutexGuard::unlock_fair(committer);
     Ok(written)
 }
 
-/// The lists with those of a range in a new cluster.
-fn write_range(
+/// The lists with those of the ranges, which ascend, in a new cluster each.
+fn write_ranges(
     version: &Version,
     edge_type: EdgeTypeId,
     lists: Adjacency,
-    range: u32,
+    ranges: &[u32],
     changes: &mut Changes,
 ) -> Adjacency {
-    let (mut leaves, mut selected): (Vec<VertexId>, Vec<Selected>) = Default::default();
-    for (base, leaf) in leaves_of(&lists, range) {
-        let before = selected.len();
-        let lists = (base..=base + (LEAF_CELLS - 1)).filter_map(|vertex| Some((vertex, leaf.get(vertex)?)));
-        selected.extend(lists.map(|(vertex, entry)| (vertex, Some(entry))));
-        leaves.extend((selected.len() > before).then_some(base));
+    let gather = |range: &u32| {
+        let mut own = changes.fork();
+        (Gathered::of(version, edge_type, &lists, *range, &mut own), own)
+    };
+    let done: Vec<(Gathered, Changes)> = match ranges {
+        [range] => vec![gather(range)],
+        _ => in_pool(|| ranges.par_iter().map(gather).collect()),
+    };
+    let mut gathered = Vec::with_capacity(done.len());
+    for (range, own) in done {
+        gathered.push(range);
+        changes.join(own);
     }
-    let piece = Piece::of(version, edge_type, &selected);
-    let cluster = (!selected.is_empty()).then(|| write_cluster(&piece, changes));
-    let area = cluster.map_or(Area::EMPTY, |cluster| Area {
-        start: cluster.pointer() as u64 + HEAD_BYTES as u64,
-        bytes: 4 * piece.words.len() as u64,
-    });
+    let leaves: Vec<VertexId> = gathered.iter().flat_map(|range| range.leaves.iter().copied()).collect();
     let edit = |base: VertexId, leaf: &mut Leaf<Entry>, _: &[VertexId], changes: &mut Changes| {
-        let first = piece.index.partition_point(|row| row.vertex < base);
-        for row in piece.index[first..].iter().take_while(|row| row.vertex - base < LEAF_CELLS) {
-            let cell = &mut leaf.cells[(row.vertex % LEAF_CELLS) as usize];
-            for_each_block(*cell, &mut |block| changes.retire(block));
-            *cell = area.entry(row, &piece.chunks, changes);
-        }
+        let position = gathered.partition_point(|range| range.number < base / CLUSTER_VERTICES);
+        gathered[position].point_to(base, leaf, changes);
         release_pack(leaf, changes);
     };
     let table = lists.table.edit(&leaves, &|base| *base, &edit, changes);
-    lists.clusters.get(range).map(block_of).into_iter().for_each(|old| changes.retire(old));
-    let cell = cluster.map(|cluster| cluster.pointer() as u64);
-    let set = |_, leaf: &mut Leaf<u64>, ranges: &[u32], _: &mut Changes| {
-        ranges.iter().for_each(|&range| leaf.set(range, cell));
+    let old = ranges.iter().filter_map(|range| lists.clusters.get(*range));
+    old.map(block_of).for_each(|old| changes.retire(old));
+    let set = |_, leaf: &mut Leaf<u64>, ranges: &[Gathered], _: &mut Changes| {
+        for range in ranges {
+            leaf.set(range.number, range.cluster.map(|cluster| cluster.pointer() as u64));
+        }
     };
-    let clusters = lists.clusters.edit(&[range], &|range| *range, &set, changes);
+    let clusters = lists.clusters.edit(&gathered, &|range| range.number, &set, changes);
     Adjacency { table, clusters, ..lists }
+}
+
+/// The lists of a range in their new cluster.
+struct Gathered {
+    number: u32,
+    /// The leaves with lists, by their first vertices.
+    leaves: Vec<VertexId>,
+    piece: Piece,
+    /// `None` if there are no lists.
+    cluster: Option<Block>,
+}
+
+impl Gathered {
+    fn of(
+        version: &Version,
+        edge_type: EdgeTypeId,
+        lists: &Adjacency,
+        number: u32,
+        changes: &mut Changes,
+    ) -> Self {
+        let (mut leaves, mut selected): (Vec<VertexId>, Vec<Selected>) = Default::default();
+        for (base, leaf) in leaves_of(lists, number) {
+            let before = selected.len();
+            let lists =
+                (base..=base + (LEAF_CELLS - 1)).filter_map(|vertex| Some((vertex, leaf.get(vertex)?)));
+            selected.extend(lists.map(|(vertex, entry)| (vertex, Some(entry))));
+            leaves.extend((selected.len() > before).then_some(base));
+        }
+        let piece = Piece::of(version, edge_type, &selected);
+        let cluster = (!selected.is_empty()).then(|| write_cluster(&piece, changes));
+        Gathered { number, leaves, piece, cluster }
+    }
+
+    /// Lets the entries of a leaf point into the cluster.
+    fn point_to(&self, base: VertexId, leaf: &mut Leaf<Entry>, changes: &mut Changes) {
+        let area = self.cluster.map_or(Area::EMPTY, |cluster| Area {
+            start: cluster.pointer() as u64 + HEAD_BYTES as u64,
+            bytes: 4 * self.piece.words.len() as u64,
+        });
+        let first = self.piece.index.partition_point(|row| row.vertex < base);
+        for row in self.piece.index[first..].iter().take_while(|row| row.vertex - base < LEAF_CELLS) {
+            let cell = &mut leaf.cells[(row.vertex % LEAF_CELLS) as usize];
+            for_each_block(*cell, &mut |block| changes.retire(block));
+            *cell = area.entry(row, &self.piece.chunks, changes);
+        }
+    }
 }
 
 /// A new cluster of these lists.
