@@ -22,7 +22,7 @@ pub(crate) struct ActiveFile {
 }
 
 /// How much of the file something is true of, from the start on. Records are those this process knows, without marks.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Extent {
     bytes: u64,
     records: u64,

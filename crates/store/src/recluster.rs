@@ -148,6 +148,7 @@ fn write_ranges(
         (Gathered::of(version, edge_type, &lists, *range, &mut own), own)
     };
     let done: Vec<(Gathered, Changes)> = match ranges {
+        // Not in the pool: commits wait meanwhile, and what it has to do is theirs and others'.
         [range] => vec![gather(range)],
         _ => in_pool(|| ranges.par_iter().map(gather).collect()),
     };

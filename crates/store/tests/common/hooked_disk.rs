@@ -47,7 +47,8 @@ impl HookedDisk {
     }
 
     fn hooked(&self, file: Box<dyn AppendFile>, path: &Path) -> Box<dyn AppendFile> {
-        Box::new(HookedFile { file, path: path.to_owned(), hook: self.hook.clone() })
+        let syncer = HookedSync { file: file.syncer(), path: path.to_owned(), hook: self.hook.clone() };
+        Box::new(HookedFile { file, syncer: Arc::new(syncer) })
     }
 }
 
@@ -64,8 +65,7 @@ fn run(hook: &Mutex<Option<Hook>>, call: Call, path: &Path) {
 
 struct HookedFile {
     file: Box<dyn AppendFile>,
-    path: PathBuf,
-    hook: Arc<Mutex<Option<Hook>>>,
+    syncer: Arc<HookedSync>,
 }
 
 impl AppendFile for HookedFile {
@@ -73,7 +73,7 @@ impl AppendFile for HookedFile {
         self.file.append_vectored(parts)
     }
     fn syncer(&self) -> Arc<dyn SyncFile> {
-        Arc::new(HookedSync { file: self.file.syncer(), path: self.path.clone(), hook: self.hook.clone() })
+        self.syncer.clone()
     }
     fn len(&self) -> u64 {
         self.file.len()
