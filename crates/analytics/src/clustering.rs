@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Method: every triangle is met once, from its vertex u of highest rank through its next v, by lists oriented to lower
-//! ranks (Latapy, TCS 407, 2008, section 3.1), kept as bitmaps (`oriented.rs`); the common part of the lists of u and v
+//! ranks (Latapy, TCS 407, 2008, section 3.1), kept as blocks of bits (`oriented.rs`); the common part of the lists of u and v
 //! are the third vertices w. Which edges have an opposite one is a second bitmap. Complexity: O(E sqrt(E)).
 //!
 //! Parallel edges and self-loops do not matter. Vertices with fewer than two neighbors have coefficient 0.
@@ -158,7 +158,7 @@ fn mutual_bits(flat: &FlatView, graph: &Oriented, control: &Control) -> Result<V
                     let lower = list.iter().map(|other| ranks[other as usize]).filter(|&other| other < rank);
                     lower.for_each(|other| row[(other / BLOCK_BITS) as usize] |= 1 << (other % BLOCK_BITS));
                 }
-                for block in graph.list(rank) {
+                for block in graph.blocks(rank) {
                     let word = block.word as usize;
                     piece.push(std::mem::take(&mut out[word]) & std::mem::take(&mut reverse[word]));
                 }
@@ -195,7 +195,7 @@ fn tally(graph: &Oriented, rule: Rule<'_>, control: &Control) -> Result<Vec<Tall
         mutual_row: vec![0; words],
         tallies: vec![Tally::default(); graph.len() as usize],
     });
-    let steps = |rank| graph.list(rank).len().pow(2) / 2 + 16;
+    let steps = |rank| graph.blocks(rank).len().pow(2) / 2 + 16;
     Ranges::by_cost(graph.len(), STEPS_PER_RANGE, steps)
         .for_each(control, |range| scratch.with(|scratch| scratch.tally_range(graph, rule, range)))?;
     let mut total = vec![Tally::default(); graph.len() as usize];
@@ -208,22 +208,22 @@ fn tally(graph: &Oriented, rule: Rule<'_>, control: &Control) -> Result<Vec<Tall
 impl Scratch {
     fn tally_range(&mut self, graph: &Oriented, rule: Rule<'_>, range: Range<VertexId>) {
         for rank in range {
-            let list = graph.list(rank);
+            let list = graph.blocks(rank);
             let mutual = match rule {
                 Rule::Plain => None,
                 Rule::Opposite(mutual) | Rule::Product(mutual) => Some(&mutual[graph.bounds(rank)]),
             };
-            for (position, block) in list.iter().enumerate() {
+            for (position, block) in list.clone().enumerate() {
                 self.row[block.word as usize] = block.bits;
                 self.mutual_row[block.word as usize] = mutual.map_or(0, |mutual| mutual[position]);
             }
-            for block in list {
+            for block in list.clone() {
                 for bit in bits(u64::from(block.bits)) {
                     let two_ways = self.mutual_row[block.word as usize] >> bit & 1;
                     self.tally_edge(graph, rule, rank, block.word * BLOCK_BITS + bit, two_ways);
                 }
             }
-            list.iter().for_each(|block| self.row[block.word as usize] = 0);
+            list.for_each(|block| self.row[block.word as usize] = 0);
         }
     }
 
@@ -232,7 +232,7 @@ impl Scratch {
         let (mut at_u, mut at_v) = (0, 0);
         let ways = u64::from(1 + two_ways);
         let Scratch { row, mutual_row, tallies } = self;
-        let blocks = graph.list(v).iter().zip(graph.bounds(v));
+        let blocks = graph.blocks(v).zip(graph.bounds(v));
         let shared = blocks.map(|(block, at)| (block.word, row[block.word as usize] & block.bits, at));
         for (word, common, at) in shared.filter(|(_, common, _)| *common != 0) {
             let count = |bits: u32| u64::from((common & bits).count_ones());

@@ -4,7 +4,7 @@
 //! ```text
 //!  bfs   sssp   connected_components   pagerank   triangle_count ...   algorithms() lists them for other languages
 //!   │      │          │                  │            │
-//!  edge_map│   Ranges: work cut evenly, the same on any machine         Oriented: lists as bitmaps
+//!  edge_map│   Ranges: work cut evenly, the same on any machine         Oriented: lists of lower ranks
 //!   │   Buckets       │                  │            │
 //!  VertexSubset,      └───── FlatView (crate view) ───┘                 Control: cancellation and progress
 //!  WeightedTable: lists with a property of edges as weight              PerThread: scratch memory

@@ -5,7 +5,7 @@ mod common;
 use common::{Graph, any_graph, complete, degenerate_graphs, on_one_and_two_threads, star};
 use evergraph_analytics::triangle_count::verify;
 use evergraph_analytics::{Control, triangle_count};
-use evergraph_generate::{Generator, Kronecker, Model};
+use evergraph_generate::{ErdosRenyi, Generator, Kronecker, Model};
 use evergraph_view::FlatView;
 use proptest::prelude::*;
 
@@ -55,6 +55,13 @@ fn hubs_and_others_meet_in_one_graph() {
         let chunked = Graph { chunk_len: 512, multi: true, ..Graph::new(1 << scale, &edges, false) };
         assert_eq!(checked(&flat.view()), checked(&chunked.view()));
     }
+}
+
+#[test]
+fn even_degrees() {
+    let model = Model::ErdosRenyi(ErdosRenyi { vertices: 1 << 9, edges: 40 << 9 });
+    let edges = Generator::new(model, 7).expect("a generator").collect_pairs().expect("edges");
+    assert!(checked(&Graph { multi: true, ..Graph::new(1 << 9, &edges, false) }.view()) > 10_000);
 }
 
 #[test]

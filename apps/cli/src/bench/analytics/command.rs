@@ -10,7 +10,7 @@ use super::graphs::{Pairs, Task, Views, generate};
 use super::kernels::{ITERATIONS, Kernel};
 use super::rivals::{self, Rival};
 use crate::bench::command::processor;
-use crate::bench::report::{Bar, Row, Unit, layout};
+use crate::bench::report::{Bar, Row, layout};
 use crate::bench::timing::{Pair, in_turns, time};
 use crate::console::Console;
 use crate::error::CommandError;
@@ -155,9 +155,8 @@ fn measure(
     }
     subjects.against_itself(&kernels, &mut add)?;
     if let Some(python) = &args.rivals {
-        for rival in rivals::measure(python, directory, &task, &kernels)? {
-            add(subjects.against_rival(&rival)?)?;
-        }
+        let visit = |rival: &mut Rival<'_>| add(subjects.against_rival(python, rival)?);
+        rivals::for_each(python, directory, &task, &kernels, visit)?;
     }
     Ok(())
 }
@@ -259,12 +258,14 @@ impl Subjects<'_> {
         Ok(Row::times(&format!("{}, 2 threads against 1", kernel.name()), pair).bar(THREADS))
     }
 
-    fn against_rival(&self, rival: &Rival) -> Result<Row, CommandError> {
+    fn against_rival(&self, python: &Path, rival: &mut Rival<'_>) -> Result<Row, CommandError> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(rival.threads).build();
         let pool = pool.map_err(|error| CommandError::Usage(error.to_string()))?;
-        let seconds = pool.install(|| self.ours(rival.kernel, self.views))?;
-        let name = format!("{}, {} {}T", rival.kernel.name(), rival.library, rival.threads);
-        let row = Row::new(&name, Unit::Seconds, seconds, Some(rival.seconds));
-        Ok(row.bar(Bar::Ratio(rival.most())))
+        let kernel = rival.kernel;
+        let ours = || pool.install(|| self.ours(kernel, self.views));
+        let theirs = || rival.run().map_err(CommandError::file(python));
+        let pair = in_turns(usize::from(self.args.repeats), ours, theirs)?;
+        let name = format!("{}, {} {}T", kernel.name(), rival.library, rival.threads);
+        Ok(Row::times(&name, pair).bar(Bar::Ratio(rival.most())))
     }
 }

@@ -1,7 +1,8 @@
 """Times other libraries on a graph: FILE VERTICES ITERATIONS THREADS SOURCES KERNELS [networkx].
 
-The file has three 32-bit words for each undirected edge: both ends and the length. Prints a line of JSON for
-each library and kernel, the best of three runs; standard error names the libraries that are not installed.
+The file has three 32-bit words for each undirected edge: both ends and the length. Announces each library
+and kernel in a line of JSON, then runs it and prints the seconds for each line "run" that it reads, until
+another line comes; standard error names the libraries that are not installed.
 """
 
 import json
@@ -21,13 +22,11 @@ def measure(library, library_threads, runs):
     for kernel, run in runs.items():
         if kernel not in kernels:
             continue
-        best = float("inf")
-        for _ in range(3 if kernel != "triangles" else 1):
+        print(json.dumps({"library": library, "kernel": kernel, "threads": library_threads}), flush=True)
+        while sys.stdin.readline().strip() == "run":
             start = time.perf_counter()
             run()
-            best = min(best, time.perf_counter() - start)
-        line = {"library": library, "kernel": kernel, "threads": library_threads, "seconds": best}
-        print(json.dumps(line), flush=True)
+            print(json.dumps(time.perf_counter() - start), flush=True)
 
 
 def networkit():

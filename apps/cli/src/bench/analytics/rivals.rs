@@ -1,11 +1,20 @@
 //! Other libraries on the same graph, in a Python process that has them. They are no part of the package.
+//!
+//! ```text
+//!  this process                                       rivals.py
+//!               ◄── library, kernel, threads ───────  for each library and kernel
+//!               ──── run ──────────────────────────►
+//!               ◄── seconds ────────────────────────  as often as asked, so that both sides run in turns
+//!               ──── next ─────────────────────────►
+//! ```
 
-use std::io::{BufWriter, Write};
+use std::io::{BufRead, BufReader, BufWriter, Error, ErrorKind, Lines, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 
 use clap::ValueEnum;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use super::graphs::Task;
 use super::kernels::{ITERATIONS, Kernel};
@@ -15,38 +24,67 @@ const SCRIPT: &str = include_str!("rivals.py");
 /// The most vertices that NetworkX is asked to work on.
 const NETWORKX_VERTICES: usize = 1 << 14;
 
-/// The time that a library took.
-pub(super) struct Rival {
+/// An algorithm of a library, which can be run.
+pub(super) struct Rival<'a> {
     pub(super) library: String,
     pub(super) kernel: Kernel,
     pub(super) threads: usize,
-    pub(super) seconds: f64,
+    talk: &'a mut Talk,
 }
 
-/// A line of the script's output.
+/// What the script is about to measure.
 #[derive(Deserialize)]
-struct Line {
+struct Announcement {
     library: String,
     kernel: String,
     threads: usize,
-    seconds: f64,
 }
 
-impl Rival {
+impl Rival<'_> {
     /// The most that ours may take, of their time.
     pub(super) fn most(&self) -> f64 {
         let is_heavy = matches!(self.kernel, Kernel::Pagerank | Kernel::Triangles);
         if self.library == "igraph" && is_heavy { 0.2 } else { 1.0 }
     }
+
+    /// Runs it once; the seconds it took.
+    pub(super) fn run(&mut self) -> Result<f64, Error> {
+        self.talk.say("run")?;
+        self.talk.hear()?.ok_or_else(|| Error::from(ErrorKind::UnexpectedEof))
+    }
 }
 
-/// Runs the algorithms in the libraries that `python` has; says which it has not on the standard error output.
-pub(super) fn measure(
+/// Lines to the script and from it.
+struct Talk {
+    to: ChildStdin,
+    from: Lines<BufReader<ChildStdout>>,
+}
+
+impl Talk {
+    fn say(&mut self, word: &str) -> Result<(), Error> {
+        writeln!(self.to, "{word}")?;
+        self.to.flush()
+    }
+
+    /// The next line of the script, past any that a library prints; none if the script is at its end.
+    fn hear<T: DeserializeOwned>(&mut self) -> Result<Option<T>, Error> {
+        for line in self.from.by_ref() {
+            if let Ok(said) = serde_json::from_str(&line?) {
+                return Ok(Some(said));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Hands on each algorithm of the libraries that `python` has; which it has not is said on the standard error output.
+pub(super) fn for_each(
     python: &Path,
     directory: &Path,
     task: &Task,
     kernels: &[Kernel],
-) -> Result<Vec<Rival>, CommandError> {
+    mut visit: impl FnMut(&mut Rival<'_>) -> Result<(), CommandError>,
+) -> Result<(), CommandError> {
     let file = tempfile::NamedTempFile::new_in(directory).map_err(CommandError::file(directory))?;
     write_edges(task, file.as_file()).map_err(CommandError::file(file.path()))?;
     let vertices = task.graph.num_vertices();
@@ -58,15 +96,20 @@ pub(super) fn measure(
     command
         .args([rayon::current_num_threads().to_string(), sources.join(","), names.join(",")])
         .arg(networkx);
-    let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output();
-    let output = output.map_err(CommandError::file(python))?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    let lines = text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok());
-    let rivals = lines.filter_map(|line| {
-        let kernel = Kernel::from_str(&line.kernel, true).ok()?;
-        Some(Rival { library: line.library, kernel, threads: line.threads, seconds: line.seconds })
-    });
-    Ok(rivals.collect())
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(CommandError::file(python))?;
+    if let (Some(to), Some(from)) = (child.stdin.take(), child.stdout.take()) {
+        let mut talk = Talk { to, from: BufReader::new(from).lines() };
+        while let Some(next) = talk.hear::<Announcement>().map_err(CommandError::file(python))? {
+            if let Ok(kernel) = Kernel::from_str(&next.kernel, true) {
+                let Announcement { library, threads, .. } = next;
+                visit(&mut Rival { library, kernel, threads, talk: &mut talk })?;
+            }
+            talk.say("next").map_err(CommandError::file(python))?;
+        }
+    }
+    child.wait().map_err(CommandError::file(python))?;
+    Ok(())
 }
 
 /// Each edge once: both ends and the length, in 32 bits each.
