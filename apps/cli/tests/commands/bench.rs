@@ -49,6 +49,31 @@ fn analytics_agree_in_every_state_of_the_store() {
     assert!(rows.iter().any(|row| row["name"] == "sssp, 1% changed"), "{report}");
 }
 
+/// A program in place of Python that announces one library, says something else, and takes half a second a run.
+#[cfg(unix)]
+const LIBRARY: &str = r#"#!/bin/sh
+echo '{"library": "library", "kernel": "bfs", "threads": 1}'
+while read word && [ "$word" = run ]; do
+    echo "a library's banner"
+    echo 0.5
+done
+"#;
+
+#[test]
+#[cfg(unix)]
+fn other_libraries_take_turns_with_ours() {
+    use std::os::unix::fs::PermissionsExt;
+    let shell = Shell::new().file("python", LIBRARY);
+    let python = shell.path("python");
+    std::fs::set_permissions(&python, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let size = ["--scale", "6", "--repeats", "2", "--only", "bfs", "--graph", "uniform", "--dir", "."];
+    let rivals = ["bench", "analytics", "--json", "--rivals", python.to_str().unwrap()];
+    let report = shell.json(&[&rivals[..], &size].concat());
+    let row = report["rows"].as_array().unwrap().iter().find(|row| row["name"] == "bfs, library 1T");
+    assert_eq!(row.unwrap()["theirs"], 0.5, "{report}");
+    assert_eq!(row.unwrap()["holds"], true, "{report}");
+}
+
 #[test]
 fn ingest_is_measured_by_batch_size_and_ends_with_the_same_graph() {
     let shell = Shell::new();

@@ -1,9 +1,11 @@
 //! The command: for each graph and algorithm a row against each of the others.
 
+use std::hint::black_box;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use evergraph::GraphView;
+use rayon::prelude::*;
 use serde::Serialize;
 
 use super::graphs::{Pairs, Task, Views, generate};
@@ -11,7 +13,7 @@ use super::kernels::{ITERATIONS, Kernel};
 use super::rivals::{self, Rival};
 use crate::bench::command::processor;
 use crate::bench::report::{Bar, Row, layout};
-use crate::bench::timing::{Pair, in_turns, time};
+use crate::bench::timing::{in_turns, time};
 use crate::console::Console;
 use crate::error::CommandError;
 use crate::progress::Activity;
@@ -217,7 +219,7 @@ impl Subjects<'_> {
         }
         drop(segmented);
         if quick.contains(&Kernel::Pagerank) && rayon::current_num_threads() == 2 {
-            add(self.threads(Kernel::Pagerank)?)?;
+            self.threads()?.into_iter().try_for_each(add)?;
         }
         Ok(())
     }
@@ -247,15 +249,18 @@ impl Subjects<'_> {
         Ok(Row::times("flat view, against a bfs", pair).bar(FLAT))
     }
 
-    fn threads(&self, kernel: Kernel) -> Result<Row, CommandError> {
+    /// Two threads against one, of PageRank and of what it cannot do without: a read for each edge, anywhere in the
+    /// values. Where these reads alone gain no more from the second thread, memory is the limit and not the algorithm.
+    fn threads(&self) -> Result<[Row; 2], CommandError> {
         let single = rayon::ThreadPoolBuilder::new().num_threads(1).build();
         let single = single.map_err(|error| CommandError::Usage(error.to_string()))?;
-        let pair: Pair = in_turns(
-            self.turns(kernel),
-            || self.ours(kernel, self.views),
-            || single.install(|| self.ours(kernel, self.views)),
-        )?;
-        Ok(Row::times(&format!("{}, 2 threads against 1", kernel.name()), pair).bar(THREADS))
+        let turns = self.turns(Kernel::Pagerank);
+        let pagerank = || self.ours(Kernel::Pagerank, self.views);
+        let pair = in_turns(turns, pagerank, || single.install(pagerank))?;
+        let reads = || Ok::<f64, CommandError>(time(|| read_ends(self.task)).0);
+        let reads = in_turns(turns, reads, || single.install(reads))?;
+        let name = |what| format!("{what}, 2T against 1T");
+        Ok([Row::times(&name("pagerank"), pair).bar(THREADS), Row::times(&name("its reads alone"), reads)])
     }
 
     fn against_rival(&self, python: &Path, rival: &mut Rival<'_>) -> Result<Row, CommandError> {
@@ -268,4 +273,13 @@ impl Subjects<'_> {
         let name = format!("{}, {} {}T", kernel.name(), rival.library, rival.threads);
         Ok(Row::times(&name, pair).bar(Bar::Ratio(rival.most())))
     }
+}
+
+/// For each edge the value of its end, as often as PageRank reads it, and nothing else.
+fn read_ends(task: &Task) -> f32 {
+    const EDGES_PER_TASK: usize = 1 << 16;
+    let values = vec![1.0; task.graph.num_vertices()];
+    let sum = |ends: &[u32]| ends.iter().map(|&end| values[end as usize]).sum::<f32>();
+    let all = || task.graph.out().all_neighbors().par_chunks(EDGES_PER_TASK).map(sum).sum::<f32>();
+    (0..ITERATIONS).map(|_| black_box(all())).sum()
 }
