@@ -49,7 +49,7 @@ fn analytics_agree_in_every_state_of_the_store() {
     assert!(rows.iter().any(|row| row["name"] == "sssp, 1% changed"), "{report}");
 }
 
-/// A program in place of Python that announces one library, says something else, and takes half a second a run.
+/// A program in place of Python that announces one library, and says of each run something else and that it took half a second.
 #[cfg(unix)]
 const LIBRARY: &str = r#"#!/bin/sh
 echo '{"library": "library", "kernel": "bfs", "threads": 1}'
