@@ -9,7 +9,7 @@ use evergraph::algorithms::{self, BfsOptions, Control, PageRankOptions};
 use evergraph::{Access, Database, GraphView, Options, Snapshot};
 use serde::{Deserialize, Serialize};
 
-use super::page_bound::PageBound;
+use super::control_group;
 use super::resident::resident_bytes;
 use super::timing::time;
 use crate::console::Console;
@@ -25,9 +25,12 @@ const SOURCES: usize = 4;
 pub(crate) struct BoundedArgs {
     /// The store
     store: PathBuf,
-    /// Heap and pages of segments stay below this many bytes
+    /// So many bytes of memory
     #[arg(long)]
     limit_bytes: u64,
+    /// The control group that has them, which the process enters
+    #[arg(long)]
+    group: Option<PathBuf>,
     /// How the system is told segments will be read
     #[arg(long, value_enum)]
     access: AccessArg,
@@ -65,8 +68,6 @@ pub(super) struct Run {
     pub(super) seconds: f64,
     /// What the process had the disk read.
     pub(super) read_bytes: u64,
-    /// Heap and pages of segments at the most.
-    pub(super) peak_bytes: u64,
     pub(super) checksum: u64,
     /// How many passes over all lists, or how many searches.
     pub(super) rounds: u32,
@@ -83,31 +84,27 @@ pub(super) struct Found {
 
 /// Runs the command in the process of its own.
 pub(crate) fn measure_bounded(args: &BoundedArgs, console: &mut Console) -> Result<(), CommandError> {
-    let bound = PageBound::new(args.limit_bytes)?;
-    let found = bound.during(|| -> Result<Found, CommandError> {
-        let database = Database::open(
-            &args.store,
-            Options { read_only: true, memory_limit_bytes: Some(args.limit_bytes), ..Options::default() },
-        )?;
-        if let Some(access) = args.access.access() {
-            database.advise(access);
-        }
-        run(&database.snapshot()?, Some(&bound))
-    })?;
-    console.json(&found)
+    if let Some(group) = &args.group {
+        control_group::enter(group)?;
+    }
+    let options =
+        Options { read_only: true, memory_limit_bytes: Some(args.limit_bytes), ..Options::default() };
+    let database = Database::open(&args.store, options)?;
+    if let Some(access) = args.access.access() {
+        database.advise(access);
+    }
+    console.json(&run(&database.snapshot()?)?)
 }
 
 /// Runs both algorithms.
-pub(super) fn run(snapshot: &Snapshot, bound: Option<&PageBound>) -> Result<Found, CommandError> {
+pub(super) fn run(snapshot: &Snapshot) -> Result<Found, CommandError> {
     let flat = snapshot.flat();
     let heap_bytes = resident_bytes().unwrap_or(0);
     let measured = |work: &dyn Fn() -> Result<(u64, u32), CommandError>| -> Result<Run, CommandError> {
-        bound.map(PageBound::take_peak_bytes);
         let before = disk_bytes();
         let (seconds, outcome) = time(work);
         let (checksum, rounds) = outcome?;
-        let peak_bytes = bound.map_or(0, PageBound::take_peak_bytes);
-        Ok(Run { seconds, read_bytes: disk_bytes() - before, peak_bytes, checksum, rounds })
+        Ok(Run { seconds, read_bytes: disk_bytes() - before, checksum, rounds })
     };
     let options = PageRankOptions { max_iter: ITERATIONS, tol: 0.0, ..PageRankOptions::default() };
     let pagerank = measured(&|| {

@@ -24,6 +24,7 @@ mod churn;
 mod columns;
 mod command;
 mod components;
+mod control_group;
 mod difference;
 mod events;
 mod graph_file;
@@ -35,7 +36,6 @@ mod memory;
 #[cfg(target_os = "linux")]
 mod outofcore;
 #[cfg(target_os = "linux")]
-mod page_bound;
 mod pagerank;
 mod report;
 mod resident;

@@ -134,7 +134,7 @@ fn a_graph_larger_than_memory_gives_the_same_results() {
             [&["bench", "outofcore", "--json", "--access", "default,sequential"][..], &size].concat();
         let report = shell.json(&arguments);
         let rows = report.as_array().unwrap();
-        assert_eq!(rows.len(), 16, "{report}");
+        assert_eq!(rows.len(), 12, "{report}");
         for row in rows {
             assert_ne!(row["agreement"]["holds"], false, "{row}");
         }
