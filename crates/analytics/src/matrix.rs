@@ -71,7 +71,7 @@ impl Matrix {
     /// The sum of the weights of each row.
     pub(crate) fn row_sums(&self, control: &Control) -> Result<Vec<f64>, AlgorithmError> {
         let mut sums = vec![0.0; self.flat.id_bound() as usize];
-        let pieces = self.ranges.par_iter().zip(self.ranges.split_mut(&mut sums));
+        let pieces = self.ranges.par_iter_vertices().zip(self.ranges.split_mut(&mut sums));
         pieces.try_for_each(|(range, sums)| {
             for (vertex, sum) in range.zip(sums) {
                 *sum = match &self.weights {

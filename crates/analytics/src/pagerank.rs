@@ -274,7 +274,7 @@ impl<'a, S: Share> State<'a, S> {
         let (mut shares, mut degrees) = (none(), vec![0; view.id_bound() as usize]);
         let start = 1.0 / view.num_vertices().max(1) as f64;
         let places = ranges.split_mut(&mut shares).into_par_iter().zip(ranges.split_mut(&mut degrees));
-        let dangling = ranges.par_iter().zip(places).map(|(range, (shares, own_degrees))| {
+        let dangling = ranges.par_iter_vertices().zip(places).map(|(range, (shares, own_degrees))| {
             control.check()?;
             let mut dangling = 0;
             let degrees = view.table(Direction::Out).degrees(range.clone());
@@ -288,7 +288,7 @@ impl<'a, S: Share> State<'a, S> {
             Ok::<u64, AlgorithmError>(dangling)
         });
         let dangling = dangling.try_reduce(|| 0, |left, right| Ok(left + right))? as f64 * start;
-        let layouts = ranges.map(control, |range| Layout::of(view, range))?;
+        let layouts = ranges.par_iter_vertices().map(|range| Layout::of(view, range)).collect();
         Ok(State { view, ranges, shares, next_shares: none(), degrees, layouts, dangling })
     }
 
@@ -318,7 +318,7 @@ impl<'a, S: Share> State<'a, S> {
 
     fn scores(&self, control: &Control) -> Result<Vec<f64>, AlgorithmError> {
         let mut scores = vec![0.0; self.shares.len()];
-        let pieces = self.ranges.par_iter().zip(self.ranges.split_mut(&mut scores));
+        let pieces = self.ranges.par_iter_vertices().zip(self.ranges.split_mut(&mut scores));
         pieces.try_for_each(|(range, scores)| {
             let range = range.start as usize..range.end as usize;
             for ((share, degree), score) in

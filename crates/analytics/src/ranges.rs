@@ -82,15 +82,20 @@ impl Ranges {
         Ranges { cuts: (0..bound).step_by(VERTICES_PER_RANGE).chain([bound]).collect(), cold: None }
     }
 
-    /// The ranges in order.
+    /// The ranges in order. Lists that are not in memory are asked for before their range comes.
     pub fn par_iter(&self) -> impl IndexedParallelIterator<Item = Range<VertexId>> + '_ {
         let ahead = self.cold.as_ref().and_then(|table| FetchAhead::new(table, self.cuts.len() - 1));
-        self.cuts.par_windows(2).enumerate().map(move |(position, cut)| {
+        self.par_iter_vertices().enumerate().map(move |(position, vertices)| {
             if let Some(ahead) = &ahead {
                 ahead.at(position, |range| self.cuts[range]..self.cuts[range + 1], |_| true);
             }
-            cut[0]..cut[1]
+            vertices
         })
+    }
+
+    /// The ranges in order, for work that reads no lists: none are asked for.
+    pub fn par_iter_vertices(&self) -> impl IndexedParallelIterator<Item = Range<VertexId>> + '_ {
+        self.cuts.par_windows(2).map(|cut| cut[0]..cut[1])
     }
 
     /// The ranges in order, one at a time.
