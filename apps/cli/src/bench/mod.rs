@@ -24,6 +24,7 @@ mod churn;
 mod columns;
 mod command;
 mod components;
+#[cfg(target_os = "linux")]
 mod control_group;
 mod difference;
 mod events;
@@ -35,7 +36,6 @@ mod lookups;
 mod memory;
 #[cfg(target_os = "linux")]
 mod outofcore;
-#[cfg(target_os = "linux")]
 mod pagerank;
 mod report;
 mod resident;

@@ -246,7 +246,5 @@ fn read_in_parts(path: &Path, readers: u64) -> io::Result<u64> {
 fn forget(path: &Path) -> io::Result<()> {
     let file = File::open(path)?;
     file.sync_all()?;
-    #[cfg(target_os = "linux")]
-    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)?;
-    Ok(())
+    Ok(rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)?)
 }
