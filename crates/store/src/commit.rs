@@ -9,7 +9,8 @@
 //!  ids        one sync           root
 //! ```
 //!
-//! A batch is recorded and applied side by side: a draft that fails to be recorded is given up.
+//! A batch, and a group that waits for the disk, is recorded and applied side by side: a draft that fails to be recorded is
+//! given up.
 //!
 //! Invariants: what is published is in the log; a group that fails to be recorded is not published, and no other is
 //! accepted after it; every caller is answered, even if the committer panics.
@@ -40,6 +41,9 @@ use crate::version::Version;
 use crate::writes::Writes;
 
 pub(crate) const INTERRUPTED: &str = "a commit was interrupted";
+
+/// A group of so many requests is applied while it is synced; for fewer, to hand over takes longer than to apply.
+const OVERLAPPED_REQUESTS: usize = 4;
 
 /// What a caller wants committed.
 #[derive(Debug)]
@@ -115,16 +119,22 @@ impl Inner {
         let is_synced = self.options.durability == Durability::Sync && self.home.is_some();
         let pace = if is_synced { Pace::Disk } else { Pace::Memory };
         self.queue.submit(pace, request, |group| {
-            let forks = group.iter().any(Pending::is_batch);
+            let is_overlapped = is_synced && group.len() >= OVERLAPPED_REQUESTS;
+            let forks = is_overlapped || group.iter().any(Pending::is_batch);
             let mut committer = self.committer.lock();
             let committer = &mut *committer;
-            let commit = || self.commit_group(committer, group);
+            let commit = || self.commit_group(committer, group, forks);
             if forks { in_pool(commit) } else { commit() }
         })
     }
 
-    /// The way of every commit; gives the answers.
-    fn commit_group(&self, committer: &mut Committer, group: Vec<Pending>) -> Vec<(Pending, Outcome)> {
+    /// The way of every commit; gives the answers. Whether it `forks` is whether it records and applies side by side.
+    fn commit_group(
+        &self,
+        committer: &mut Committer,
+        group: Vec<Pending>,
+        forks: bool,
+    ) -> Vec<(Pending, Outcome)> {
         if let Some(refusal) = &committer.refusal {
             return group.into_iter().map(|pending| (pending, Err(refusal.clone().into()))).collect();
         }
@@ -134,12 +144,10 @@ impl Inner {
         let time_micros = now_micros().max(base.time_micros);
         let last = accepted.last().map_or(base.sequence, |accepted| accepted.sequence);
         let record = committer.encode(&base, &accepted);
-        let forks = accepted.iter().any(|accepted| accepted.is_batch);
         let mut draft = Draft::new(&base, committer.resolver.dictionary.clone(), last, time_micros);
         draft.changes.scratch = std::mem::take(&mut committer.scratch);
         let record = || committer.append(record, time_micros);
         let apply = || apply(draft, accepted);
-        // Side by side, where it takes long enough.
         let (recorded, (mut draft, answers)) =
             if forks { rayon::join(record, apply) } else { (record(), apply()) };
         committer.scratch = std::mem::take(&mut draft.changes.scratch).kept();

@@ -36,7 +36,7 @@ use crate::store::Inner;
 use crate::version::{Adjacency, Version};
 
 /// How many vertices have their lists in one cluster.
-const CLUSTER_VERTICES: u32 = 1 << 12;
+const CLUSTER_VERTICES: u32 = 1 << 14;
 
 /// Before the lists, a cluster says how many entries it was written with.
 const HEAD_BYTES: usize = size_of::<u64>();

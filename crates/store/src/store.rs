@@ -30,7 +30,7 @@ use crate::maintenance::Signal;
 use crate::merge::Scratch;
 use crate::options::Options;
 use crate::past::HistoryCache;
-use crate::pool::in_pool;
+use crate::pool::{give_back, in_pool};
 use crate::queue::CommitQueue;
 use crate::reads::Reads;
 use crate::reclaim::Reclaimer;
@@ -424,7 +424,7 @@ impl Store {
     /// # Errors
     /// [`CommitError::Durability`] if the disk refuses, [`CommitError::Closed`], [`CommitError::ReadOnly`].
     pub fn checkpoint(&self) -> Result<(), CommitError> {
-        checkpoint(self.inner(), Merge::Tiered)
+        self.archive(Merge::Tiered)
     }
 
     /// Archives everything into one segment, each list in one piece. In a store in memory the lists are brought together
@@ -433,7 +433,7 @@ impl Store {
     /// # Errors
     /// Those of [`Store::checkpoint`].
     pub fn compact(&self) -> Result<(), CommitError> {
-        checkpoint(self.inner(), Merge::Everything)
+        self.archive(Merge::Everything)
     }
 
     /// Writes the newest version to a new store in a directory, durably, while commits go on here; gives the commit it
@@ -464,6 +464,12 @@ impl Store {
     /// [`CommitError::Durability`] if the last sync fails.
     pub fn close(&self) -> Result<(), CommitError> {
         self.inner().close()
+    }
+
+    fn archive(&self, merge: Merge) -> Result<(), CommitError> {
+        let done = checkpoint(self.inner(), merge);
+        give_back();
+        done
     }
 
     /// The kind of keys the store was opened for, if the caller said so.

@@ -141,6 +141,9 @@ fn loads_larger_than_memory_survive_a_crash_at_every_operation() {
     assert!(states > 250, "{states} states");
 }
 
+/// So many that groups are large enough to be applied while they are synced.
+const THREADS: u64 = 9;
+
 /// Threads commit, in groups and as bulk loads, while the store archives; power is lost at every operation of the disk:
 /// what is found is the outcome of the first commits in their order, of all at least that were acknowledged by then.
 fn crash_threads(seed: u64, turns: u64, seeds: u64) -> u64 {
@@ -151,7 +154,7 @@ fn crash_threads(seed: u64, turns: u64, seeds: u64) -> u64 {
     let declared = (store.version().expect("open").sequence(), disk.operations());
     let commits = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
-        for thread in 0..3 {
+        for thread in 0..THREADS {
             let (store, disk, commits) = (&store, &disk, &commits);
             scope.spawn(move || {
                 let mut random = Random::new(seed << 8 | thread);

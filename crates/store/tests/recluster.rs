@@ -116,7 +116,7 @@ fn what_lies_together_is_left_alone() {
     let lists = dump(&store.version().expect("open"));
     store.compact().expect("memory");
     let layout = store.version().expect("open").layout();
-    let ranges = (VERTICES as u64).div_ceil(4096) + 1;
+    let ranges = (VERTICES as u64).div_ceil(1 << 14) + 1;
     for table in &layout.tables {
         assert!(table.places <= ranges && table.most_fragments == 1, "{table:?}");
     }
