@@ -82,6 +82,7 @@ const CASE: Case = Case {
     keys: KeyKind::Text,
     bulk_edges: usize::MAX,
     memory_limit: None,
+    keeps_history: false,
     on_disk: true,
     durability: Durability::Sync,
     format: ListFormat::Compact,

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicIsize, Ordering};
 
 use common::{Action, Case, Runner, actions, case, directory, dump, number_batch, open, options};
 use evergraph_disk::{Disk, Fault, SimDisk};
-use evergraph_store::{Options, Store};
+use evergraph_store::{Options, Retain, Store};
 use evergraph_types::{Column, EdgeBatch, EdgeTypeOptions, KeyColumn, KeyKind, Value};
 use parking_lot::Mutex;
 use proptest::strategy::{Strategy, ValueTree};
@@ -219,11 +219,16 @@ fn behind_a_kept_snapshot_memory_does_not_grow_without_bound() {
 const BEYOND_LIMIT: isize = 24 << 20;
 
 /// The most bytes that were live while a graph of a few vertices was loaded piece by piece.
-fn peak_of_load(memory_limit_bytes: Option<u64>, multi: bool, has_property: bool) -> isize {
+fn peak_of_load(
+    memory_limit_bytes: Option<u64>,
+    retain: Option<Retain>,
+    multi: bool,
+    has_property: bool,
+) -> isize {
     const PIECES: i64 = 60;
     const ROWS: i64 = 50_000;
     let directory = tempfile::tempdir().expect("a directory");
-    let options = Options { memory_limit_bytes, ..options() };
+    let options = Options { memory_limit_bytes, retain, ..options() };
     let store = Store::open(directory.path().join("net.eg"), options).expect("a new store");
     let kind = EdgeTypeOptions { multi, symmetric: true, ..EdgeTypeOptions::default() };
     let before = LIVE_BYTES.load(Ordering::Relaxed);
@@ -249,10 +254,14 @@ fn a_load_larger_than_the_limit_stays_near_it() {
     let _counting = COUNTING.lock();
     let limit = 8 << 20;
     for (multi, has_property) in [(false, false), (true, false), (false, true), (true, true)] {
-        let bounded = peak_of_load(Some(limit), multi, has_property);
-        let unbounded = peak_of_load(None, multi, has_property);
-        let what = format!("{bounded} and {unbounded} bytes, multi {multi}, properties {has_property}");
-        assert!(bounded < limit as isize + BEYOND_LIMIT, "{what}");
-        assert!(unbounded > limit as isize + BEYOND_LIMIT, "{what}");
+        for retain in [None, Some(Retain::Everything)] {
+            let bounded = peak_of_load(Some(limit), retain, multi, has_property);
+            let unbounded = peak_of_load(None, retain, multi, has_property);
+            let what = format!(
+                "{bounded} and {unbounded} bytes, {retain:?}, multi {multi}, properties {has_property}"
+            );
+            assert!(bounded < limit as isize + BEYOND_LIMIT, "{what}");
+            assert!(unbounded > limit as isize + BEYOND_LIMIT, "{what}");
+        }
     }
 }
