@@ -10,7 +10,7 @@ use common::{Dump, HookedDisk, Replica, directory, dump, number_batch, on, open,
 use evergraph_disk::{CrashPlan, Disk, SimDisk};
 use evergraph_log::{Log, Record};
 use evergraph_store::{At, ChangeOptions, ChangeReader, Options, Retain, Store, Version, check_on};
-use evergraph_types::{EdgeBatch, EdgeTypeOptions, PropertyType, Sequence, Value};
+use evergraph_types::{Direction, EdgeBatch, EdgeTypeOptions, KeyKind, PropertyType, Sequence, Value};
 use parking_lot::Mutex;
 
 /// The rows of a load.
@@ -297,4 +297,42 @@ fn loads_let_go_of_what_has_passed_the_limit() {
     assert!(check_on(on(&disk), directory()).is_err(), "it is open");
     store.close().expect("closed");
     assert!(check_on(on(&disk), directory()).expect("a store").is_healthy());
+}
+
+/// The lists of the first edge type, in both directions.
+fn lists(version: &Version) -> Vec<Vec<u32>> {
+    let both = [Direction::Out, Direction::In].into_iter();
+    both.flat_map(|direction| version.vertex_ids().into_iter().map(move |vertex| (direction, vertex)))
+        .map(|(direction, vertex)| version.neighbors(0, direction, vertex).to_vec())
+        .collect()
+}
+
+/// More changes than a past takes at a time: on the way there are versions that hold a load in part. Those before it, which are
+/// held meanwhile, stay as they are.
+#[test]
+fn a_load_of_many_changes_is_replayed_some_at_a_time() {
+    let pairs = |from: i64, count: i64| {
+        let row = move |row: i64| (from + row).wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as i64) as u64;
+        number_batch((0..count).map(|at| ((row(at) >> 40 & 0x3FF) as i64, (row(at) >> 20 & 0x3FF) as i64)))
+    };
+    for multi in [false, true] {
+        let disk = SimDisk::new(0);
+        let store = open(&disk, Options { keys: Some(KeyKind::Dense), ..settings(Some(1 << 20)) });
+        let kind = EdgeTypeOptions { multi, ..EdgeTypeOptions::default() };
+        store.create_edge_type("knows", kind).expect("new");
+        store.add_edges("knows", vec![pairs(0, 5000)]).expect("it fits");
+        let before = store.version().expect("open");
+        let mut load = store.bulk_load("knows", None);
+        (0..10).for_each(|part| load.add(vec![pairs(5000 + 60_000 * part, 60_000)]).expect("it fits"));
+        assert_eq!(load.commit(&[]).expect("it fits").sequence, 3);
+        let after = store.version().expect("open");
+        assert!(records(&disk).iter().filter(|record| record.0 == 3).count() > 50);
+        store.put_edge(1, 2, "knows", &[]).expect("put");
+        store.checkpoint().expect("archived");
+        let past = |sequence| store.version_at(At::Commit(sequence)).expect("retained");
+        let (old, new) = (past(2), past(3));
+        assert_eq!((new.num_edges(0), new.num_vertices()), (after.num_edges(0), after.num_vertices()));
+        assert!(lists(&new) == lists(&after), "multi {multi}");
+        assert!(lists(&old) == lists(&before), "multi {multi}");
+    }
 }
