@@ -45,9 +45,8 @@ use crate::spill::Spilled;
 use crate::store::Inner;
 use crate::version::Version;
 
-/// Of the memory limit, what a row that is read back may take: an eighth of the limit in rows of eight bytes, merged and
-/// written in some times that.
-const SPILLED_BYTES_PER_ROW: u64 = 8 * 8;
+/// Of the memory limit, the part that rows which are read back at a time may take; they are merged and written in some times that.
+const SPILLED_PER_LIMIT: u64 = 8;
 
 /// A store has at most this many segments after an archive.
 pub(crate) const MAX_SEGMENTS: usize = 8;
@@ -271,7 +270,7 @@ fn spill_batch(
     limit: Option<u64>,
     is_logged: bool,
 ) -> Result<Option<Bulk>, CommitError> {
-    let rows = usize::try_from(limit.unwrap_or(u64::MAX) / SPILLED_BYTES_PER_ROW).unwrap_or(usize::MAX);
+    let bytes = limit.unwrap_or(u64::MAX) / SPILLED_PER_LIMIT;
     committer.resolver.check_batch(&batch)?;
     let mut bulk: Option<Bulk> = None;
     let taken = batch.for_each_piece(limit, |piece| -> Result<(), CommitError> {
@@ -281,7 +280,7 @@ fn spill_batch(
         }
         let (lists, ends, columns) = apply_vertices(draft, piece);
         if bulk.is_none() {
-            let rows = BulkRows::Spilled(Spilled::new(home, rows).map_err(CommitError::durability)?);
+            let rows = BulkRows::Spilled(Spilled::new(home, bytes).map_err(CommitError::durability)?);
             bulk = Some(Bulk { lists, rows });
         }
         if let Some(Bulk { rows: BulkRows::Spilled(spilled), .. }) = &mut bulk {

@@ -563,10 +563,10 @@ impl Inner {
         self.retain != Retain::Nothing || self.cursors.floor().is_some()
     }
 
-    /// Whether a batch is committed as a segment. Where the log is kept, that pays only if memory does not hold the batch.
+    /// Whether a batch is committed as a segment: one that memory does not hold, and one of many edges unless the log is kept.
     fn is_bulk(&self, home: &Home, batch: &BatchWrites) -> bool {
-        let is_spilled = || !home.is_in_memory && batch.is_large(self.options.memory_limit_bytes);
-        batch.rows() >= self.options.bulk_edges && (!self.is_log_kept() || is_spilled())
+        let is_spilled = !home.is_in_memory && batch.is_large(self.options.memory_limit_bytes);
+        is_spilled || batch.rows() >= self.options.bulk_edges && !self.is_log_kept()
     }
 
     pub(crate) fn close(&self) -> Result<(), CommitError> {
