@@ -112,7 +112,7 @@ impl ActiveFile {
         self.file.append_vectored(&parts)?;
         self.vouched_records = self.synced.records;
         self.appended.bytes = self.file.len();
-        if kind == RecordKind::Commits {
+        if kind != RecordKind::Mark {
             self.appended.records += 1;
         }
         Ok(())

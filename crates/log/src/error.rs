@@ -56,6 +56,12 @@ pub enum LogError {
         /// The last one given.
         last: Sequence,
     },
+    /// A commit was begun in parts, and has no end yet.
+    #[error("no other commit can be appended before the end of commit {sequence}")]
+    Unfinished {
+        /// The commit.
+        sequence: Sequence,
+    },
     /// An earlier write or sync failed.
     #[error("the log takes no more commits because an earlier write failed ({reason}); open the store again")]
     Poisoned {

@@ -10,10 +10,10 @@ use evergraph_types::Sequence;
 use crate::LogError;
 use crate::format::{
     ALIGNMENT, FILE_HEADER_BYTES, FORMAT_VERSION, FileHeaderFault, FileIdentity, RECORD_HEADER_BYTES,
-    RecordHeader,
+    RecordHeader, RecordKind,
 };
 
-/// A group of commits as it was logged.
+/// A group of commits as it was logged, or a part of one commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record<'a> {
     /// The sequence number of the first commit of the group.
@@ -24,6 +24,8 @@ pub struct Record<'a> {
     pub time_micros: i64,
     /// What the group wrote.
     pub payload: &'a [u8],
+    /// Whether the records after this one go on with the same commit. They are there, up to its end.
+    pub goes_on: bool,
 }
 
 impl<'a> Record<'a> {
@@ -33,6 +35,7 @@ impl<'a> Record<'a> {
             last_sequence: header.last_sequence,
             time_micros: header.time_micros,
             payload,
+            goes_on: header.kind == RecordKind::Part,
         }
     }
 }
@@ -63,9 +66,9 @@ pub(crate) struct FileBytes<'a> {
 }
 
 impl<'a> FileBytes<'a> {
-    /// Checks the header; `Ok(Err(_))` if a crash may have left it so.
-    pub(crate) fn check_header(&self, path: &Path) -> Result<Result<(), Fault>, LogError> {
-        let found = match FileIdentity::decode(self.bytes) {
+    /// Checks the header and gives the version of the format; `Ok(Err(_))` if a crash may have left it so.
+    pub(crate) fn check_header(&self, path: &Path) -> Result<Result<u32, Fault>, LogError> {
+        let (found, version) = match FileIdentity::decode(self.bytes) {
             Ok(found) => found,
             Err(FileHeaderFault::Damaged(what)) => return Ok(Err(Fault { offset: 0, what })),
             Err(FileHeaderFault::Newer(found)) => {
@@ -86,7 +89,7 @@ impl<'a> FileBytes<'a> {
             );
             return Err(Corruption::new(path, 0, what).into());
         }
-        Ok(Ok(()))
+        Ok(Ok(version))
     }
 
     /// The record at `offset`; `None` at the end of the file.
@@ -111,6 +114,10 @@ impl<'a> FileBytes<'a> {
         }
         if header.last_sequence < header.first_sequence {
             return Err(fault("the record ends before it begins"));
+        }
+        let is_of_one_commit = matches!(header.kind, RecordKind::Part | RecordKind::End);
+        if is_of_one_commit && header.last_sequence != header.first_sequence {
+            return Err(fault("the record is a part of several commits"));
         }
         let end = offset + RECORD_HEADER_BYTES + length + padding.len();
         Ok(Some(Parsed { header, payload, end }))

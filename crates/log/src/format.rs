@@ -6,7 +6,7 @@
 //! ```text
 //!  file header, 64 bytes                         record header, 64 bytes
 //!   0  8  magic "EVGRLOG\0"                       0  4  magic "EVRC"
-//!   8  4  format version, 1                       4  4  kind: 1 commits, 2 mark
+//!   8  4  format version, 2                       4  4  kind: 1 commits, 2 mark, 3 part, 4 end
 //!  12  4  zero                                    8  8  payload bytes
 //!  16 16  store id                               16  8  first sequence
 //!  32  8  first sequence, as in the name         24  8  last sequence
@@ -26,13 +26,16 @@
 //!   before the next one is created. In these cases it is damage.
 //! - A *mark* has no payload and no commits; its sequences are both the last committed one. It is written after a
 //!   sync that covered several records, and on closing, only to say how much was synced.
+//! - A commit that is too large for one record comes in *parts*, records of that commit alone, and an *end*, its last one. They
+//!   follow each other in one file, with nothing between them but marks; without its end a commit is none. In version 1 there
+//!   are none, so no file of that version is gone on with.
 //! - Magic, version and checksum of the file header stay where they are in every later version.
 
 use evergraph_disk::{Checksum, checksum};
 use evergraph_types::Sequence;
 
 /// The version of the log format this program writes, and the newest it reads.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 
 pub(crate) const FILE_HEADER_BYTES: usize = 64;
 pub(crate) const RECORD_HEADER_BYTES: usize = 64;
@@ -72,8 +75,8 @@ impl FileIdentity {
         header
     }
 
-    /// Reads the header at the start of a file.
-    pub(crate) fn decode(file: &[u8]) -> Result<Self, FileHeaderFault> {
+    /// Reads the header at the start of a file; gives the version of the format, too.
+    pub(crate) fn decode(file: &[u8]) -> Result<(Self, u32), FileHeaderFault> {
         let header: &[u8; FILE_HEADER_BYTES] =
             file.first_chunk().ok_or(FileHeaderFault::Damaged("the file is shorter than its header"))?;
         if header[0..8] != FILE_MAGIC {
@@ -88,7 +91,7 @@ impl FileIdentity {
         }
         let mut store_id = [0; 16];
         store_id.copy_from_slice(&header[16..32]);
-        Ok(FileIdentity { store_id, first_sequence: u64_at(header, 32) })
+        Ok((FileIdentity { store_id, first_sequence: u64_at(header, 32) }, version))
     }
 }
 
@@ -99,6 +102,10 @@ pub(crate) enum RecordKind {
     Commits,
     /// Nothing but the word that so many bytes were synced.
     Mark,
+    /// A part of a commit, but not the last.
+    Part,
+    /// The last part of a commit.
+    End,
 }
 
 /// The header of a record.
@@ -118,6 +125,8 @@ impl RecordHeader {
         let kind: u32 = match self.kind {
             RecordKind::Commits => 1,
             RecordKind::Mark => 2,
+            RecordKind::Part => 3,
+            RecordKind::End => 4,
         };
         let mut header = [0; RECORD_HEADER_BYTES];
         header[0..4].copy_from_slice(&RECORD_MAGIC);
@@ -145,6 +154,8 @@ impl RecordHeader {
         let kind = match u32_at(header, 4) {
             1 => RecordKind::Commits,
             2 => RecordKind::Mark,
+            3 => RecordKind::Part,
+            4 => RecordKind::End,
             _ => return Err("the record is of an unknown kind"),
         };
         Ok(RecordHeader {

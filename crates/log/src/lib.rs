@@ -1,8 +1,8 @@
 //! The edge log: every commit, in order, on disk before it is acknowledged.
 //!
 //! [`Log`] appends, syncs and trims; opening it recovers what a crash left. [`LogReader`] follows it from any
-//! sequence number on while it grows. The bytes are drawn in `format.rs`; what a record's payload means is not
-//! known here.
+//! sequence number on while it grows. A commit that is too large for one record is appended in parts. The bytes are drawn in
+//! `format.rs`; what a record's payload means is not known here.
 
 mod active;
 mod directory;

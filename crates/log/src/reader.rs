@@ -1,7 +1,7 @@
 //! Following the log from a sequence number on, without disturbing the writer.
 //!
 //! Invariant: the caller says through which commit the log is synced, and nothing beyond that is looked at; so
-//! whatever the writer is in the middle of appending is never seen.
+//! whatever the writer is in the middle of appending is never seen, nor are parts of a commit that has no end.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -25,6 +25,8 @@ pub struct LogReader {
     directory: PathBuf,
     store_id: [u8; 16],
     next_sequence: Sequence,
+    /// Whether a part of the next commit was read.
+    has_begun: bool,
     file: Option<OpenFile>,
 }
 
@@ -36,6 +38,8 @@ struct OpenFile {
     /// A part of the file that begins at `start`.
     bytes: Vec<u8>,
     start: usize,
+    /// The last commit known to be synced when they were read.
+    through: Sequence,
     /// Where in the file the next record begins.
     offset: usize,
 }
@@ -44,7 +48,14 @@ impl LogReader {
     /// A reader of the log in `directory` whose first record will be the one with the commit `from`. Touches no
     /// file yet.
     pub fn new(disk: Arc<dyn Disk>, directory: &Path, store_id: [u8; 16], from: Sequence) -> Self {
-        LogReader { disk, directory: directory.to_owned(), store_id, next_sequence: from.max(1), file: None }
+        LogReader {
+            disk,
+            directory: directory.to_owned(),
+            store_id,
+            next_sequence: from.max(1),
+            has_begun: false,
+            file: None,
+        }
     }
 
     /// The next record, if all its commits are within `through`, the last commit known to be synced; `None` when
@@ -60,12 +71,15 @@ impl LogReader {
         let found = self.find(through)?;
         let (Some(found), Some(file)) = (found, &mut self.file) else { return Ok(None) };
         file.offset = found.end;
-        self.next_sequence = found.header.last_sequence.saturating_add(1);
+        self.has_begun = found.header.kind == RecordKind::Part;
+        if !self.has_begun {
+            self.next_sequence = found.header.last_sequence.saturating_add(1);
+        }
         let payload = file.bytes.get(found.payload).unwrap_or_default();
         Ok(Some(Record::new(&found.header, payload)))
     }
 
-    /// The first commit not read yet: where to go on later.
+    /// The first commit not read yet, or not to its end: where to go on later.
     pub fn next_sequence(&self) -> Sequence {
         self.next_sequence
     }
@@ -74,7 +88,7 @@ impl LogReader {
     fn find(&mut self, through: Sequence) -> Result<Option<Found>, LogError> {
         loop {
             let Some(file) = &mut self.file else {
-                self.file = Some(self.open(None)?);
+                self.file = Some(self.open(None, through)?);
                 continue;
             };
             let fault = match file.bytes().record_at(file.offset) {
@@ -87,25 +101,41 @@ impl LogReader {
                     if header.first_sequence > self.next_sequence {
                         return Err(file.corruption(format!("commit {} is missing here", self.next_sequence)));
                     }
+                    if self.has_begun && header.kind == RecordKind::Commits {
+                        return Err(file.corruption("another commit follows the parts of one"));
+                    }
+                    if header.last_sequence > through {
+                        return Ok(None);
+                    }
+                    if header.kind == RecordKind::Part && header.last_sequence > file.through {
+                        // Read before the commit had its end: it may be a part of one that was given up.
+                        if let ReadOn::Gone = file.read_on(&*self.disk, through)? {
+                            self.file = None;
+                        }
+                        continue;
+                    }
                     let begin = file.offset - file.start + RECORD_HEADER_BYTES;
                     let found =
                         Found { header, payload: begin..begin + record.payload.len(), end: record.end };
-                    return Ok((header.last_sequence <= through).then_some(found));
+                    return Ok(Some(found));
                 }
                 Ok(None) => None,
                 Err(fault) => Some(fault),
             };
-            match (file.read_on(&*self.disk)?, fault) {
+            match (file.read_on(&*self.disk, through)?, fault) {
                 (ReadOn::More, _) => {}
                 (ReadOn::Gone, _) => self.file = None,
                 (ReadOn::Nothing, Some(fault)) => return Err(file.corruption(fault.what)),
-                (ReadOn::Nothing, None) => self.file = Some(self.open(self.file.as_ref())?),
+                (ReadOn::Nothing, None) if self.has_begun => {
+                    return Err(file.corruption("the end of the commit is not there"));
+                }
+                (ReadOn::Nothing, None) => self.file = Some(self.open(self.file.as_ref(), through)?),
             }
         }
     }
 
     /// Opens the file that holds the next commit, which must be another than the one read to its end.
-    fn open(&self, exhausted: Option<&OpenFile>) -> Result<OpenFile, LogError> {
+    fn open(&self, exhausted: Option<&OpenFile>, through: Sequence) -> Result<OpenFile, LogError> {
         loop {
             let sequences = file_sequences(&*self.disk, &self.directory)?;
             let holding = sequences.iter().copied().rfind(|first| *first <= self.next_sequence);
@@ -123,7 +153,7 @@ impl LogReader {
                 read => read?,
             };
             let identity = FileIdentity { store_id: self.store_id, first_sequence };
-            let file = OpenFile { path, identity, bytes, start: 0, offset: FILE_HEADER_BYTES };
+            let file = OpenFile { path, identity, bytes, start: 0, through, offset: FILE_HEADER_BYTES };
             if let Err(fault) = file.bytes().check_header(&file.path)? {
                 return Err(Corruption::new(&file.path, 0, fault.what).into());
             }
@@ -156,13 +186,14 @@ impl OpenFile {
     }
 
     /// Reads from the next record on, more than was read of it before.
-    fn read_on(&mut self, disk: &dyn Disk) -> Result<ReadOn, DiskError> {
+    fn read_on(&mut self, disk: &dyn Disk, through: Sequence) -> Result<ReadOn, DiskError> {
         let held = self.bytes.get(self.offset.saturating_sub(self.start)..).unwrap_or_default();
         let wanted = READ_BYTES.max(2 * held.len());
         let fresh = match disk.read_at(&self.path, self.offset as u64, wanted) {
             Err(DiskError::NotFound { .. }) => return Ok(ReadOn::Gone),
             read => read?,
         };
+        self.through = through;
         if fresh == held {
             return Ok(ReadOn::Nothing);
         }

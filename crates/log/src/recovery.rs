@@ -7,6 +7,8 @@
 //!     files is damage: it was synced           record says that these bytes were synced
 //! ```
 //!
+//! A commit that comes in parts is visited once its end is found; parts without one are a torn tail, too.
+//!
 //! Files that hold nothing behind `after` are not read, so that opening takes no longer for the history kept.
 //!
 //! Invariant: what is visited is an unbroken run of whole records from `after + 1` on, and every record that was
@@ -34,17 +36,18 @@ pub struct Recovery {
     pub torn: Option<TornTail>,
 }
 
-/// The end of the log that a crash left unfinished: it holds no commit that was acknowledged as durable.
+/// The end of the log that a crash left unfinished, or whoever gave up a commit in parts: it holds no commit that was
+/// acknowledged as durable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TornTail {
     /// The newest file.
     pub path: PathBuf,
-    /// Where its whole records end, in bytes.
+    /// Where its whole records end, in bytes, without those of a commit that has no end.
     pub offset: u64,
     /// How many bytes follow there.
     pub bytes: u64,
-    /// Why they are no record.
+    /// Why they are no commit.
     pub what: String,
 }
 
@@ -55,7 +58,9 @@ pub(crate) struct FoundFile {
     pub(crate) first_sequence: Sequence,
     /// The last commit in it; one less than the first if there is none.
     pub(crate) last_sequence: Sequence,
-    /// The whole records and the header; 0 if not even that is whole.
+    /// The format it was begun in; 0 if the header is not whole or was not looked at.
+    pub(crate) version: u32,
+    /// The whole records, without those of a commit that has no end, and the header; 0 if not even that is whole.
     pub(crate) bytes: u64,
     /// How many bytes from the start are known to have been synced.
     pub(crate) synced_bytes: u64,
@@ -121,7 +126,9 @@ impl<E> Walk<'_, E> {
     ) -> Result<(), DiskError> {
         let bytes = disk.len(&path)?.unwrap_or(0);
         let (synced_bytes, commits_end) = (bytes, bytes);
-        self.files.push(FoundFile { path, first_sequence, last_sequence, bytes, synced_bytes, commits_end });
+        let found =
+            FoundFile { path, first_sequence, last_sequence, version: 0, bytes, synced_bytes, commits_end };
+        self.files.push(found);
         Ok(())
     }
 
@@ -131,6 +138,7 @@ impl<E> Walk<'_, E> {
             path,
             first_sequence,
             last_sequence: first_sequence.saturating_sub(1),
+            version: 0,
             bytes: 0,
             synced_bytes: 0,
             commits_end: 0,
@@ -139,7 +147,10 @@ impl<E> Walk<'_, E> {
         self.check_continues(&found)?;
         let fault = match header {
             Err(fault) => Some(fault),
-            Ok(()) => self.records(&mut found, file)?,
+            Ok(version) => {
+                found.version = version;
+                self.records(&mut found, file)?
+            }
         };
         if let Some(fault) = fault {
             self.torn(&found, file, fault, newest)?;
@@ -174,23 +185,40 @@ impl<E> Walk<'_, E> {
         let mut offset = FILE_HEADER_BYTES;
         found.bytes = offset as u64;
         found.commits_end = found.bytes;
+        // Those of the commit whose end is not found yet.
+        let mut parts: Vec<(Record<'_>, usize)> = Vec::new();
         loop {
-            let record = match file.record_at(offset) {
-                Ok(Some(record)) => record,
-                Ok(None) => return Ok(None),
+            let parsed = match file.record_at(offset) {
+                Ok(Some(parsed)) => parsed,
+                Ok(None) if parts.is_empty() => return Ok(None),
+                Ok(None) => return Ok(Some(Fault { offset, what: "the end of the commit is not there" })),
                 Err(fault) => return Ok(Some(fault)),
             };
-            found.synced_bytes = found.synced_bytes.max(record.header.synced_bytes);
-            if record.header.kind == RecordKind::Commits {
-                self.commits(found, Record::new(&record.header, record.payload), offset)?;
-                found.commits_end = record.end as u64;
+            found.synced_bytes = found.synced_bytes.max(parsed.header.synced_bytes);
+            let record = Record::new(&parsed.header, parsed.payload);
+            match parsed.header.kind {
+                RecordKind::Part => parts.push((record, offset)),
+                RecordKind::Commits if !parts.is_empty() => {
+                    let what = "another commit follows the parts of one";
+                    return Err(Corruption::new(&found.path, offset as u64, what).into());
+                }
+                RecordKind::Commits | RecordKind::End => {
+                    for (part, offset) in parts.drain(..) {
+                        self.visit(found, part, offset)?;
+                    }
+                    self.visit(found, record, offset)?;
+                    found.commits_end = parsed.end as u64;
+                }
+                RecordKind::Mark => {}
             }
-            offset = record.end;
-            found.bytes = offset as u64;
+            offset = parsed.end;
+            if parts.is_empty() {
+                found.bytes = offset as u64;
+            }
         }
     }
 
-    fn commits(
+    fn visit(
         &mut self,
         found: &mut FoundFile,
         record: Record<'_>,
@@ -201,7 +229,9 @@ impl<E> Walk<'_, E> {
             let what = format!("the record begins with commit {}, not {expected}", record.first_sequence);
             return Err(Corruption::new(&found.path, offset as u64, what).into());
         }
-        found.last_sequence = record.last_sequence;
+        if !record.goes_on {
+            found.last_sequence = record.last_sequence;
+        }
         if record.last_sequence > self.after {
             (self.visit)(record).map_err(ReplayError::Visit)?;
             self.recovery.records += 1;
@@ -222,8 +252,8 @@ impl<E> Walk<'_, E> {
         }
         self.recovery.torn = Some(TornTail {
             path: found.path.clone(),
-            offset: fault.offset as u64,
-            bytes: (file.bytes.len() - fault.offset) as u64,
+            offset: found.bytes,
+            bytes: file.bytes.len() as u64 - found.bytes,
             what: fault.what.to_owned(),
         });
         Ok(())

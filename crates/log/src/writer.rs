@@ -9,7 +9,9 @@
 //! Invariants:
 //! - A file is synced before the next one is created, so only the newest can end in a torn record.
 //! - What a crash leaves of a trim is an unbroken end of the log.
-//! - Whoever cuts off a torn tail goes on in a new file, so that bytes cut off cannot come back behind new records.
+//! - Whoever cuts off a torn tail goes on in a new file, so that bytes cut off cannot come back behind new records. So does
+//!   whoever finds a file of an older format.
+//! - All parts of a commit are in one file, so that no trim separates them, and nothing else is appended before its end.
 //! - After any failed write the log is poisoned; only opening it again finds out what is on disk.
 
 use std::path::{Path, PathBuf};
@@ -21,7 +23,7 @@ use evergraph_types::Sequence;
 use crate::active::{ActiveFile, ActiveSync};
 use crate::directory::file_path;
 use crate::file::Record;
-use crate::format::{FILE_HEADER_BYTES, FileIdentity, RecordKind};
+use crate::format::{FILE_HEADER_BYTES, FORMAT_VERSION, FileIdentity, RecordKind};
 use crate::recovery::{Found, FoundFile, read_log};
 use crate::{LogError, Recovery, ReplayError};
 
@@ -49,6 +51,8 @@ pub struct Log {
     files: Vec<LogFile>,
     active: Option<ActiveFile>,
     next_sequence: Sequence,
+    /// Whether the next commit was begun in parts.
+    has_begun: bool,
     failure: Option<String>,
 }
 
@@ -112,6 +116,7 @@ impl Log {
             files: Vec::new(),
             active: None,
             next_sequence: recovery.last_sequence.saturating_add(1),
+            has_begun: false,
             failure: None,
         };
         if ends_before {
@@ -120,10 +125,14 @@ impl Log {
         }
         if let Some(newest) = files.last() {
             let torn = recovery.torn.is_some();
-            if torn && newest.last_sequence < newest.first_sequence {
+            let is_older = newest.version < FORMAT_VERSION;
+            if (torn || is_older) && newest.last_sequence < newest.first_sequence {
                 log.remove_files(files.pop().map(|file| file.path))?;
             } else {
                 log.active = log.mend(newest, torn)?;
+                if let Some(older) = log.active.take_if(|_| is_older) {
+                    older.seal()?;
+                }
             }
         }
         log.files = files.into_iter().map(LogFile::from).collect();
@@ -146,7 +155,8 @@ impl Log {
     /// parts. It is durable after the next [`Log::sync`].
     ///
     /// # Errors
-    /// [`LogError::OutOfOrder`] if `first` is not [`Log::next_sequence`]; this one leaves the log usable.
+    /// [`LogError::OutOfOrder`] if `first` is not [`Log::next_sequence`], [`LogError::Unfinished`] after a part of a commit;
+    /// these leave the log usable.
     pub fn append(
         &mut self,
         first: Sequence,
@@ -154,12 +164,34 @@ impl Log {
         time_micros: i64,
         payload_parts: &[&[u8]],
     ) -> Result<(), LogError> {
-        self.check_usable()?;
-        if first != self.next_sequence || last < first || last == Sequence::MAX {
-            return Err(LogError::OutOfOrder { expected: self.next_sequence, first, last });
-        }
-        let result = self.write_commits(first, last, time_micros, payload_parts);
-        self.poison_on_failure(result)
+        self.append_record(RecordKind::Commits, (first, last), time_micros, payload_parts)
+    }
+
+    /// Appends a part of commit `sequence`, which is no commit before [`Log::append_end`]: if that does not come, the next
+    /// open cuts its parts off. Until then no other commit can be appended.
+    ///
+    /// # Errors
+    /// Those of [`Log::append`].
+    pub fn append_part(
+        &mut self,
+        sequence: Sequence,
+        time_micros: i64,
+        payload: &[u8],
+    ) -> Result<(), LogError> {
+        self.append_record(RecordKind::Part, (sequence, sequence), time_micros, &[payload])
+    }
+
+    /// Appends the last part of commit `sequence`, which makes it one. It is durable after the next [`Log::sync`].
+    ///
+    /// # Errors
+    /// Those of [`Log::append`].
+    pub fn append_end(
+        &mut self,
+        sequence: Sequence,
+        time_micros: i64,
+        payload: &[u8],
+    ) -> Result<(), LogError> {
+        self.append_record(RecordKind::End, (sequence, sequence), time_micros, &[payload])
     }
 
     /// Makes every appended record durable.
@@ -209,12 +241,10 @@ impl Log {
     pub fn trim(&mut self, through: Sequence) -> Result<(), LogError> {
         self.check_usable()?;
         let covered = self.files.iter().take_while(|file| file.last_sequence <= through).count();
-        let only_empty_active = covered == self.files.len()
-            && self
-                .files
-                .last()
-                .is_some_and(|file| self.active.is_some() && file.last_sequence < file.first_sequence);
-        let removed = covered - usize::from(only_empty_active);
+        let is_kept = |file: &LogFile| self.has_begun || file.last_sequence < file.first_sequence;
+        let keeps_active =
+            covered == self.files.len() && self.active.is_some() && self.files.last().is_some_and(is_kept);
+        let removed = covered - usize::from(keeps_active);
         if removed == 0 {
             return Ok(());
         }
@@ -273,32 +303,64 @@ impl Log {
         Ok(Some(ActiveFile::continuing(file, identity, synced_bytes, is_vouched)))
     }
 
-    fn write_commits(
+    fn append_record(
         &mut self,
-        first: Sequence,
-        last: Sequence,
+        kind: RecordKind,
+        (first, last): (Sequence, Sequence),
+        time_micros: i64,
+        payload_parts: &[&[u8]],
+    ) -> Result<(), LogError> {
+        self.check_usable()?;
+        if first != self.next_sequence || last < first || last == Sequence::MAX {
+            return Err(LogError::OutOfOrder { expected: self.next_sequence, first, last });
+        }
+        if self.has_begun && kind == RecordKind::Commits {
+            return Err(LogError::Unfinished { sequence: first });
+        }
+        let result = self.write(kind, (first, last), time_micros, payload_parts);
+        self.poison_on_failure(result)
+    }
+
+    fn write(
+        &mut self,
+        kind: RecordKind,
+        (first, last): (Sequence, Sequence),
         time_micros: i64,
         payload_parts: &[&[u8]],
     ) -> Result<(), DiskError> {
-        // A file without records is never full: its successor would have the same name.
+        // A file without commits is never full: its successor would have the same name.
         let full_bytes = self.options.file_bytes.max(FILE_HEADER_BYTES as u64 + 1);
-        if let Some(full) = self.active.take_if(|active| active.bytes() >= full_bytes) {
+        let is_full = |active: &mut ActiveFile| active.bytes() >= full_bytes;
+        if let Some(full) = self.active.take_if(|active| !self.has_begun && is_full(active)) {
             full.seal()?;
         }
-        let active = match &mut self.active {
+        let active = match self.active.take() {
             Some(active) => active,
-            none => {
-                let identity = FileIdentity { store_id: self.store_id, first_sequence: first };
-                let path = file_path(&self.directory, first);
-                let created = ActiveFile::create(&*self.disk, &self.directory, &path, identity)?;
-                self.files.push(LogFile { path, first_sequence: first, last_sequence: first - 1, bytes: 0 });
-                none.insert(created)
-            }
+            None => self.begin_file(first)?,
         };
-        active.append(RecordKind::Commits, (first, last), time_micros, payload_parts)?;
-        self.next_sequence = last + 1;
+        let active = self.active.insert(active);
+        active.append(kind, (first, last), time_micros, payload_parts)?;
+        self.has_begun = kind == RecordKind::Part;
+        if !self.has_begun {
+            self.next_sequence = last + 1;
+        }
         self.note_active_bytes();
+        if let Some(full) = self.active.take_if(|active| kind == RecordKind::End && is_full(active)) {
+            // Large as it may be, it is not to be read by an open that only needs what comes after it.
+            full.seal()?;
+            self.active = Some(self.begin_file(self.next_sequence)?);
+            self.note_active_bytes();
+        }
         Ok(())
+    }
+
+    /// A new file, to be the active one.
+    fn begin_file(&mut self, first_sequence: Sequence) -> Result<ActiveFile, DiskError> {
+        let identity = FileIdentity { store_id: self.store_id, first_sequence };
+        let path = file_path(&self.directory, first_sequence);
+        let created = ActiveFile::create(&*self.disk, &self.directory, &path, identity)?;
+        self.files.push(LogFile { path, first_sequence, last_sequence: first_sequence - 1, bytes: 0 });
+        Ok(created)
     }
 
     fn note_active_bytes(&mut self) {

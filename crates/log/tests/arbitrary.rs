@@ -6,7 +6,7 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{Entry, STORE, append, directory, entry_after, open, scan};
+use common::{Entry, STORE, append, append_in_parts, directory, entry_after, next_entry, open, scan};
 use evergraph_disk::{Disk, SimDisk};
 use evergraph_log::LogReader;
 use proptest::prelude::*;
@@ -16,8 +16,8 @@ fn read_all(disk: &SimDisk) -> Vec<Entry> {
     let scanned = scan(disk, 0);
     let mut reader = LogReader::new(Arc::new(disk.clone()), directory(), STORE, 1);
     let mut entries = Vec::new();
-    while let Ok(Some(record)) = reader.next(1000) {
-        entries.push(Entry::from(record));
+    while let Ok(Some(entry)) = next_entry(&mut reader, 1000) {
+        entries.push(entry);
     }
     let opened = open(disk, 0, 1000);
     assert_eq!(opened.is_ok(), scanned.is_ok());
@@ -67,8 +67,12 @@ proptest! {
         let (mut log, _, _) = open(&disk, 0, 400).unwrap();
         let mut entries = Vec::new();
         for number in 0..6 {
-            let entry = entry_after(log.last_sequence(), 2, number * 30);
-            append(&mut log, &entry).unwrap();
+            let in_parts = number % 3 == 1;
+            let entry = entry_after(log.last_sequence(), if in_parts { 1 } else { 2 }, number * 30);
+            match in_parts {
+                true => append_in_parts(&mut log, &entry, number).unwrap(),
+                false => append(&mut log, &entry).unwrap(),
+            }
             entries.push(entry);
         }
         log.close().unwrap();

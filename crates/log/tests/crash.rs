@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{Entry, append, entry_after, open, scan};
+use common::{Entry, append, append_in_parts, append_parts, entry_after, open, scan};
 use evergraph_disk::{CrashPlan, Fault, SimDisk};
 use evergraph_log::{LogError, LogSync};
 
@@ -23,8 +23,8 @@ fn reached(steps: &[(u64, u64)], operations: u64) -> u64 {
     steps.iter().take_while(|(from, _)| *from <= operations).last().map_or(0, |(_, sequence)| *sequence)
 }
 
-/// Appends groups of commits, syncing after every `interval`-th, through several files, reopenings and trims. Syncs may be
-/// beside appends: then one begins, and runs after the next group was appended.
+/// Appends groups of commits, some of them one commit in parts, syncing after every `interval`-th, through several files,
+/// reopenings and trims. Syncs may be beside appends: then one begins, and runs after the next group was appended.
 fn workload(interval: usize, file_bytes: u64, beside: bool) -> Workload {
     let disk = SimDisk::new(0);
     let mut run =
@@ -33,7 +33,10 @@ fn workload(interval: usize, file_bytes: u64, beside: bool) -> Workload {
     let mut begun: Option<LogSync> = None;
     for number in 0..24usize {
         let entry = entry_after(log.last_sequence(), 1 + number as u64 % 3, (number * 197) % 1400);
-        append(&mut log, &entry).unwrap();
+        match number % 6 {
+            3 => append_in_parts(&mut log, &entry, number % 4).unwrap(),
+            _ => append(&mut log, &entry).unwrap(),
+        }
         run.entries.push(entry);
         if let Some(sync) = begun.take() {
             let synced = sync.run();
@@ -60,6 +63,9 @@ fn workload(interval: usize, file_bytes: u64, beside: bool) -> Workload {
         }
         if number == 11 {
             begun = None;
+            // Given up.
+            let given_up = entry_after(log.last_sequence(), 1, 900);
+            append_parts(&mut log, &given_up, 3).unwrap();
             if interval == 3 {
                 log.close().unwrap();
             }
@@ -118,7 +124,7 @@ fn power_lost_at_every_operation_loses_nothing_synced() {
                 run.check(operations, &found, &what);
                 // What was handed out by opening is durable, and so is what is synced after it.
                 let next = entry_after(log.last_sequence(), 1, 100);
-                append(&mut log, &next).unwrap();
+                append_in_parts(&mut log, &next, operations as usize % 3).unwrap();
                 log.sync().unwrap();
                 let (_, again) = scan(&crashed.crash(CrashPlan::LoseUnsynced), after).unwrap();
                 assert_eq!(again, [&found[..], &[next]].concat(), "{what}");
@@ -198,8 +204,12 @@ fn a_failure_at_every_operation_poisons_the_log_and_loses_nothing_synced() {
             let (mut entries, mut synced) = (Vec::new(), 0);
             let mut failed = false;
             for number in 0..12usize {
-                let entry = entry_after(log.last_sequence(), 2, number * 80);
-                let mut result = append(&mut log, &entry);
+                let in_parts = number % 3 == 1;
+                let entry = entry_after(log.last_sequence(), if in_parts { 1 } else { 2 }, number * 80);
+                let mut result = match in_parts {
+                    true => append_in_parts(&mut log, &entry, 2),
+                    false => append(&mut log, &entry),
+                };
                 entries.push(entry);
                 if result.is_ok() && number % interval == 1 {
                     result = log.sync();

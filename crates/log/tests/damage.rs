@@ -7,7 +7,7 @@ mod common;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use common::{Entry, STORE, append, directory, entry_after, open, scan};
+use common::{Entry, STORE, append, append_in_parts, directory, entry_after, next_entry, open, scan};
 use evergraph_disk::{Disk, SimDisk};
 use evergraph_log::{FORMAT_VERSION, LogError, LogReader};
 
@@ -43,7 +43,11 @@ fn small_log(syncs: Syncs, file_bytes: u64) -> (SimDisk, Vec<Entry>) {
             log = open(&disk, 0, file_bytes).unwrap().0;
         }
         let entry = entry_after(log.last_sequence(), commits, payload_bytes);
-        append(&mut log, &entry).unwrap();
+        // The third comes in parts.
+        match entries.len() {
+            2 => append_in_parts(&mut log, &entry, 2).unwrap(),
+            _ => append(&mut log, &entry).unwrap(),
+        }
         entries.push(entry);
         if syncs == Syncs::Each {
             log.sync().unwrap();
@@ -80,8 +84,8 @@ fn goes_on(disk: &SimDisk, expected: &[Entry]) {
 fn follows(disk: &SimDisk, entries: &[Entry]) {
     let mut reader = LogReader::new(Arc::new(disk.clone()), directory(), STORE, 1);
     for entry in entries {
-        match reader.next(u64::MAX) {
-            Ok(record) => assert_eq!(record.map(Entry::from).as_ref(), Some(entry)),
+        match next_entry(&mut reader, u64::MAX) {
+            Ok(found) => assert_eq!(found.as_ref(), Some(entry)),
             Err(_) => return,
         }
     }

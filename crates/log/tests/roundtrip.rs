@@ -5,7 +5,9 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{Entry, STORE, append, directory, entry_after, open, scan};
+use common::{
+    Entry, STORE, append, append_in_parts, append_parts, directory, entry_after, next_entry, open, scan,
+};
 use evergraph_disk::{Disk, OsDisk, SimDisk};
 use evergraph_log::{Log, LogError, LogOptions, LogReader, LogSync, Record};
 use proptest::prelude::*;
@@ -15,6 +17,16 @@ enum Step {
     Append {
         commits: u64,
         payload_bytes: usize,
+    },
+    /// One commit in parts and an end.
+    AppendInParts {
+        parts: usize,
+        payload_bytes: usize,
+    },
+    /// Parts without an end, and the log opened again.
+    GiveUp {
+        parts: usize,
+        close: bool,
     },
     Sync,
     /// Begins a sync that ends later.
@@ -32,6 +44,9 @@ enum Step {
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         8 => (1..5u64, 0..400usize).prop_map(|(commits, payload_bytes)| Step::Append { commits, payload_bytes }),
+        2 => (1..4usize, 0..400usize)
+            .prop_map(|(parts, payload_bytes)| Step::AppendInParts { parts, payload_bytes }),
+        1 => (1..4usize, any::<bool>()).prop_map(|(parts, close)| Step::GiveUp { parts, close }),
         3 => Just(Step::Sync),
         2 => Just(Step::BeginSync),
         2 => Just(Step::EndSync),
@@ -89,6 +104,23 @@ impl Run {
                 self.entries.push(entry);
                 assert!(self.log.begin_sync().is_some());
             }
+            Step::AppendInParts { parts, payload_bytes } => {
+                let entry = entry_after(last(&self.entries), 1, payload_bytes);
+                append_in_parts(&mut self.log, &entry, parts).unwrap();
+                self.entries.push(entry);
+            }
+            Step::GiveUp { parts, close } => {
+                let entry = entry_after(last(&self.entries), 1, 100);
+                append_parts(&mut self.log, &entry, parts).unwrap();
+                let error = append(&mut self.log, &entry).unwrap_err();
+                assert!(
+                    matches!(error, LogError::Unfinished { sequence } if sequence == entry.first),
+                    "{error}"
+                );
+                self.log.trim(self.trimmed).unwrap();
+                self.follow();
+                return self.reopen(close, true);
+            }
             Step::Sync => {
                 self.log.sync().unwrap();
                 self.synced = last(&self.entries);
@@ -101,7 +133,7 @@ impl Run {
                     self.synced = self.synced.max(through);
                 }
             }
-            Step::Reopen { close } => return self.reopen(close),
+            Step::Reopen { close } => return self.reopen(close, false),
             Step::Trim { percent } => {
                 self.trimmed = self.trimmed.max(last(&self.entries) * percent / 100);
                 self.log.trim(self.trimmed).unwrap();
@@ -112,7 +144,7 @@ impl Run {
         self
     }
 
-    fn reopen(mut self, close: bool) -> Self {
+    fn reopen(mut self, close: bool, is_given_up: bool) -> Self {
         let kept = self.kept();
         self.begun = None;
         if close {
@@ -122,7 +154,7 @@ impl Run {
         }
         let (log, recovery, found) = open(&self.disk, self.trimmed, self.file_bytes).unwrap();
         assert_eq!(found, kept);
-        assert_eq!(recovery.torn, None);
+        assert_eq!(recovery.torn.is_some(), is_given_up, "{recovery:?}");
         assert_eq!(recovery.last_sequence, last(&self.entries));
         self.synced = last(&self.entries);
         Run { log, ..self }
@@ -131,9 +163,9 @@ impl Run {
     /// Reads what is synced, from where it may still be read.
     fn follow(&mut self) {
         loop {
-            match self.reader.next(self.synced) {
-                Ok(Some(record)) => {
-                    assert_eq!(Entry::from(record), self.entries[self.followed]);
+            match next_entry(&mut self.reader, self.synced) {
+                Ok(Some(entry)) => {
+                    assert_eq!(entry, self.entries[self.followed]);
                     self.followed += 1;
                 }
                 Ok(None) => {

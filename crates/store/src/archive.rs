@@ -10,6 +10,13 @@
 //! Invariants: until the manifest is replaced, the old segments and the log hold everything; from then on the new
 //! ones do. A crash in between leaves files that nobody names, which the next open removes. A failed archive
 //! therefore loses nothing and changes nothing.
+//!
+//! Where somebody follows the log or history is kept, a bulk load is in the log, too, in parts:
+//!
+//! ```text
+//!  pieces in ids ─► part by part ─► log     ... segment, sync ─► end of the commit ─► log, sync ─► MANIFEST ─► publish
+//!               └─► sorted rows  ─► spill                       from here on it is one
+//! ```
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -22,13 +29,14 @@ use evergraph_types::{Direction, Sequence};
 use thiserror::Error;
 
 use crate::batch::{BatchWrites, EndIds, ResolvedBatch};
+use crate::codec::encode;
 use crate::commit::{BatchSummary, Committer, INTERRUPTED, Refusal, Request, apply_batch, now_micros};
 use crate::draft::Draft;
 use crate::error::CommitError;
 use crate::home::{Archived, Home, log_directory, segment_directory, segment_name};
 use crate::install::install;
 use crate::manifest::{EdgeCounts, Manifest, SegmentEntry};
-use crate::ops::OpColumn;
+use crate::ops::{OpColumn, WriteSet};
 use crate::pool::in_pool;
 use crate::recluster::{AT_REST, Gather, gather};
 use crate::retain::Retain;
@@ -37,9 +45,8 @@ use crate::spill::Spilled;
 use crate::store::Inner;
 use crate::version::Version;
 
-/// Of the memory limit, what a row that is read back may take: an eighth of the limit in rows of eight bytes, merged and
-/// written in some times that.
-const SPILLED_BYTES_PER_ROW: u64 = 8 * 8;
+/// Of the memory limit, the part that rows which are read back at a time may take; they are merged and written in some times that.
+const SPILLED_PER_LIMIT: u64 = 8;
 
 /// A store has at most this many segments after an archive.
 pub(crate) const MAX_SEGMENTS: usize = 8;
@@ -107,11 +114,13 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge) -> Result<(), CommitError>
     }
     let failed = |fault: ArchiveFault| CommitError::Archive { reason: fault.to_string() };
     let merged: Vec<u64> = archived.manifest.segments[kept..].iter().map(|segment| segment.number).collect();
-    if version.sequence > archived.manifest.sequence && inner.wants_base(&archived, version.sequence) {
+    if version.sequence > archived.manifest.sequence
+        && inner.wants_base(&archived, &inner.committer.lock(), version.sequence)
+    {
         archived.keep_base(home).map_err(|error| failed(error.into()))?;
     }
     let files = &mut *archived;
-    let made = in_pool(|| archive(home, files, &version, kept, None)).map_err(failed)?;
+    let made = in_pool(|| archive(home, files, &version, kept, None, || Ok(()))).map_err(failed)?;
     let dropped = archived.drop_history(home, version.sequence, now_micros(), inner.cursors.versions_floor());
 
     let mut committer = inner.committer.lock();
@@ -127,20 +136,20 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge) -> Result<(), CommitError>
     inner.settle_access();
     home.heap_bytes.store(inner.reclaimer.live_bytes(), Ordering::Relaxed);
     inner.follow.advance(version.sequence);
-    let needed = inner.log_needed_after(&archived);
-    let trimmed = committer.log.as_mut().map_or(Ok(()), |log| log.trim(needed));
-    if let Err(error) = trimmed {
-        committer.refusal = Some(Refusal::Failed(error.to_string()));
-    }
+    inner.trim_log(&archived, &mut committer);
     drop(committer);
-    if let Err(error) = dropped.and_then(|()| archived.remove_unnamed(home, merged)) {
-        // The next open will.
-        tracing::warn!(%error, "a segment that is not needed any more could not be removed");
-    }
+    note_removal(dropped.and_then(|()| archived.remove_unnamed(home, merged)));
     Ok(())
 }
 
-/// Commits a large batch without the log: it is durable as a segment.
+fn note_removal(outcome: Result<(), DiskError>) {
+    if let Err(error) = outcome {
+        // The next open will.
+        tracing::warn!(%error, "a segment that is not needed any more could not be removed");
+    }
+}
+
+/// Commits a large batch as a segment: without the log, or, where that is kept, in parts.
 pub(crate) fn commit_bulk(
     inner: &Inner,
     home: &Home,
@@ -151,13 +160,14 @@ pub(crate) fn commit_bulk(
     if let Some(refusal) = &committer.refusal {
         return Err(refusal.clone().into());
     }
-    if inner.is_log_kept() {
+    let is_logged = inner.is_log_kept();
+    if is_logged && !batch.is_large(inner.options.memory_limit_bytes) {
         // A reader came meanwhile, and it reads the log.
         drop((committer, archived));
         return inner.submit(Request::Batch(batch));
     }
     let (archived, committer) = (&mut *archived, &mut *committer);
-    in_pool(|| commit_as_segment(inner, home, archived, committer, batch))
+    in_pool(|| commit_as_segment(inner, home, archived, committer, batch, is_logged))
 }
 
 fn commit_as_segment(
@@ -166,6 +176,7 @@ fn commit_as_segment(
     archived: &mut Archived,
     committer: &mut Committer,
     batch: BatchWrites,
+    is_logged: bool,
 ) -> Result<BatchSummary, CommitError> {
     let base = inner.current.load_full();
     let sequence = base.sequence + 1;
@@ -174,7 +185,7 @@ fn commit_as_segment(
     let mut summary = BatchSummary { sequence, ..BatchSummary::default() };
     let limit = inner.options.memory_limit_bytes;
     let outcome = match batch.is_large(limit) {
-        true => spill_batch(home, committer, &mut draft, batch, limit),
+        true => spill_batch(home, committer, &mut draft, batch, limit, is_logged),
         false => {
             let batch = committer.accept_batch(batch, sequence);
             batch.map(|batch| apply_whole(&mut draft, batch, &mut summary))
@@ -191,7 +202,12 @@ fn commit_as_segment(
     if bulk.is_some() {
         summary.vertices = draft.version.num_vertices - base.num_vertices;
     }
-    match archive_draft(home, archived, &mut draft, bulk.as_ref()) {
+    let is_base_kept = match is_logged && inner.wants_base(archived, committer, sequence) {
+        true => archived.keep_base(home).map_err(ArchiveFault::from),
+        false => Ok(()),
+    };
+    let finish = || if is_logged { committer.append_end(sequence, time_micros) } else { Ok(()) };
+    match is_base_kept.and_then(|()| archive_draft(home, archived, &mut draft, bulk.as_ref(), finish)) {
         Ok(edges) => summary.edges += edges,
         Err(fault) => {
             let reason = fault.to_string();
@@ -207,8 +223,15 @@ fn commit_as_segment(
     committer.recent.forget(inner.writers.oldest());
     inner.follow.advance(sequence);
     // The batch is committed, whatever becomes of the log now.
-    let restarted = committer.restart_log(home, sequence, inner.options.log_options());
-    committer.refusal = restarted.err().map(|fault| Refusal::Failed(fault.to_string()));
+    if is_logged {
+        let floor = inner.cursors.versions_floor();
+        note_removal(archived.drop_history(home, sequence, now_micros(), floor));
+        committer.refusal = None;
+        inner.trim_log(archived, committer);
+    } else {
+        let restarted = committer.restart_log(home, sequence, inner.options.log_options());
+        committer.refusal = restarted.err().map(|fault| Refusal::Failed(fault.to_string()));
+    }
     if archived.segments.len() > MAX_SEGMENTS {
         inner.signal.archive();
     }
@@ -237,22 +260,27 @@ fn apply_vertices(draft: &mut Draft, mut batch: ResolvedBatch) -> (BulkLists, Ve
     (BulkLists { edge_type, symmetric: options.symmetric, reverse: options.reverse }, ends, columns)
 }
 
-/// Takes a batch piece by piece: the rows of each go to a file as soon as they have ids.
+/// Takes a batch piece by piece: the rows of each go to a file as soon as they have ids, and to the log as a part of the commit
+/// where that is wanted.
 fn spill_batch(
     home: &Home,
     committer: &mut Committer,
     draft: &mut Draft,
     batch: BatchWrites,
     limit: Option<u64>,
+    is_logged: bool,
 ) -> Result<Option<Bulk>, CommitError> {
-    let rows = usize::try_from(limit.unwrap_or(u64::MAX) / SPILLED_BYTES_PER_ROW).unwrap_or(usize::MAX);
+    let bytes = limit.unwrap_or(u64::MAX) / SPILLED_PER_LIMIT;
     committer.resolver.check_batch(&batch)?;
     let mut bulk: Option<Bulk> = None;
     let taken = batch.for_each_piece(limit, |piece| -> Result<(), CommitError> {
-        let piece = committer.accept_batch(piece, draft.version.sequence)?;
+        let mut piece = committer.accept_batch(piece, draft.version.sequence)?;
+        if is_logged {
+            committer.append_part(&mut piece, draft.version.sequence, draft.version.time_micros)?;
+        }
         let (lists, ends, columns) = apply_vertices(draft, piece);
         if bulk.is_none() {
-            let rows = BulkRows::Spilled(Spilled::new(home, rows).map_err(CommitError::durability)?);
+            let rows = BulkRows::Spilled(Spilled::new(home, bytes).map_err(CommitError::durability)?);
             bulk = Some(Bulk { lists, rows });
         }
         if let Some(Bulk { rows: BulkRows::Spilled(spilled), .. }) = &mut bulk {
@@ -284,19 +312,41 @@ impl Committer {
         self.note(&batch.writes, sequence);
         Ok(batch)
     }
+
+    /// Appends a piece of a batch to the log, as a part of commit `sequence`.
+    fn append_part(
+        &mut self,
+        piece: &mut ResolvedBatch,
+        sequence: Sequence,
+        time_micros: i64,
+    ) -> Result<(), CommitError> {
+        let Some(log) = &mut self.log else { return Ok(()) };
+        let payload = piece.seen_as_write_set(|writes| encode([writes].into_iter()));
+        log.append_part(sequence, time_micros, &payload).map_err(CommitError::durability)
+    }
+
+    /// Makes the parts in the log a commit, durably.
+    fn append_end(&mut self, sequence: Sequence, time_micros: i64) -> Result<(), ArchiveFault> {
+        let Some(log) = &mut self.log else { return Ok(()) };
+        let payload = encode([&WriteSet::default()].into_iter());
+        let appended = log.append_end(sequence, time_micros, &payload).and_then(|()| log.sync());
+        Ok(appended.map_err(ReplayError::Log)?)
+    }
 }
 
-/// Archives a draft with the edges of `bulk`; gives the number of edges that these add.
+/// Archives a draft with the edges of `bulk`, `finish` being the last before the manifest; gives the number of edges that these
+/// add.
 fn archive_draft(
     home: &Home,
     archived: &mut Archived,
     draft: &mut Draft,
     bulk: Option<&Bulk>,
+    finish: impl FnOnce() -> Result<(), ArchiveFault>,
 ) -> Result<u64, ArchiveFault> {
     let kept = archived.segments.len();
     let edge_type = bulk.map_or(0, |bulk| bulk.lists.edge_type);
     let edges_before = draft.version.num_edges(edge_type);
-    let made = archive(home, archived, &draft.version, kept, bulk)?;
+    let made = archive(home, archived, &draft.version, kept, bulk, finish)?;
     install(&made.segment, draft, None)?;
     if let Some(tables) = bulk.and_then(|bulk| draft.version.edges.get_mut(usize::from(bulk.lists.edge_type)))
     {
@@ -306,18 +356,20 @@ fn archive_draft(
     Ok(draft.version.num_edges(edge_type) - edges_before)
 }
 
-/// Writes the segment and the manifest. The first `kept` segments stay, the others are merged into the new one.
+/// Writes the segment and the manifest, and `finish` between them. The first `kept` segments stay, the others are merged into the new
+/// one.
 pub(crate) fn archive(
     home: &Home,
     archived: &mut Archived,
     version: &Version,
     kept: usize,
     bulk: Option<&Bulk>,
+    finish: impl FnOnce() -> Result<(), ArchiveFault>,
 ) -> Result<Made, ArchiveFault> {
     let number = archived.manifest.next_segment;
     // A number is used once, even if the attempt fails.
     archived.manifest.next_segment += 1;
-    let made = archive_as(number, home, archived, version, kept, bulk);
+    let made = archive_as(number, home, archived, version, kept, bulk, finish);
     if made.is_err() {
         remove_unnamed(home, number);
     }
@@ -331,6 +383,7 @@ fn archive_as(
     version: &Version,
     kept: usize,
     bulk: Option<&Bulk>,
+    finish: impl FnOnce() -> Result<(), ArchiveFault>,
 ) -> Result<Made, ArchiveFault> {
     let (kept_entries, merged_entries) = archived.manifest.segments.split_at(kept);
     let first_key = match (merged_entries.first(), kept_entries.last()) {
@@ -368,6 +421,7 @@ fn archive_as(
         end_key: version.id_bound.max(first_key),
         format: Some(version.format),
     });
+    finish()?;
     manifest.write(&*home.disk, &home.directory)?;
     home.archived_sequence.store(manifest.sequence, Ordering::Relaxed);
     archived.manifest = manifest;
@@ -420,17 +474,25 @@ impl Inner {
 
     /// Whether the manifest, before it is replaced by that of commit `next`, is to be kept as a base: some history is, and
     /// the log since the base before has become long; or a reader needs versions from before `next`.
-    fn wants_base(&self, archived: &Archived, next: Sequence) -> bool {
+    fn wants_base(&self, archived: &Archived, committer: &Committer, next: Sequence) -> bool {
         let needed = self.cursors.versions_floor();
         if needed < next && (archived.bases.is_empty() || archived.manifest.sequence <= needed) {
             return true;
         }
-        let committer = self.committer.lock();
         let log_bytes =
             |base: &Manifest| committer.log.as_ref().map_or(0, |log| log.bytes_after(base.sequence));
         let is_near =
             archived.bases.last().is_some_and(|base| log_bytes(base) <= self.options.log_limit_bytes);
         self.retain != Retain::Nothing && !is_near
+    }
+
+    /// Lets go of what of the log neither history nor readers need.
+    fn trim_log(&self, archived: &Archived, committer: &mut Committer) {
+        let needed = self.log_needed_after(archived);
+        let trimmed = committer.log.as_mut().map_or(Ok(()), |log| log.trim(needed));
+        if let Err(error) = trimmed {
+            committer.refusal = Some(Refusal::Failed(error.to_string()));
+        }
     }
 
     /// The commit after which the log is still needed. Where history has a limit, that is the limit for readers too.

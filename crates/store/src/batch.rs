@@ -108,6 +108,21 @@ impl ResolvedBatch {
         writes
     }
 
+    /// What `see` makes of the batch as a write set.
+    pub(crate) fn seen_as_write_set<T>(&mut self, see: impl FnOnce(&WriteSet) -> T) -> T {
+        let ends = std::mem::take(&mut self.ends);
+        let columns = std::mem::take(&mut self.columns);
+        let writes = std::mem::take(&mut self.writes);
+        let batch = ResolvedBatch { writes, ends, columns, vertices: None, ..*self };
+        self.writes = batch.into_write_set();
+        let seen = see(&self.writes);
+        for (_, EdgeOps { src, dst, columns, .. }) in self.writes.edges.drain(..) {
+            self.ends.push(EndIds { src, dst });
+            self.columns = columns;
+        }
+        seen
+    }
+
     /// The ids of all ends, each once, ascending.
     pub(crate) fn vertices(&mut self) -> Vec<VertexId> {
         if let Some(vertices) = self.vertices.take() {

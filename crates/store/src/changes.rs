@@ -7,6 +7,8 @@
 //!
 //! A store in memory has no log of its own; one begins, in memory, with the first reader and ends with the last.
 //!
+//! A load that the log holds in parts is one commit to a reader, all of it in memory.
+//!
 //! Invariant: a reader gets each commit after its start once, without gaps, or an error that says from where on
 //! there is one; nothing a reader does or leaves undone makes a commit wait.
 
@@ -183,7 +185,8 @@ impl ChangeReader {
         Ok(reader)
     }
 
-    /// The next commit; `None` if there is none yet that is safe.
+    /// The next commit; `None` if there is none yet that is safe. A load larger than memory is one commit like any other, and is
+    /// given out whole: whoever follows such a store needs the memory.
     ///
     /// # Errors
     /// [`ChangesError::Trimmed`] if it has passed the limit of retention, [`ChangesError::Corrupt`],
@@ -205,9 +208,10 @@ impl ChangeReader {
             if self.position >= through {
                 return Ok(None);
             }
-            let Some(record) = self.log.next(self.inner.follow.through())? else { return Ok(None) };
-            let damage = || Corruption::new(std::path::Path::new("log"), 0, NO_COMMITS);
-            self.ready = commits_of(record, self.position).ok_or_else(damage)?;
+            let Some(commits) = next_commits(&mut self.log, self.inner.follow.through())? else {
+                return Ok(None);
+            };
+            self.ready = commits;
         }
         let Some(commit) = self.ready.pop_front_if(|commit| commit.sequence <= through) else {
             return Ok(None);
@@ -335,10 +339,38 @@ impl Committer {
     }
 }
 
-pub(crate) const NO_COMMITS: &str = "the record holds other commits than it says";
+/// The commits of the next record within `through`, or the one whose parts come next, put together.
+fn next_commits(log: &mut LogReader, through: Sequence) -> Result<Option<VecDeque<Commit>>, ChangesError> {
+    let mut begun: Option<Commit> = None;
+    while let Some((mut commits, goes_on)) = next_record(log, through)? {
+        if let (Some(mut commit), Some(part)) = (begun.take(), commits.front_mut()) {
+            commit.writes.extend(std::mem::take(&mut part.writes));
+            *part = commit;
+        }
+        if !goes_on {
+            return Ok(Some(commits));
+        }
+        begun = commits.pop_front();
+    }
+    Ok(None)
+}
+
+/// The commits of the next record within `through` that were not read yet, and whether they are one that the next record
+/// goes on with.
+pub(crate) fn next_record(
+    log: &mut LogReader,
+    through: Sequence,
+) -> Result<Option<(VecDeque<Commit>, bool)>, LogError> {
+    let after = log.next_sequence() - 1;
+    let Some(record) = log.next(through)? else { return Ok(None) };
+    let goes_on = record.goes_on;
+    let damage =
+        || Corruption::new(std::path::Path::new("log"), 0, "the record holds other commits than it says");
+    Ok(Some((commits_of(record, after).ok_or_else(damage)?, goes_on)))
+}
 
 /// The commits of a record that come after `after`; `None` if it is not made of commits.
-pub(crate) fn commits_of(record: Record<'_>, after: Sequence) -> Option<VecDeque<Commit>> {
+fn commits_of(record: Record<'_>, after: Sequence) -> Option<VecDeque<Commit>> {
     let sets = decode(record.payload)?;
     let numbers = record.first_sequence..=record.last_sequence;
     if (numbers.end() - numbers.start()).checked_add(1)? != sets.len() as u64 {

@@ -271,7 +271,7 @@ impl Recovery {
         }
     }
 
-    /// Applies one record of the log.
+    /// Applies one record of the log, which may be a part of a commit.
     fn replay(&mut self, directory: &Path, record: Record<'_>) -> Result<(), Corruption> {
         self.draft.changes.stamp = Some(record.last_sequence);
         let what = format!("the commits {} to {} make no sense", record.first_sequence, record.last_sequence);
@@ -284,6 +284,10 @@ impl Recovery {
         }
         self.draft.version.sequence = record.last_sequence;
         self.draft.version.time_micros = record.time_micros;
+        if record.goes_on {
+            // What is pending of it is not to grow with the commit.
+            self.draft.flush();
+        }
         if self.draft.changes.allocated_bytes > GARBAGE_BYTES {
             self.free_replaced();
         }

@@ -262,6 +262,34 @@ impl WriteSet {
         Cow::Owned(named)
     }
 
+    /// Takes in the next part of the same commit, which puts and deletes after this one.
+    pub(crate) fn extend(&mut self, part: WriteSet) {
+        self.schema = part.schema.or(self.schema.take());
+        match (&mut self.new_keys, part.new_keys) {
+            (_, None) => {}
+            (Some(KeyColumn::Int(own)), Some(KeyColumn::Int(keys))) => own.extend(keys),
+            (Some(KeyColumn::Text(own)), Some(KeyColumn::Text(keys))) => {
+                keys.iter().for_each(|key| own.push(key));
+            }
+            (own, keys) => {
+                debug_assert!(own.is_none(), "a store has keys of one kind");
+                (*own, self.first_new_id) = (keys, part.first_new_id);
+            }
+        }
+        self.vertex_deletes.extend(part.vertex_deletes);
+        self.vertex_puts.extend(part.vertex_puts);
+        self.items.extend(part.items);
+        for (edge_type, ops) in part.edges {
+            match self.edges.iter_mut().find(|(own, _)| *own == edge_type) {
+                Some((_, own)) => {
+                    let types = ops.column_types();
+                    own.extend(ops, |property| types[&property]);
+                }
+                None => self.edges.push((edge_type, ops)),
+            }
+        }
+    }
+
     /// Whether nothing changes.
     pub fn is_empty(&self) -> bool {
         self.schema.is_none()

@@ -21,7 +21,7 @@ use evergraph_log::{LogError, LogReader};
 use evergraph_segment::Segment;
 use evergraph_types::Sequence;
 
-use crate::changes::{Commit, LogPlace, NO_COMMITS, commits_of};
+use crate::changes::{Commit, LogPlace, next_record};
 use crate::draft::Draft;
 use crate::error::{HistoryError, OpenError};
 use crate::home::Home;
@@ -74,6 +74,9 @@ struct Past {
     resolver: Resolver,
     log: LogReader,
     ready: VecDeque<Commit>,
+    /// Whether the last record read is a part of a commit, whose next one is to come. On the way through such a commit the version
+    /// is nobody else's.
+    goes_on: bool,
 }
 
 impl Store {
@@ -264,46 +267,42 @@ impl Past {
         resolver.keys_are_known = true;
         let LogPlace { disk, directory, store_id } = place;
         let log = LogReader::new(disk, &directory, store_id, base.sequence + 1);
-        Ok(Past { version, resolver, log, ready: VecDeque::new() })
+        Ok(Past { version, resolver, log, ready: VecDeque::new(), goes_on: false })
     }
 
     /// Goes on to the version after commit `target`; `newest` is a later version, whose keys and log there are.
     fn advance(&mut self, target: Sequence, newest: &Version) -> Result<(), HistoryError> {
-        while self.version.sequence < target {
+        while self.version.sequence < target || self.goes_on {
             let commits = self.gather(target, newest.sequence)?;
             let Some(last) = commits.back() else {
                 let damage = Corruption::new(std::path::Path::new("log"), 0, "it ends too early");
                 return Err(OpenError::from(damage).into());
             };
             let (sequence, time_micros) = (last.sequence, last.time_micros);
-            let mut draft = Draft::new(&self.version, newest.dictionary.clone(), sequence, time_micros);
-            for commit in commits {
-                if !self.resolver.replay(&commit.writes) {
-                    draft.discard();
-                    let what = format!("commit {} makes no sense", commit.sequence);
-                    let damage = Corruption::new(std::path::Path::new("log"), 0, what);
-                    return Err(OpenError::from(damage).into());
-                }
-                draft.apply(commit.writes);
+            if let Some(commit) = commits.iter().find(|commit| !self.resolver.replay(&commit.writes)) {
+                let what = format!("commit {} makes no sense", commit.sequence);
+                let damage = Corruption::new(std::path::Path::new("log"), 0, what);
+                return Err(OpenError::from(damage).into());
             }
+            let mut draft = Draft::new(&self.version, newest.dictionary.clone(), sequence, time_micros);
+            commits.into_iter().for_each(|commit| draft.apply(commit.writes));
             self.publish(draft);
         }
         Ok(())
     }
 
-    /// Some of the next commits up to `target`.
+    /// Some of the next commits up to `target`, the last perhaps in part.
     fn gather(&mut self, target: Sequence, through: Sequence) -> Result<VecDeque<Commit>, HistoryError> {
         let mut commits: VecDeque<Commit> = VecDeque::new();
         let mut changes = 0;
         while changes < CHANGES_AT_A_TIME {
             let position = commits.back().map_or(self.version.sequence, |commit| commit.sequence);
-            if position >= target {
+            if position >= target && !self.goes_on {
                 break;
             }
             if self.ready.is_empty() {
-                let Some(record) = self.log.next(through)? else { break };
-                let damage = || Corruption::new(std::path::Path::new("log"), 0, NO_COMMITS);
-                self.ready = commits_of(record, position).ok_or_else(damage).map_err(OpenError::from)?;
+                let Some((commits, goes_on)) = next_record(&mut self.log, through)? else { break };
+                (self.ready, self.goes_on) = (commits, goes_on);
             }
             let Some(commit) = self.ready.pop_front() else { continue };
             changes += 1 + commit.writes.edges.iter().map(|(_, ops)| ops.len()).sum::<usize>();

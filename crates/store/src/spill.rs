@@ -7,8 +7,8 @@
 //!  vertices a..b ─► blocks of all runs that have some of them, in the order of runs ◄┘ ─► rows of a..b
 //! ```
 //!
-//! The ranges are chosen when all runs are there, from the index, so that each has about equally many rows whatever
-//! vertices they are at. That is an external merge sort with one merge (Knuth, TAOCP 3, 5.4): a row is written
+//! The ranges are chosen when all runs are there, from the index, so that the rows of each have about equally many bytes
+//! whatever vertices they are at. That is an external merge sort with one merge (Knuth, TAOCP 3, 5.4): a row is written
 //! once and read once.
 //!
 //! Invariants: rows of a vertex come back in the order they were given; the file is named by nothing, goes when the load
@@ -28,11 +28,16 @@ use crate::batch::EndIds;
 use crate::codec::{Input, encode_ops};
 use crate::home::{Home, segment_directory};
 use crate::ops::{EdgeOps, OpColumn};
+use crate::staged::bytes_of_column;
 
 /// How the names of files end that only a running load knows.
 pub(crate) const SPILL_SUFFIX: &str = ".spill";
-/// Rows of a block, the least that is read.
+/// Rows of a block, the least that is read …
 const ROWS_PER_BLOCK: usize = 1 << 12;
+/// … and about the most bytes that it has.
+const BLOCK_BYTES: usize = 1 << 16;
+/// What both ends of a row take.
+const ENDS_BYTES: usize = 8;
 
 /// A file for a load under way.
 #[derive(Debug)]
@@ -89,8 +94,8 @@ pub(crate) struct Spilled {
     file: SpillFile,
     out: Vec<Run>,
     reverse: Vec<Run>,
-    /// About so many rows are to be read at a time.
-    rows_at_a_time: usize,
+    /// About so many bytes are to be read at a time.
+    bytes_at_a_time: u64,
 }
 
 /// Blocks in the order of vertices.
@@ -104,10 +109,10 @@ struct Block {
 }
 
 impl Spilled {
-    /// No rows yet. About `rows_at_a_time` will be read at once.
-    pub(crate) fn new(home: &Home, rows_at_a_time: usize) -> Result<Self, DiskError> {
+    /// No rows yet. About `bytes_at_a_time` will be read at once.
+    pub(crate) fn new(home: &Home, bytes_at_a_time: u64) -> Result<Self, DiskError> {
         let file = SpillFile::create(home)?;
-        Ok(Spilled { file, out: Vec::new(), reverse: Vec::new(), rows_at_a_time })
+        Ok(Spilled { file, out: Vec::new(), reverse: Vec::new(), bytes_at_a_time })
     }
 
     /// Writes rows as seen from one side.
@@ -121,11 +126,12 @@ impl Spilled {
         let rows = Rows::of(ends, side);
         let mut order = rows.order();
         order.par_sort_unstable();
-        let mut run = Vec::with_capacity(order.len().div_ceil(ROWS_PER_BLOCK));
+        let rows_per_block = rows_per_block(columns);
+        let mut run = Vec::with_capacity(order.len().div_ceil(rows_per_block));
         // Some blocks are made side by side, and written before the next ones.
-        for batch in order.chunks(ROWS_PER_BLOCK * rayon::current_num_threads()) {
+        for batch in order.chunks(rows_per_block * rayon::current_num_threads()) {
             let blocks: Vec<(&[u64], Vec<u8>)> = batch
-                .par_chunks(ROWS_PER_BLOCK)
+                .par_chunks(rows_per_block)
                 .map(|order| {
                     let mut bytes = Vec::new();
                     encode_ops(&rows.pick(order, columns), &mut bytes);
@@ -156,14 +162,20 @@ impl Spilled {
         }
     }
 
-    /// Ranges of vertices up to `bound` with about equally many rows; all vertices are in one.
+    /// Ranges of vertices up to `bound` whose rows have about equally many bytes; all vertices are in one.
     pub(crate) fn ranges(&self, direction: Direction, bound: VertexId) -> Vec<Range<VertexId>> {
-        let mut starts: Vec<VertexId> =
-            self.runs(direction).iter().flatten().map(|block| block.first).collect();
+        let blocks = self.runs(direction).iter().flatten();
+        let mut starts: Vec<(VertexId, u64)> =
+            blocks.map(|block| (block.first, block.place.end - block.place.start)).collect();
         starts.sort_unstable();
-        let blocks = (self.rows_at_a_time / ROWS_PER_BLOCK).max(1);
-        let mut cuts: Vec<VertexId> = starts.into_iter().skip(blocks).step_by(blocks).collect();
-        cuts.insert(0, 0);
+        let (mut cuts, mut bytes) = (vec![0], 0);
+        for (first, more) in starts {
+            if bytes > 0 && bytes + more > self.bytes_at_a_time {
+                cuts.push(first);
+                bytes = 0;
+            }
+            bytes += more;
+        }
         cuts.push(bound);
         cuts.dedup();
         cuts.windows(2).map(|cut| cut[0]..cut[1]).collect()
@@ -192,6 +204,13 @@ impl Spilled {
         }
         Ok(all)
     }
+}
+
+/// How many rows with these columns are written as one block.
+fn rows_per_block(columns: &[OpColumn]) -> usize {
+    let rows = columns.first().map_or(0, |column| column.values.len());
+    let bytes: usize = columns.iter().map(|column| bytes_of_column(&column.values)).sum();
+    (BLOCK_BYTES / (ENDS_BYTES + bytes / rows.max(1))).clamp(1, ROWS_PER_BLOCK)
 }
 
 /// Rows from one side, each with a number: from source to destination, or the other way, or both.

@@ -11,7 +11,7 @@
 use std::ops::Range;
 
 use evergraph_disk::DiskError;
-use evergraph_types::{EdgeBatch, EdgeTypeOptions, KeyColumn, PropertyType, TextValues};
+use evergraph_types::{Column, EdgeBatch, EdgeTypeOptions, KeyColumn, PropertyType, TextValues};
 
 use crate::batch::BatchWrites;
 use crate::catalog::ItemChange;
@@ -229,9 +229,14 @@ fn bytes_of(part: &EdgeBatch) -> u64 {
         KeyColumn::Int(numbers) => 8 * numbers.len(),
         KeyColumn::Text(texts) => texts.bytes.len() + 8 * texts.offsets.len(),
     };
-    let of_columns = part.columns.iter().map(|(_, column)| match column.cells().texts() {
+    let of_columns = part.columns.iter().map(|(_, column)| bytes_of_column(column));
+    (of_keys(&part.src) + of_keys(&part.dst) + of_columns.sum::<usize>()) as u64
+}
+
+/// About what a column takes in memory.
+pub(crate) fn bytes_of_column(column: &Column) -> usize {
+    match column.cells().texts() {
         Some(texts) => texts.bytes.len() + 8 * texts.offsets.len(),
         None => column.cells().width().unwrap_or(8) * column.len(),
-    });
-    (of_keys(&part.src) + of_keys(&part.dst) + of_columns.sum::<usize>()) as u64
+    }
 }

@@ -503,9 +503,7 @@ impl Store {
 
     pub(crate) fn commit_batch(&self, batch: BatchWrites) -> Result<BatchSummary, CommitError> {
         match &self.inner().home {
-            Some(home) if batch.rows() >= self.inner().options.bulk_edges && !self.inner().is_log_kept() => {
-                commit_bulk(self.inner(), home, batch)
-            }
+            Some(home) if self.inner().is_bulk(home, &batch) => commit_bulk(self.inner(), home, batch),
             _ => self.inner().submit(Request::Batch(batch.unstaged()?)),
         }
     }
@@ -569,6 +567,12 @@ impl Inner {
     /// Whether commits must be in the log though segments hold what they did.
     pub(crate) fn is_log_kept(&self) -> bool {
         self.retain != Retain::Nothing || self.cursors.floor().is_some()
+    }
+
+    /// Whether a batch is committed as a segment: one that memory does not hold, and one of many edges unless the log is kept.
+    fn is_bulk(&self, home: &Home, batch: &BatchWrites) -> bool {
+        let is_spilled = !home.is_in_memory && batch.is_large(self.options.memory_limit_bytes);
+        is_spilled || batch.rows() >= self.options.bulk_edges && !self.is_log_kept()
     }
 
     pub(crate) fn close(&self) -> Result<(), CommitError> {

@@ -24,7 +24,8 @@ fn can_happen_meanwhile(action: &Action) -> bool {
 
 /// Each round: actions, then an archive in the middle of which other actions take place.
 fn archive_amid(case: Case, rounds: &[(Vec<Action>, Vec<Action>, bool)]) {
-    let case = Case { bulk_edges: usize::MAX, on_disk: true, ..case };
+    // A bulk load would wait for the archive.
+    let case = Case { bulk_edges: usize::MAX, memory_limit: None, on_disk: true, ..case };
     let disk = SimDisk::new(0);
     let hooked = HookedDisk::over(on(&disk));
     let store = Store::open_on(hooked.clone(), directory(), Runner::options(case)).expect("a good disk");
@@ -82,6 +83,7 @@ const CASE: Case = Case {
     keys: KeyKind::Text,
     bulk_edges: usize::MAX,
     memory_limit: None,
+    keeps_history: false,
     on_disk: true,
     durability: Durability::Sync,
     format: ListFormat::Compact,

@@ -19,6 +19,7 @@ const CASE: Case = Case {
     keys: KeyKind::Text,
     bulk_edges: 10,
     memory_limit: None,
+    keeps_history: false,
     on_disk: true,
     durability: Durability::Sync,
     format: ListFormat::Compact,
@@ -137,8 +138,10 @@ fn what_was_acknowledged_survives_a_crash_at_every_operation() {
 
 #[test]
 fn loads_larger_than_memory_survive_a_crash_at_every_operation() {
-    let states = crash(Case { memory_limit: Some(0), ..CASE }, &workload(), 3, 12);
-    assert!(states > 250, "{states} states");
+    for (memory_limit, keeps_history) in [(Some(0), false), (Some(400), true)] {
+        let states = crash(Case { memory_limit, keeps_history, ..CASE }, &workload(), 3, 12);
+        assert!(states > 250, "{states} states");
+    }
 }
 
 /// So many that groups are large enough to be applied while they are synced.
@@ -216,6 +219,8 @@ fn what_was_acknowledged_to_threads_survives() {
 fn with_interval_and_none_a_prefix_survives_that_ends_no_earlier_than_the_last_archive() {
     for durability in [Durability::Interval, Durability::None] {
         crash(Case { durability, ..CASE }, &workload(), 1, 60);
+        let kept = Case { durability, memory_limit: Some(0), keeps_history: true, ..CASE };
+        crash(kept, &workload(), 1, 60);
     }
 }
 

@@ -13,6 +13,7 @@ const CASE: Case = Case {
     keys: KeyKind::Int64,
     bulk_edges: 8,
     memory_limit: None,
+    keeps_history: false,
     on_disk: true,
     durability: Durability::Sync,
     format: ListFormat::Fast,
@@ -139,10 +140,10 @@ fn fail(case: Case, failing: u64, fault: Fault, what: &str) -> bool {
 #[test]
 fn every_operation_fails_once() {
     let mut operations = Vec::new();
-    for memory_limit in [None, Some(0)] {
+    for (memory_limit, keeps_history) in [(None, false), (Some(0), false), (Some(0), true)] {
         for fault in [Fault::Eio, Fault::Enospc, Fault::ShortWrite] {
-            let (case, mut failing) = (Case { memory_limit, ..CASE }, 0);
-            while fail(case, failing, fault, &format!("{fault:?} at operation {failing}, {memory_limit:?}")) {
+            let (case, mut failing) = (Case { memory_limit, keeps_history, ..CASE }, 0);
+            while fail(case, failing, fault, &format!("{fault:?} at operation {failing}, {case:?}")) {
                 failing += 1;
             }
             assert!(failing > 80, "the workload has many operations: {failing}");
@@ -150,6 +151,7 @@ fn every_operation_fails_once() {
         }
     }
     assert!(operations[3] > operations[0] + 10, "loads are written to files on the way: {operations:?}");
+    assert!(operations[6] > operations[3] + 30, "and to the log: {operations:?}");
 }
 
 /// Every look at the disk fails once while a store is opened, for writing and for reading: the error names the file,

@@ -319,6 +319,7 @@ const CRASHING: Case = Case {
     keys: KeyKind::Int64,
     bulk_edges: 10,
     memory_limit: None,
+    keeps_history: false,
     on_disk: true,
     durability: evergraph_store::Durability::Sync,
     format: evergraph_store::ListFormat::Compact,
@@ -356,9 +357,9 @@ fn work(rows: u16) -> [Action; 17] {
 
 /// At every crash, what was promised is retained, and all that is said to be retained is as it was; what is not, is
 /// refused. Tells whether some history was dropped.
-fn crash_with(retain: Retain, rows: u16) -> bool {
-    let work = work(rows);
-    let mut runner = runner(CRASHING, retain);
+fn crash_with(retain: Retain, rows: u16, memory_limit: Option<u64>) -> bool {
+    let (work, case) = (work(rows), Case { memory_limit, ..CRASHING });
+    let mut runner = runner(case, retain);
     let mut seen = Seen::new();
     let mut note = |runner: &Runner| {
         let version = runner.store.version().expect("open");
@@ -370,7 +371,7 @@ fn crash_with(retain: Retain, rows: u16) -> bool {
         runner.run(action);
         note(&runner);
     }
-    let mut again = self::runner(CRASHING, retain);
+    let mut again = self::runner(case, retain);
     let history = History::record(&mut again, &work);
     let disk = again.disk.clone();
     again.finish();
@@ -380,7 +381,7 @@ fn crash_with(retain: Retain, rows: u16) -> bool {
         random.chain([CrashPlan::LoseUnsynced, CrashPlan::KeepUnsynced]).collect()
     };
     let mut has_dropped = false;
-    history.crash_everywhere(&disk, CRASHING, 1, plans, &mut states, |found, what| {
+    history.crash_everywhere(&disk, case, 1, plans, &mut states, |found, what| {
         check_retained(&found.store, retain, &seen, what);
         has_dropped |= found.store.retained().first > 0;
     });
@@ -414,10 +415,17 @@ fn check_retained(store: &Store, retain: Retain, seen: &Seen, what: &str) {
 
 #[test]
 fn after_a_crash_the_past_is_as_it_was() {
-    assert!(!crash_with(Retain::Everything, 25));
-    assert!(!crash_with(Retain::Time(Duration::from_secs(7 * 86_400)), 25));
-    assert!(crash_with(Retain::Commits(4), 700));
-    assert!(crash_with(Retain::Time(Duration::ZERO), 700));
+    assert!(!crash_with(Retain::Everything, 25, None));
+    assert!(!crash_with(Retain::Time(Duration::from_secs(7 * 86_400)), 25, None));
+    assert!(crash_with(Retain::Commits(4), 700, None));
+    assert!(crash_with(Retain::Time(Duration::ZERO), 700, None));
+}
+
+/// Every load is in the log in parts, and makes a segment.
+#[test]
+fn after_a_crash_the_past_of_loads_larger_than_memory_is_as_it_was() {
+    assert!(!crash_with(Retain::Everything, 25, Some(400)));
+    assert!(crash_with(Retain::Commits(4), 700, Some(40_000)));
 }
 
 /// A type, its properties and a vertex type that are dropped or renamed between two versions, one by one.

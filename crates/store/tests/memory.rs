@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicIsize, Ordering};
 
 use common::{Action, Case, Runner, actions, case, directory, dump, number_batch, open, options};
 use evergraph_disk::{Disk, Fault, SimDisk};
-use evergraph_store::{Options, Store};
-use evergraph_types::{Column, EdgeBatch, EdgeTypeOptions, KeyColumn, KeyKind, Value};
+use evergraph_store::{Options, Retain, Store};
+use evergraph_types::{Column, EdgeBatch, EdgeTypeOptions, KeyColumn, KeyKind, PropertyType, Value};
 use parking_lot::Mutex;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
@@ -218,41 +218,59 @@ fn behind_a_kept_snapshot_memory_does_not_grow_without_bound() {
 /// each vertex.
 const BEYOND_LIMIT: isize = 24 << 20;
 
-/// The most bytes that were live while a graph of a few vertices was loaded piece by piece.
-fn peak_of_load(memory_limit_bytes: Option<u64>, multi: bool, has_property: bool) -> isize {
+/// The most bytes that were live while a graph of a few vertices was loaded in 60 pieces of so many rows.
+fn peak_of_load(options: Options, multi: bool, rows: i64, column: Option<&Column>) -> isize {
     const PIECES: i64 = 60;
-    const ROWS: i64 = 50_000;
     let directory = tempfile::tempdir().expect("a directory");
-    let options = Options { memory_limit_bytes, ..options() };
     let store = Store::open(directory.path().join("net.eg"), options).expect("a new store");
     let kind = EdgeTypeOptions { multi, symmetric: true, ..EdgeTypeOptions::default() };
     let before = LIVE_BYTES.load(Ordering::Relaxed);
     PEAK_BYTES.store(before, Ordering::Relaxed);
     let mut load = store.bulk_load("knows", Some(kind));
     for piece in 0..PIECES {
-        let row = |row: i64| (piece * ROWS + row).wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as i64) as u64;
+        let row = |row: i64| (piece * rows + row).wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as i64) as u64;
         let ends =
-            |shift: u32| KeyColumn::Int((0..ROWS).map(|at| (row(at) >> shift & 0xFFF) as i64).collect());
-        let columns = match has_property {
-            true => vec![("weight".to_owned(), Column::from((0..ROWS).collect::<Vec<i64>>()))],
-            false => Vec::new(),
-        };
-        load.add(vec![EdgeBatch { src: ends(40), dst: ends(20), columns }]).expect("room");
+            |shift: u32| KeyColumn::Int((0..rows).map(|at| (row(at) >> shift & 0xFFF) as i64).collect());
+        let columns = column.map(|column| ("weight".to_owned(), column.clone()));
+        let batch = EdgeBatch { src: ends(40), dst: ends(20), columns: columns.into_iter().collect() };
+        load.add(vec![batch]).expect("room");
     }
     let summary = load.commit(&[]).expect("room");
-    assert!(summary.edges > 1_000_000, "{summary:?}");
+    assert!(summary.edges as i64 > PIECES * rows / 3, "{summary:?}");
     PEAK_BYTES.load(Ordering::Relaxed) - before
+}
+
+/// Compares the peaks with a limit and without one, with history and without.
+fn stays_near_the_limit(multi: bool, rows: i64, column: Option<&Column>) {
+    let limit = 8 << 20;
+    for retain in [None, Some(Retain::Everything)] {
+        let peak = |memory_limit_bytes| {
+            peak_of_load(Options { memory_limit_bytes, retain, ..options() }, multi, rows, column)
+        };
+        let (bounded, unbounded) = (peak(Some(limit)), peak(None));
+        let what = format!("{bounded} and {unbounded} bytes, {retain:?}, multi {multi}, {rows} rows");
+        assert!(bounded < limit as isize + BEYOND_LIMIT, "{what}");
+        assert!(unbounded > limit as isize + BEYOND_LIMIT, "{what}");
+    }
 }
 
 #[test]
 fn a_load_larger_than_the_limit_stays_near_it() {
     let _counting = COUNTING.lock();
-    let limit = 8 << 20;
-    for (multi, has_property) in [(false, false), (true, false), (false, true), (true, true)] {
-        let bounded = peak_of_load(Some(limit), multi, has_property);
-        let unbounded = peak_of_load(None, multi, has_property);
-        let what = format!("{bounded} and {unbounded} bytes, multi {multi}, properties {has_property}");
-        assert!(bounded < limit as isize + BEYOND_LIMIT, "{what}");
-        assert!(unbounded > limit as isize + BEYOND_LIMIT, "{what}");
+    let rows = 50_000;
+    for multi in [false, true] {
+        let weights = Column::from((0..rows).collect::<Vec<i64>>());
+        [None, Some(&weights)].into_iter().for_each(|column| stays_near_the_limit(multi, rows, column));
     }
+}
+
+#[test]
+fn a_load_of_few_edges_with_much_in_each_stays_near_the_limit() {
+    let _counting = COUNTING.lock();
+    let rows = 1000;
+    let mut notes = Column::new(PropertyType::String);
+    for row in 0..rows {
+        notes.push(Value::Text(format!("{row:01000}"))).expect("a text");
+    }
+    [false, true].into_iter().for_each(|multi| stays_near_the_limit(multi, rows, Some(&notes)));
 }

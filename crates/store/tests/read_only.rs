@@ -67,7 +67,15 @@ fn a_store_in_memory_can_be_read_only_too() {
 #[test]
 fn what_a_crash_left_is_read_as_recovery_would_find_it_and_left_as_it_is() {
     let (keys, durability, format) = (KeyKind::Text, Default::default(), Default::default());
-    let case = Case { keys, bulk_edges: 8, memory_limit: None, on_disk: true, durability, format };
+    let case = Case {
+        keys,
+        bulk_edges: 8,
+        memory_limit: None,
+        keeps_history: false,
+        on_disk: true,
+        durability,
+        format,
+    };
     let mut runner = Runner::resume(case, SimDisk::new(0), Model::default()).expect("a good disk");
     let edges = |count: u16| (0..count).map(|row| (row % 5, row)).collect();
     let actions = [

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use evergraph_disk::SimDisk;
 use evergraph_store::{
-    CommitError, Durability, ListFormat, OpenError, Options, Savepoint, Store, Transaction, Version,
+    CommitError, Durability, ListFormat, OpenError, Options, Retain, Savepoint, Store, Transaction, Version,
     WriteError, check_on,
 };
 use evergraph_types::{
@@ -47,6 +47,8 @@ pub(crate) struct Case {
     pub(crate) bulk_edges: usize,
     /// Batches come in pieces, and large ones are written to files on the way.
     pub(crate) memory_limit: Option<u64>,
+    /// All versions are kept, so that every commit is in the log.
+    pub(crate) keeps_history: bool,
     pub(crate) on_disk: bool,
     pub(crate) durability: Durability,
     pub(crate) format: ListFormat,
@@ -152,10 +154,11 @@ pub(crate) fn case() -> impl Strategy<Value = Case> {
     let bulk = prop_oneof![Just(6), Just(600), Just(usize::MAX)];
     let format = prop_oneof![Just(ListFormat::Fast), Just(ListFormat::Compact)];
     let limit = prop_oneof![2 => Just(None), 1 => Just(Some(0)), 1 => Just(Some(4000))];
-    (keys, bulk, limit, prop::bool::weighted(0.9), format).prop_map(
-        |(keys, bulk_edges, memory_limit, on_disk, format)| {
+    let history = prop::bool::weighted(0.3);
+    (keys, bulk, limit, history, prop::bool::weighted(0.9), format).prop_map(
+        |(keys, bulk_edges, memory_limit, keeps_history, on_disk, format)| {
             let durability = Durability::Sync;
-            Case { keys, bulk_edges, memory_limit, on_disk, durability, format }
+            Case { keys, bulk_edges, memory_limit, keeps_history, on_disk, durability, format }
         },
     )
 }
@@ -314,7 +317,17 @@ impl Runner {
         let Case { bulk_edges, memory_limit: memory_limit_bytes, durability, .. } = case;
         let format = Some(case.format);
         let log_limit_bytes = 4000;
-        Options { keys, bulk_edges, memory_limit_bytes, durability, format, log_limit_bytes, ..options() }
+        let retain = case.keeps_history.then_some(Retain::Everything);
+        Options {
+            keys,
+            bulk_edges,
+            memory_limit_bytes,
+            durability,
+            format,
+            log_limit_bytes,
+            retain,
+            ..options()
+        }
     }
 
     fn key(&self, index: u16) -> Key {

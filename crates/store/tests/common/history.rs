@@ -63,6 +63,11 @@ struct Moment {
     dump: Dump,
 }
 
+/// Whether a batch of so many edges is surely committed as a segment.
+fn is_segment(case: Case, edges: usize) -> bool {
+    edges >= case.bulk_edges && (!case.keeps_history || case.memory_limit == Some(0))
+}
+
 /// The run.
 #[derive(Debug)]
 pub(crate) struct History {
@@ -86,7 +91,7 @@ impl History {
         let sequence = runner.store.version().expect("open").sequence();
         let is_durable = match action {
             None | Some(Action::Checkpoint | Action::Compact | Action::Reopen) => true,
-            Some(Action::Add { edges, .. }) if edges.len() >= runner.case().bulk_edges => true,
+            Some(Action::Add { edges, .. }) if is_segment(runner.case(), edges.len()) => true,
             Some(_) => runner.case().durability == Durability::Sync,
         };
         let operations = runner.disk.operations();
