@@ -3,14 +3,15 @@
 //! ```text
 //!  call                      survives a loss of power
 //!  ------------------------  ---------------------------------------------------------------
-//!  append                    only after sync on the same file; until then any part of it may
+//!  append, make_room         only after sync on the same file; until then any part of it may
 //!  create, rename, remove    only after sync_dir on the directory; until then maybe
 //!  truncate, rewrite         once it returns
 //!  create_dir_all            once it returns
 //! ```
 //!
 //! Invariant the store relies on: bytes once appended are never changed, only cut off by recovery before anyone
-//! maps the file. That is what makes read-only mappings sound.
+//! maps the file. That is what makes read-only mappings sound. Room ahead is not appended: nobody maps a file that
+//! has some while it is appended to.
 
 use std::fmt::Debug;
 use std::path::Path;
@@ -103,7 +104,18 @@ pub trait AppendFile: Send + Debug {
     /// Syncs the file for someone else, while it is appended to.
     fn syncer(&self) -> Arc<dyn SyncFile>;
 
-    /// The length in bytes.
+    /// Lets zeros follow what was appended until the file is `length` bytes long. What is appended then takes their
+    /// place, and syncing it is quicker: the file is as long as before. There may be less room or none, as when the
+    /// disk is full, which is no failure. Whoever reads the file sees the zeros.
+    fn make_room(&mut self, length: u64);
+
+    /// Where the room ahead ends at most, in bytes from the start; no less than [`AppendFile::len`].
+    fn room_end(&self) -> u64;
+
+    /// Cuts off the room ahead. That is durable after the next sync at the latest.
+    fn cut_room(&mut self) -> Result<(), DiskError>;
+
+    /// The length of what was appended, in bytes.
     fn len(&self) -> u64;
 
     /// Whether the file holds nothing.

@@ -207,6 +207,17 @@ impl AppendFile for MemoryFile {
         Arc::new(Memory)
     }
 
+    /// None: nothing here is synced.
+    fn make_room(&mut self, _: u64) {}
+
+    fn room_end(&self) -> u64 {
+        self.length
+    }
+
+    fn cut_room(&mut self) -> Result<(), DiskError> {
+        Ok(())
+    }
+
     fn len(&self) -> u64 {
         self.length
     }

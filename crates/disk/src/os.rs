@@ -46,14 +46,14 @@ impl Disk for OsDisk {
 
     fn create(&self, path: &Path) -> Result<Box<dyn AppendFile>, DiskError> {
         let file =
-            OpenOptions::new().append(true).create_new(true).open(path).map_err(failed("create", path))?;
+            OpenOptions::new().write(true).create_new(true).open(path).map_err(failed("create", path))?;
         Ok(append_file(file, path, 0))
     }
 
     fn open_append(&self, path: &Path) -> Result<Box<dyn AppendFile>, DiskError> {
         let failed = failed("open", path);
-        let file = OpenOptions::new().append(true).open(path).map_err(&failed)?;
-        let length = file.metadata().map_err(&failed)?.len();
+        let mut file = OpenOptions::new().write(true).open(path).map_err(&failed)?;
+        let length = file.seek(SeekFrom::End(0)).map_err(&failed)?;
         Ok(append_file(file, path, length))
     }
 
@@ -199,13 +199,40 @@ struct OsFile {
 }
 
 impl RawFile for OsFile {
-    fn append(&self, parts: &[&[u8]]) -> Result<(), DiskError> {
+    /// The system's own position in the file is at the offset already: nothing else moves it.
+    fn append(&self, _: u64, parts: &[&[u8]]) -> Result<(), DiskError> {
         write_all_vectored(&self.file, parts).map_err(failed("append to", &self.path))
+    }
+
+    fn make_room(&self, range: Range<u64>) -> Result<(), DiskError> {
+        write_zeros(&self.file, range).map_err(failed("make room in", &self.path))
+    }
+
+    fn cut(&self, length: u64) -> Result<(), DiskError> {
+        self.file.set_len(length).map_err(failed("truncate", &self.path))
     }
 
     fn sync(&self) -> Result<(), DiskError> {
         self.file.sync_data().map_err(failed("sync", &self.path))
     }
+}
+
+/// Zeros that are written, not a hole: its blocks would have to be found, and recorded, when they are filled.
+#[cfg(unix)]
+fn write_zeros(file: &File, range: Range<u64>) -> io::Result<()> {
+    use std::os::unix::fs::FileExt;
+    static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+    for start in range.clone().step_by(ZEROS.len()) {
+        let length = (range.end - start).min(ZEROS.len() as u64) as usize;
+        file.write_all_at(&ZEROS[..length], start)?;
+    }
+    Ok(())
+}
+
+/// Elsewhere this would move the position at which is appended.
+#[cfg(not(unix))]
+fn write_zeros(_: &File, _: Range<u64>) -> io::Result<()> {
+    Ok(())
 }
 
 fn write_all_vectored(mut file: &File, parts: &[&[u8]]) -> io::Result<()> {

@@ -5,6 +5,7 @@
 //! success.
 
 use std::fmt::Debug;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -14,8 +15,12 @@ use crate::{AppendFile, DiskError, SyncFile};
 
 /// A file to append to that need not remember its failures.
 pub(crate) trait RawFile: Send + Sync + Debug {
-    /// Appends the parts; on an error any part of them may be in the file.
-    fn append(&self, parts: &[&[u8]]) -> Result<(), DiskError>;
+    /// Writes the parts from `offset` on, where the call before ended; on an error any part of them may be in the file.
+    fn append(&self, offset: u64, parts: &[&[u8]]) -> Result<(), DiskError>;
+    /// Lengthens the file with zeros from `range.start` on; on an error any part of them may be in it.
+    fn make_room(&self, range: Range<u64>) -> Result<(), DiskError>;
+    /// Cuts the file to so many bytes.
+    fn cut(&self, length: u64) -> Result<(), DiskError>;
     /// Makes everything appended durable.
     fn sync(&self) -> Result<(), DiskError>;
 }
@@ -25,6 +30,7 @@ pub(crate) trait RawFile: Send + Sync + Debug {
 pub(crate) struct PoisonedOnFailure<F> {
     shared: Arc<Guarded<F>>,
     length: u64,
+    room_end: u64,
 }
 
 /// What whoever appends shares with whoever syncs.
@@ -39,7 +45,7 @@ struct Guarded<F> {
 impl<F: RawFile> PoisonedOnFailure<F> {
     pub(crate) fn new(file: F, path: PathBuf, length: u64) -> Self {
         let shared = Guarded { file, path, failure: OnceLock::new(), syncing: Mutex::default() };
-        PoisonedOnFailure { shared: Arc::new(shared), length }
+        PoisonedOnFailure { shared: Arc::new(shared), length, room_end: length }
     }
 }
 
@@ -54,8 +60,29 @@ impl<F> Guarded<F> {
 
 impl<F: RawFile + 'static> AppendFile for PoisonedOnFailure<F> {
     fn append_vectored(&mut self, parts: &[&[u8]]) -> Result<(), DiskError> {
-        self.shared.guarded(|file| file.append(parts))?;
+        self.shared.guarded(|file| file.append(self.length, parts))?;
         self.length += parts.iter().map(|part| part.len() as u64).sum::<u64>();
+        self.room_end = self.room_end.max(self.length);
+        Ok(())
+    }
+
+    fn make_room(&mut self, length: u64) {
+        if self.shared.failure.get().is_none() && length > self.room_end {
+            // Of what may fail here nothing was promised to anyone.
+            drop(self.shared.file.make_room(self.room_end..length));
+            self.room_end = length;
+        }
+    }
+
+    fn room_end(&self) -> u64 {
+        self.room_end
+    }
+
+    fn cut_room(&mut self) -> Result<(), DiskError> {
+        if self.room_end > self.length {
+            self.shared.guarded(|file| file.cut(self.length))?;
+            self.room_end = self.length;
+        }
         Ok(())
     }
 

@@ -20,6 +20,18 @@ enum Step {
     Rewrite(u8, u64),
     WriteAtomically(u8, Vec<u8>),
     SyncDirectory,
+    MakeRoom(u8, u64),
+    CutRoom(u8),
+}
+
+/// Steps among which room is made ahead.
+fn step_with_room() -> impl Strategy<Value = Step> {
+    let name = 0..4u8;
+    prop_oneof![
+        3 => step(),
+        1 => (name.clone(), 0..3000u64).prop_map(|(name, bytes)| Step::MakeRoom(name, bytes)),
+        1 => name.prop_map(Step::CutRoom),
+    ]
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -101,6 +113,16 @@ impl<D: Disk> Run<D> {
                 write_atomically(&self.disk, &self.directory, &format!("file{name}"), bytes).map_err(kind)?;
             }
             Step::SyncDirectory => self.disk.sync_dir(&self.directory).map_err(kind)?,
+            Step::MakeRoom(name, length) => {
+                let Some(file) = self.open.get_mut(name) else { return Ok(()) };
+                file.make_room(*length);
+                assert!(file.room_end() >= file.len().max(*length));
+            }
+            Step::CutRoom(name) => {
+                let Some(file) = self.open.get_mut(name) else { return Ok(()) };
+                file.cut_room().map_err(kind)?;
+                assert_eq!(file.room_end(), file.len());
+            }
         }
         Ok(())
     }
@@ -142,6 +164,27 @@ proptest! {
             for (name, file) in &real.open {
                 prop_assert_eq!(file.len(), simulated.open[name].len());
                 prop_assert_eq!(file.len(), memory.open[name].len());
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #[test]
+    fn room_ahead_is_zeros_on_both_disks_that_have_it(steps in prop::collection::vec(step_with_room(), 0..40)) {
+        let home = tempfile::tempdir().unwrap();
+        let mut real = Run::new(OsDisk, &home.path().join("a/b"));
+        let mut simulated = Run::new(SimDisk::new(0), Path::new("/a/b"));
+        for step in &steps {
+            prop_assert_eq!(real.step(step), simulated.step(step), "{:?}", step);
+            prop_assert_eq!(real.image(), simulated.image());
+            for (name, file) in &real.open {
+                prop_assert_eq!(file.len(), simulated.open[name].len());
+                prop_assert_eq!(file.room_end(), simulated.open[name].room_end());
+                let bytes = real.disk.read(&real.path(*name)).unwrap();
+                prop_assert_eq!(bytes.len() as u64, file.room_end());
+                prop_assert!(bytes[file.len() as usize..].iter().all(|byte| *byte == 0));
             }
         }
     }

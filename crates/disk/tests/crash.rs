@@ -13,6 +13,7 @@ fn plans() -> impl Iterator<Item = CrashPlan> {
 #[derive(Clone, Debug)]
 enum Step {
     Append(usize),
+    MakeRoom(usize),
     Sync,
     FailedSync,
     SyncDirectory,
@@ -22,7 +23,7 @@ proptest! {
     #[test]
     fn synced_bytes_survive_and_the_rest_may_not(
         steps in prop::collection::vec(prop_oneof![
-            6 => (1..1500usize).prop_map(Step::Append), 2 => Just(Step::Sync), 1 => Just(Step::FailedSync), 1 => Just(Step::SyncDirectory)
+            6 => (1..1500usize).prop_map(Step::Append), 2 => (1..4000usize).prop_map(Step::MakeRoom), 2 => Just(Step::Sync), 1 => Just(Step::FailedSync), 1 => Just(Step::SyncDirectory)
         ], 1..12)
     ) {
         let disk = SimDisk::new(1);
@@ -35,10 +36,18 @@ proptest! {
         for step in steps {
             match step {
                 Step::Append(length) => {
-                    let from = written.len();
-                    written.extend((from..from + length).map(|position| (position % 251) as u8 + 1));
+                    let (from, to) = (file.len() as usize, file.len() as usize + length);
+                    let bytes: Vec<u8> = (from..to).map(|position| (position % 251) as u8 + 1).collect();
+                    file.append(&bytes).unwrap();
+                    written.resize(written.len().max(to), 0);
+                    written[from..to].copy_from_slice(&bytes);
                     safe.resize(written.len(), None);
-                    file.append(&written[from..]).unwrap();
+                    safe[from..to].fill(None);
+                }
+                Step::MakeRoom(more) => {
+                    file.make_room(file.len() + more as u64);
+                    written.resize(file.room_end() as usize, 0);
+                    safe.resize(written.len(), None);
                 }
                 Step::Sync => {
                     file.sync().unwrap();

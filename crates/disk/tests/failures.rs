@@ -56,6 +56,33 @@ fn a_sync_beside_appends_covers_them_though_the_file_is_let_go() {
 }
 
 #[test]
+fn room_that_cannot_be_made_is_no_failure() {
+    let path = Path::new("/file");
+    for fault in [Fault::Eio, Fault::Enospc, Fault::ShortWrite] {
+        let disk = SimDisk::new(5);
+        let mut file = disk.create(path).unwrap();
+        file.append(b"one").unwrap();
+        disk.fail_at(0, fault);
+        file.make_room(100);
+        assert!(disk.len(path).unwrap().unwrap() < 100);
+        // Asked for once more, it is made behind the hole.
+        file.append(b"two").unwrap();
+        file.make_room(200);
+        file.sync().unwrap();
+        assert_eq!(disk.read(path).unwrap(), [&b"onetwo"[..], &[0; 194]].concat());
+        file.cut_room().unwrap();
+        assert_eq!(disk.read(path).unwrap(), b"onetwo");
+    }
+    let disk = SimDisk::new(5);
+    let mut file = disk.create(path).unwrap();
+    disk.fail_at(0, Fault::Eio);
+    file.append(b"bytes").unwrap_err();
+    let operations = disk.operations();
+    file.make_room(100);
+    assert_eq!(disk.operations(), operations, "a poisoned file is left alone");
+}
+
+#[test]
 fn a_fault_hits_the_operation_it_was_ordered_for() {
     let disk = SimDisk::new(0);
     disk.fail_at(3, Fault::Enospc);

@@ -76,7 +76,7 @@ impl ActiveFile {
     }
 
     /// Whether a record is in the file that no later one vouches for.
-    pub(crate) fn is_unvouched(&self) -> bool {
+    fn is_unvouched(&self) -> bool {
         self.vouched_records < self.appended.records
     }
 
@@ -139,12 +139,30 @@ impl ActiveFile {
         if several { self.mark(last_sequence) } else { Ok(()) }
     }
 
-    pub(crate) fn mark(&mut self, last_sequence: Sequence) -> Result<(), DiskError> {
+    /// Makes room for what is appended next once three quarters of `room_bytes` are used, so that a sync seldom has a
+    /// new length to record. To be called before a sync, which makes the room durable, too.
+    pub(crate) fn make_room(&mut self, room_bytes: u64) {
+        if self.file.room_end() - self.appended.bytes <= room_bytes / 4 {
+            self.file.make_room(self.appended.bytes + room_bytes);
+        }
+    }
+
+    /// Leaves the file without room behind its last record.
+    pub(crate) fn close(mut self, last_sequence: Sequence) -> Result<(), DiskError> {
+        if self.is_unvouched() {
+            self.mark(last_sequence)?;
+        }
+        self.file.cut_room()
+    }
+
+    fn mark(&mut self, last_sequence: Sequence) -> Result<(), DiskError> {
         self.append(RecordKind::Mark, (last_sequence, last_sequence), 0, &[])
     }
 
     /// Makes all of the file durable, marks included, before a newer file may exist.
     pub(crate) fn seal(mut self) -> Result<(), DiskError> {
-        if self.synced.bytes < self.appended.bytes { self.file.sync() } else { Ok(()) }
+        let has_room = self.file.room_end() > self.appended.bytes;
+        self.file.cut_room()?;
+        if has_room || self.synced.bytes < self.appended.bytes { self.file.sync() } else { Ok(()) }
     }
 }

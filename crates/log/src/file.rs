@@ -92,15 +92,15 @@ impl<'a> FileBytes<'a> {
         Ok(Ok(version))
     }
 
-    /// The record at `offset`; `None` at the end of the file.
+    /// The record at `offset`; `None` at the end of the file, or of these bytes, and where only zeros follow.
     pub(crate) fn record_at(&self, offset: usize) -> Result<Option<Parsed<'a>>, Fault> {
         let fault = |what| Fault { offset, what };
         let position = offset.saturating_sub(self.start);
         let rest = self.bytes.get(position..).unwrap_or_default();
-        if rest.is_empty() {
-            return Ok(None);
-        }
-        let header = RecordHeader::decode(rest, &self.identity, offset as u64).map_err(fault)?;
+        let header = match RecordHeader::decode(rest, &self.identity, offset as u64) {
+            Err(_) if is_zeros(rest) => return Ok(None),
+            header => header.map_err(fault)?,
+        };
         let body = &rest[RECORD_HEADER_BYTES..];
         let length = usize::try_from(header.payload_bytes).map_err(|_| fault("the record is cut off"))?;
         let payload = body.get(..length).ok_or(fault("the record is cut off"))?;
@@ -132,4 +132,10 @@ impl<'a> FileBytes<'a> {
             header.is_ok_and(|header| header.synced_bytes > fault.offset as u64)
         })
     }
+}
+
+/// Whether nothing but zeros is in there, if anything.
+fn is_zeros(bytes: &[u8]) -> bool {
+    const ZEROS: [u8; 4096] = [0; 4096];
+    bytes.chunks(ZEROS.len()).all(|chunk| *chunk == ZEROS[..chunk.len()])
 }

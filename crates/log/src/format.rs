@@ -17,6 +17,7 @@
 //!                                                56  8  checksum of: store id, first sequence of the file,
 //!                                                       offset of the record, bytes 0..56
 //!  record: header, payload, zeros up to a multiple of 8
+//!  after the last record: nothing, or zeros, which are room for the next ones
 //! ```
 //!
 //! Invariants:

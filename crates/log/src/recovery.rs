@@ -7,7 +7,8 @@
 //!     files is damage: it was synced           record says that these bytes were synced
 //! ```
 //!
-//! A commit that comes in parts is visited once its end is found; parts without one are a torn tail, too.
+//! A commit that comes in parts is visited once its end is found; parts without one are a torn tail, too. Zeros up to
+//! the end of a file are room made ahead, and no fault.
 //!
 //! Files that hold nothing behind `after` are not read, so that opening takes no longer for the history kept.
 //!
@@ -62,6 +63,8 @@ pub(crate) struct FoundFile {
     pub(crate) version: u32,
     /// The whole records, without those of a commit that has no end, and the header; 0 if not even that is whole.
     pub(crate) bytes: u64,
+    /// The length of the file: with room ahead, or what is torn.
+    pub(crate) length: u64,
     /// How many bytes from the start are known to have been synced.
     pub(crate) synced_bytes: u64,
     /// Where the last commit record ends.
@@ -125,9 +128,17 @@ impl<E> Walk<'_, E> {
         last_sequence: Sequence,
     ) -> Result<(), DiskError> {
         let bytes = disk.len(&path)?.unwrap_or(0);
-        let (synced_bytes, commits_end) = (bytes, bytes);
-        let found =
-            FoundFile { path, first_sequence, last_sequence, version: 0, bytes, synced_bytes, commits_end };
+        let (length, synced_bytes, commits_end) = (bytes, bytes, bytes);
+        let found = FoundFile {
+            path,
+            first_sequence,
+            last_sequence,
+            version: 0,
+            bytes,
+            length,
+            synced_bytes,
+            commits_end,
+        };
         self.files.push(found);
         Ok(())
     }
@@ -140,6 +151,7 @@ impl<E> Walk<'_, E> {
             last_sequence: first_sequence.saturating_sub(1),
             version: 0,
             bytes: 0,
+            length: file.bytes.len() as u64,
             synced_bytes: 0,
             commits_end: 0,
         };

@@ -3,10 +3,12 @@
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use common::{
-    Entry, STORE, append, append_in_parts, append_parts, directory, entry_after, next_entry, open, scan,
+    Entry, ROOM_BYTES, STORE, append, append_in_parts, append_parts, directory, entry_after, next_entry,
+    open, scan,
 };
 use evergraph_disk::{Disk, OsDisk, SimDisk};
 use evergraph_log::{Log, LogError, LogOptions, LogReader, LogSync, Record};
@@ -198,7 +200,8 @@ impl Run {
         assert_eq!(self.log.last_sequence(), last(&self.entries));
         let files = self.disk.list(directory()).unwrap();
         let lengths = files.iter().map(|name| self.disk.len(&directory().join(name)).unwrap().unwrap());
-        assert_eq!(self.log.bytes(), lengths.sum::<u64>());
+        let room_bytes = lengths.sum::<u64>() - self.log.bytes();
+        assert!(room_bytes <= ROOM_BYTES, "only the newest file has room: {room_bytes}");
     }
 }
 
@@ -223,7 +226,7 @@ fn it_works_on_the_real_disk() {
     let log_directory = home.path().join("log");
     let mut count = 0;
     for round in 0..3 {
-        let options = LogOptions { file_bytes: 10_000 };
+        let options = LogOptions { file_bytes: 10_000, ..LogOptions::default() };
         let mut visited = 0;
         let mut visit = |record: Record<'_>| {
             visited += 1;
@@ -246,6 +249,48 @@ fn it_works_on_the_real_disk() {
         assert_eq!(reader.next(count).unwrap().unwrap().first_sequence, expected);
     }
     assert!(reader.next(count).unwrap().is_none());
+}
+
+/// A file has room ahead once it is synced, at most as much as was asked for, and none once it is closed or another follows.
+#[test]
+fn room_is_made_ahead_and_given_back() {
+    let disk = SimDisk::new(0);
+    let newest_bytes = || {
+        let name = disk.list(directory()).unwrap().pop().unwrap();
+        disk.len(&directory().join(name)).unwrap().unwrap()
+    };
+    let (mut log, _, _) = open(&disk, 0, 1 << 20).unwrap();
+    append(&mut log, &entry_after(0, 1, 100)).unwrap();
+    assert_eq!(newest_bytes(), log.bytes(), "nothing was synced yet");
+    let mut lengths = BTreeSet::new();
+    for sequence in 1..50 {
+        log.sync().unwrap();
+        assert!((log.bytes()..=log.bytes() + ROOM_BYTES).contains(&newest_bytes()));
+        lengths.insert(newest_bytes());
+        append(&mut log, &entry_after(sequence, 1, 100)).unwrap();
+    }
+    assert!(lengths.len() < 10, "most records find room: {lengths:?}");
+    log.sync().unwrap();
+    let before = disk.operations();
+    append(&mut log, &entry_after(50, 1, 0)).unwrap();
+    log.sync().unwrap();
+    assert_eq!(disk.operations() - before, 2, "one write and one sync");
+    let bytes = log.bytes();
+    drop(log);
+    assert!(newest_bytes() > bytes);
+    let (log, recovery, _) = open(&disk, 0, 1 << 20).unwrap();
+    assert_eq!((newest_bytes(), recovery.torn), (bytes, None), "opening takes room for no torn record");
+    log.close().unwrap();
+    // Full: the next record begins another.
+    let (mut log, _, _) = open(&disk, 0, 1000).unwrap();
+    append(&mut log, &entry_after(51, 1, 0)).unwrap();
+    log.sync().unwrap();
+    assert!(newest_bytes() > ROOM_BYTES);
+    log.close().unwrap();
+    let lengths = disk.list(directory()).unwrap().into_iter();
+    let lengths = lengths.map(|name| disk.len(&directory().join(name)).unwrap().unwrap());
+    // Each with the mark of its closing, the second with its header.
+    assert_eq!(lengths.collect::<Vec<_>>(), [bytes + 64, 64 + 64 + 64]);
 }
 
 #[test]

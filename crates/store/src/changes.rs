@@ -309,7 +309,7 @@ impl Committer {
             directory: PathBuf::from("log"),
             store_id: new_store_id(),
         };
-        let options = LogOptions { file_bytes: MEMORY_FILE_BYTES };
+        let options = LogOptions { file_bytes: MEMORY_FILE_BYTES, ..LogOptions::default() };
         let opened: Result<_, ReplayError<std::convert::Infallible>> =
             Log::open(place.disk.clone(), &place.directory, place.store_id, newest, options, &mut |_| Ok(()));
         let (log, _) = opened.map_err(|error| match error {

@@ -110,7 +110,9 @@ pub struct Options {
 impl Options {
     /// How the log is kept: in files small enough for trimming to keep it near its limit.
     pub(crate) fn log_options(&self) -> LogOptions {
-        LogOptions { file_bytes: self.log_limit_bytes / 4 }
+        let file_bytes = self.log_limit_bytes / 4;
+        let LogOptions { room_bytes, .. } = LogOptions::default();
+        LogOptions { file_bytes, room_bytes: room_bytes.min(file_bytes / 4) }
     }
 }
 

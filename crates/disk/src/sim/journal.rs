@@ -17,9 +17,10 @@ use super::state::{FileNumber, State};
 pub(super) enum Operation {
     CreateDirectory(PathBuf),
     Create(PathBuf),
-    /// The first `length` of `bytes` reached the file.
-    Append {
+    /// The first `length` of `bytes` reached the file, at its end or in the place of zeros there.
+    Write {
         file: FileNumber,
+        offset: u64,
         bytes: Arc<[u8]>,
         length: usize,
     },
@@ -53,9 +54,9 @@ impl Operation {
     /// What happens instead under a fault.
     pub(super) fn failed(self, fault: Fault, random: &mut Random) -> Operation {
         match (self, fault) {
-            (Operation::Append { file, bytes, length }, Fault::ShortWrite) if length > 0 => {
+            (Operation::Write { file, offset, bytes, length }, Fault::ShortWrite) if length > 0 => {
                 let length = random.below(length as u64) as usize;
-                Operation::Append { file, bytes, length }
+                Operation::Write { file, offset, bytes, length }
             }
             (Operation::Sync(file) | Operation::FailedSync(file), _) => Operation::FailedSync(file),
             _ => Operation::Nothing,

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -295,10 +296,21 @@ struct SimFile {
 }
 
 impl RawFile for SimFile {
-    fn append(&self, parts: &[&[u8]]) -> Result<(), DiskError> {
+    fn append(&self, offset: u64, parts: &[&[u8]]) -> Result<(), DiskError> {
         let bytes: Arc<[u8]> = parts.concat().into();
-        let operation = Operation::Append { file: self.file, length: bytes.len(), bytes };
+        let operation = Operation::Write { file: self.file, offset, length: bytes.len(), bytes };
         self.disk.mutate(|_| Ok(operation), "append to", &self.path)
+    }
+
+    fn make_room(&self, range: Range<u64>) -> Result<(), DiskError> {
+        let zeros = vec![0; (range.end - range.start) as usize];
+        self.append(range.start, &[&zeros])
+    }
+
+    /// Durable at once: that it may not be is what a crash before it shows.
+    fn cut(&self, length: u64) -> Result<(), DiskError> {
+        let operation = Operation::Truncate { file: self.file, length };
+        self.disk.mutate(|_| Ok(operation), "truncate", &self.path)
     }
 
     fn sync(&self) -> Result<(), DiskError> {

@@ -141,7 +141,9 @@ impl State {
                     kind: NameChangeKind::Bind,
                 });
             }
-            Operation::Append { file, bytes, length } => self.files[*file].append(bytes, *length),
+            Operation::Write { file, offset, bytes, length } => {
+                self.files[*file].write(*offset, bytes, *length);
+            }
             Operation::Sync(file) => self.files[*file].turn(Safety::Unsynced, Safety::Synced, 0),
             Operation::FailedSync(file) => self.files[*file].turn(Safety::Unsynced, Safety::Dropped, 0),
             Operation::Truncate { file, length } => {
@@ -215,7 +217,7 @@ impl Content {
         let mut content = Content { chunks: chunks.to_vec(), length: 0 };
         content.length = chunks.iter().map(|chunk| chunk.length as u64).sum();
         let length = tail.len();
-        content.append(&tail.into(), length);
+        content.write(content.length, &tail.into(), length);
         content.chunks.iter_mut().for_each(|chunk| chunk.safety = Safety::Synced);
         content
     }
@@ -245,10 +247,19 @@ impl Content {
         bytes
     }
 
-    fn append(&mut self, bytes: &Arc<[u8]>, length: usize) {
+    /// Writes behind what there is, or over it; a hole before it is zeros.
+    fn write(&mut self, offset: u64, bytes: &Arc<[u8]>, length: usize) {
+        if offset > self.length {
+            let hole = (offset - self.length) as usize;
+            self.write(self.length, &vec![0; hole].into(), hole);
+        }
         if length > 0 {
-            self.chunks.push(Chunk { bytes: bytes.clone(), start: 0, length, safety: Safety::Unsynced });
-            self.length += length as u64;
+            let end = offset + length as u64;
+            let first = self.split(offset);
+            let behind = self.split(end);
+            let chunk = Chunk { bytes: bytes.clone(), start: 0, length, safety: Safety::Unsynced };
+            self.chunks.splice(first..behind, [chunk]);
+            self.length = self.length.max(end);
         }
     }
 

@@ -11,6 +11,9 @@ use evergraph_log::{Log, LogError, LogOptions, LogReader, Record, Recovery, Repl
 
 pub(crate) const STORE: [u8; 16] = *b"the store's name";
 
+/// Room for two or three records, so that many end where it does.
+pub(crate) const ROOM_BYTES: u64 = 1500;
+
 pub(crate) fn directory() -> &'static Path {
     Path::new("/store/log")
 }
@@ -123,7 +126,14 @@ pub(crate) fn open(
         entries.take(record);
         Ok(())
     };
-    let opened = Log::open(disk, directory(), STORE, after, LogOptions { file_bytes }, &mut visit);
+    let opened = Log::open(
+        disk,
+        directory(),
+        STORE,
+        after,
+        LogOptions { file_bytes, room_bytes: ROOM_BYTES },
+        &mut visit,
+    );
     let (log, recovery) = unwrapped(opened)?;
     Ok((log, recovery, entries.finish()))
 }

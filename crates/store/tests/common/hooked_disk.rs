@@ -75,6 +75,15 @@ impl AppendFile for HookedFile {
     fn syncer(&self) -> Arc<dyn SyncFile> {
         self.syncer.clone()
     }
+    fn make_room(&mut self, length: u64) {
+        self.file.make_room(length);
+    }
+    fn room_end(&self) -> u64 {
+        self.file.room_end()
+    }
+    fn cut_room(&mut self) -> Result<(), DiskError> {
+        self.file.cut_room()
+    }
     fn len(&self) -> u64 {
         self.file.len()
     }
