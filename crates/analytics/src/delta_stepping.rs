@@ -24,7 +24,7 @@ use rayon::prelude::*;
 use crate::buckets::{Buckets, OwnBuckets};
 use crate::lengths::LengthLists;
 use crate::prefetch::prefetch_place;
-use crate::ranges::HUB_DEGREE;
+use crate::ranges::{HUB_DEGREE, HUB_PIECE};
 use crate::{AlgorithmError, Control};
 
 /// The fewest vertices of a frontier that are worth a task.
@@ -32,9 +32,6 @@ const VERTICES_PER_TASK: usize = 64;
 
 /// Tasks for each thread, so that threads end at about the same time.
 const TASKS_PER_THREAD: usize = 8;
-
-/// Entries of a hub's list that one task relaxes.
-const HUB_PIECE: usize = 1 << 14;
 
 /// A task goes on with what its thread has put into the current bucket if that is fewer vertices.
 const FUSED: usize = 1000;

@@ -17,7 +17,7 @@
 use std::ops::{ControlFlow, Range};
 
 use evergraph_types::{Direction, VertexId};
-use evergraph_view::{FlatTable, FlatView, GraphView, Neighbors};
+use evergraph_view::{FlatTable, FlatView, GraphView, Neighbors, Reads};
 use rayon::prelude::*;
 
 use crate::bitmap::{WORD_BITS, bits};
@@ -154,7 +154,7 @@ fn push<F: EdgeFunction>(
     if ids.len() as u64 <= SEQUENTIAL_EDGES && total_degree(table, ids) <= SEQUENTIAL_EDGES {
         return ids.iter().try_fold(Vec::new(), visit_list);
     }
-    if let Some(ahead) = FetchAhead::new(table, ids.len().div_ceil(IDS_PER_FETCH)) {
+    if let Some(ahead) = FetchAhead::new(table, ids.len().div_ceil(IDS_PER_FETCH), Reads::Some) {
         let chunk = |piece: usize| ids.iter().copied().skip(piece * IDS_PER_FETCH).take(IDS_PER_FETCH);
         let pieces = ids.par_chunks(IDS_PER_FETCH).enumerate().map(|(piece, ids)| {
             ahead.at(piece, chunk, |_| true);
@@ -180,7 +180,7 @@ fn pull<F: EdgeFunction>(
     let bound = frontier.bound();
     let mut next = Bitmap::empty(bound);
     let per_task = WORDS_PER_TASK * WORD_BITS;
-    let ahead = FetchAhead::new(table, (bound as usize).div_ceil(per_task));
+    let ahead = FetchAhead::new(table, (bound as usize).div_ceil(per_task), Reads::Some);
     let vertices =
         |task: usize| (task * per_task) as VertexId..bound.min(((task + 1) * per_task) as VertexId);
     let tasks = next.words_mut().par_chunks_mut(WORDS_PER_TASK).enumerate();

@@ -4,14 +4,15 @@
 //! wrong where short lists end and then has to begin anew, so what is some way ahead is asked for explicitly. On a
 //! Kronecker graph of 2^20 vertices that makes an iteration of PageRank take 0.75 of the time.
 //!
-//! Invariant: numbers are added in the order of the list, whatever pieces it lies in, unless it is a hub's.
+//! Invariant: numbers are added in an order that follows from the list alone, whatever pieces it lies in: in the order of the
+//! list, and in that of a hub block by block. So a sum over it is the same to the last bit in memory and on disk.
 
 use evergraph_types::VertexId;
 use evergraph_view::Neighbors;
 use rayon::prelude::*;
 
 use crate::prefetch::prefetch_place;
-use crate::ranges::{HUB_DEGREE, split_list};
+use crate::ranges::{HUB_DEGREE, HUB_PIECE, split_list};
 
 /// The sum of what `number` makes of the value of each neighbor.
 ///
@@ -38,16 +39,56 @@ fn fold_pieces(list: Neighbors<'_>, add: impl Fn(f64, VertexId, u32) -> f64) -> 
     list.fold_ahead(0.0, add)
 }
 
-/// Piece by piece, in parallel.
+/// Block by block, in parallel: blocks are of one length, so that they begin and end within the parts of the list.
 #[cold]
 #[inline(never)]
 fn sum_over_hub<T: Sync>(list: Neighbors<'_>, values: &[T], number: impl Fn(&T) -> f64 + Sync) -> f64 {
-    let sum_piece = |piece: &Neighbors<'_>| {
+    let mut end = 0;
+    let parts = split_list(list).into_iter().map(|part| {
+        let start = end;
+        end += part.len();
+        (start, part)
+    });
+    let parts: Vec<(usize, Neighbors<'_>)> = parts.collect();
+    let sum_block = |block: usize| {
+        let block = block * HUB_PIECE..(block + 1) * HUB_PIECE;
+        let first = parts.partition_point(|(start, part)| start + part.len() <= block.start);
         let mut sum = 0.0;
-        piece.for_each_slice(|slice| {
-            sum = slice.iter().fold(sum, |sum, &neighbor| sum + number(&values[neighbor as usize]));
-        });
+        for (start, part) in parts[first..].iter().take_while(|(start, _)| *start < block.end) {
+            let mut place = *start;
+            part.for_each_slice(|slice| {
+                let within = |end: usize| end.clamp(place, place + slice.len()) - place;
+                let own = &slice[within(block.start)..within(block.end)];
+                sum = own.iter().fold(sum, |sum, &neighbor| sum + number(&values[neighbor as usize]));
+                place += slice.len();
+            });
+        }
         sum
     };
-    split_list(list).par_iter().map(sum_piece).collect::<Vec<f64>>().iter().sum()
+    let blocks = (0..list.len().div_ceil(HUB_PIECE)).into_par_iter();
+    blocks.map(sum_block).collect::<Vec<f64>>().iter().sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evergraph_view::FlatTable;
+
+    #[test]
+    fn a_sum_is_the_same_in_whatever_pieces_a_list_lies() {
+        let long = HUB_DEGREE + 5 * HUB_PIECE + 77;
+        let values: Vec<f64> = (0..long).map(|vertex| 1.0 / (vertex as f64 * 1.7 + 0.3)).collect();
+        for len in [5, HUB_DEGREE - 1, HUB_DEGREE, long] {
+            let neighbors: Vec<u32> = (0..len as u32).rev().collect();
+            let sum = |table: FlatTable| sum_over(table.neighbors(0), &values, |value| *value);
+            let offsets = [0, len as u64];
+            let flat = sum(FlatTable::from_csr(&offsets, neighbors.clone()));
+            let exact: f64 = values[..len].iter().rev().sum();
+            assert!((flat - exact).abs() < 1e-9, "{flat} and {exact}");
+            for chunk_len in [3, 256, HUB_PIECE, HUB_PIECE + 1, 3 * HUB_PIECE] {
+                let chunked = sum(FlatTable::from_csr_chunked(&offsets, neighbors.clone(), chunk_len));
+                assert_eq!(chunked.to_bits(), flat.to_bits(), "{len} neighbors in chunks of {chunk_len}");
+            }
+        }
+    }
 }

@@ -15,15 +15,13 @@
 use std::sync::Arc;
 
 use evergraph_types::{Direction, VertexId};
-use evergraph_view::{FlatView, GraphView, Neighbors};
+use evergraph_view::{FlatView, GraphView};
 use rayon::prelude::*;
 
-use crate::ranges::{HUB_DEGREE, split_list};
+use crate::gather::sum_over;
+use crate::ranges::{HUB_DEGREE, HUB_PIECE};
 use crate::weights::{Sign, Weight, WeightedTable};
 use crate::{AlgorithmError, Control, Ranges};
-
-/// Entries of a hub's list that one task adds up.
-const HUB_PIECE: usize = 1 << 14;
 
 /// The lists of one direction as rows of a matrix.
 pub(crate) struct Matrix {
@@ -90,21 +88,7 @@ impl Matrix {
                 let (neighbors, weights) = table.list(vertex);
                 weighted_row(neighbors, weights, vector)
             }
-            None => {
-                let list = self.flat.neighbors(self.direction, vertex);
-                let sum = |list: Neighbors<'_>| {
-                    let mut sum = 0.0;
-                    list.for_each_slice(|slice| {
-                        sum = slice.iter().fold(sum, |sum, &neighbor| sum + vector[neighbor as usize]);
-                    });
-                    sum
-                };
-                if list.len() < HUB_DEGREE {
-                    return sum(list);
-                }
-                let parts = split_list(list);
-                parts.into_par_iter().map(sum).collect::<Vec<f64>>().iter().sum()
-            }
+            None => sum_over(self.flat.neighbors(self.direction, vertex), vector, |number| *number),
         }
     }
 }

@@ -14,7 +14,7 @@
 use std::ops::Range;
 
 use evergraph_types::{Direction, VertexId};
-use evergraph_view::{FlatTable, FlatView, GraphView, Neighbors};
+use evergraph_view::{FlatTable, FlatView, GraphView, Neighbors, Reads};
 use rayon::prelude::*;
 
 use crate::fetch::FetchAhead;
@@ -35,8 +35,8 @@ const SEGMENT: usize = 1 << 16;
 /// Lists longer than this are split over threads.
 pub(crate) const HUB_DEGREE: usize = 1 << 17;
 
-/// The pieces a hub's list is split into.
-const HUB_PIECE: usize = 1 << 14;
+/// Neighbors in a piece of a hub's list that one task walks.
+pub(crate) const HUB_PIECE: usize = 1 << 14;
 
 /// Consecutive ranges of vertices, covering all ids from 0 to the bound.
 #[derive(Clone, Debug)]
@@ -84,7 +84,8 @@ impl Ranges {
 
     /// The ranges in order. Lists that are not in memory are asked for before their range comes.
     pub fn par_iter(&self) -> impl IndexedParallelIterator<Item = Range<VertexId>> + '_ {
-        let ahead = self.cold.as_ref().and_then(|table| FetchAhead::new(table, self.cuts.len() - 1));
+        let ahead =
+            self.cold.as_ref().and_then(|table| FetchAhead::new(table, self.cuts.len() - 1, Reads::Most));
         self.par_iter_vertices().enumerate().map(move |(position, vertices)| {
             if let Some(ahead) = &ahead {
                 ahead.at(position, |range| self.cuts[range]..self.cuts[range + 1], |_| true);

@@ -5,11 +5,8 @@
 use evergraph_types::VertexId;
 use rayon::prelude::*;
 
-use crate::ranges::HUB_DEGREE;
+use crate::ranges::{HUB_DEGREE, HUB_PIECE};
 use crate::{AlgorithmError, Control, VertexSubset, WeightedTable};
-
-/// Entries of a hub's list that one task visits.
-const HUB_PIECE: usize = 1 << 14;
 
 /// Fewer edges than this are visited on the calling thread.
 const SEQUENTIAL_EDGES: usize = 1 << 12;

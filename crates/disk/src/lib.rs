@@ -21,7 +21,7 @@ pub use checksum::{Checksum, checksum};
 pub use disk::{AppendFile, Disk, LockMode, SyncFile};
 pub use error::{Corruption, DiskError};
 pub use lock::DiskLock;
-pub use mapping::{Access, Mapping};
+pub use mapping::{Access, Mapping, Pass};
 pub use memory::MemoryDisk;
 pub use os::OsDisk;
 pub use sim::{CrashPlan, Fault, SimDisk};

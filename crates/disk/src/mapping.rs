@@ -8,8 +8,12 @@ use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 use memmap2::{Advice, Mmap};
+use parking_lot::Mutex;
 
 use crate::os::page_out;
+
+/// What a pass reads at once, bytes from a multiple of it on: a large page of the system.
+const PIECE_BYTES: usize = 2 << 20;
 
 /// How a mapping will be read, so that the system can fetch ahead or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,8 +34,56 @@ pub struct Mapping {
 
 #[derive(Clone)]
 enum Bytes {
-    Mapped(Arc<Mmap>),
+    Mapped(Arc<Mapped>),
     Owned { buffer: Arc<Vec<u8>>, start: usize },
+}
+
+struct Mapped {
+    map: Mmap,
+    /// How many passes are under way.
+    passes: Mutex<usize>,
+}
+
+impl Mapped {
+    /// Has the system read what is missing in pieces of [`PIECE_BYTES`], or no longer; whether it can.
+    #[cfg(target_os = "linux")]
+    fn read_in_pieces(&self, on: bool) -> bool {
+        self.map.advise(if on { Advice::HugePage } else { Advice::NoHugePage }).is_ok()
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn read_in_pieces(&self, _: bool) -> bool {
+        false
+    }
+}
+
+/// A pass over most of a mapping that does not fit in memory: as long as one is under way, what is missing is read, by
+/// whoever misses it, in large pieces, which the system keeps and maps as one page each where it can. That takes it an
+/// eighth of the work of reading page by page. What others look at meanwhile comes in such pieces, too.
+#[derive(Debug)]
+pub struct Pass {
+    mapping: Mapping,
+}
+
+impl Pass {
+    /// Tells the system that a part will not be read again soon, but for the piece that its end lies in, which goes with
+    /// the part that comes next. Only a hint, as [`Mapping::advise`].
+    pub fn release(&self, range: Range<usize>) {
+        let floor = |offset: usize| offset / PIECE_BYTES * PIECE_BYTES;
+        self.mapping.release(floor(range.start)..floor(range.end));
+    }
+}
+
+impl Drop for Pass {
+    fn drop(&mut self) {
+        if let Bytes::Mapped(mapped) = &self.mapping.bytes {
+            let mut passes = mapped.passes.lock();
+            *passes -= 1;
+            if *passes == 0 {
+                mapped.read_in_pieces(false);
+            }
+        }
+    }
 }
 
 impl Mapping {
@@ -52,30 +104,40 @@ impl Mapping {
     }
 
     pub(crate) fn mapped(map: Mmap) -> Self {
-        Mapping { bytes: Bytes::Mapped(Arc::new(map)) }
+        Mapping { bytes: Bytes::Mapped(Arc::new(Mapped { map, passes: Mutex::new(0) })) }
+    }
+
+    /// Begins a pass over most of the bytes; `None` where the system knows no large pieces.
+    pub fn pass(&self) -> Option<Pass> {
+        let Bytes::Mapped(mapped) = &self.bytes else { return None };
+        let mut passes = mapped.passes.lock();
+        let is_on = *passes > 0 || mapped.read_in_pieces(true);
+        *passes += usize::from(is_on);
+        is_on.then(|| Pass { mapping: self.clone() })
     }
 
     /// Tells the system how the bytes will be read. Only a hint: that it was not taken is no error.
     pub fn advise(&self, access: Access) {
-        let Bytes::Mapped(map) = &self.bytes else { return };
+        let Bytes::Mapped(mapped) = &self.bytes else { return };
         let advice = match access {
             Access::Normal => Advice::Normal,
             Access::Sequential => Advice::Sequential,
             Access::Random => Advice::Random,
         };
-        let _ = map.advise(advice);
+        let _ = mapped.map.advise(advice);
     }
 
     /// Tells the system that a part will not be read again soon, so that it takes that out of memory before anything else.
     /// Only a hint, as [`Mapping::advise`], and one that not every system has.
     pub fn release(&self, range: Range<usize>) {
-        let Bytes::Mapped(map) = &self.bytes else { return };
-        page_out(map, range);
+        let Bytes::Mapped(mapped) = &self.bytes else { return };
+        page_out(&mapped.map, range);
     }
 
     /// Has the system fetch a part that will be read soon, without waiting for it. Only a hint, as [`Mapping::advise`].
     pub fn will_need(&self, range: Range<usize>) {
-        let Bytes::Mapped(map) = &self.bytes else { return };
+        let Bytes::Mapped(mapped) = &self.bytes else { return };
+        let map = &mapped.map;
         let end = range.end.min(map.len());
         if range.start < end {
             let _ = map.advise_range(Advice::WillNeed, range.start, end - range.start);
@@ -88,7 +150,7 @@ impl Deref for Mapping {
 
     fn deref(&self) -> &[u8] {
         match &self.bytes {
-            Bytes::Mapped(map) => map,
+            Bytes::Mapped(mapped) => &mapped.map,
             Bytes::Owned { buffer, start } => &buffer[*start..],
         }
     }
@@ -97,5 +159,43 @@ impl Deref for Mapping {
 impl fmt::Debug for Mapping {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Mapping({} bytes)", self.len())
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use crate::{Disk, OsDisk};
+
+    /// Whether the system was told to read the bytes in large pieces: "hg" among the flags of their map.
+    fn reads_in_pieces(mapping: &Mapping) -> Result<bool, Box<dyn std::error::Error>> {
+        let maps = std::fs::read_to_string("/proc/self/smaps")?;
+        let start = format!("{:x}-", mapping.as_ptr() as usize);
+        let ours = maps.lines().skip_while(|line| !line.starts_with(&start));
+        let flags = ours.into_iter().find(|line| line.starts_with("VmFlags:")).ok_or("it is mapped")?;
+        Ok(flags.split(' ').any(|flag| flag == "hg"))
+    }
+
+    #[test]
+    fn a_mapping_is_read_in_large_pieces_until_the_last_pass_ends() -> Result<(), Box<dyn std::error::Error>>
+    {
+        let home = tempfile::tempdir()?;
+        let path = home.path().join("file");
+        let bytes: Vec<u8> = (0..5 * PIECE_BYTES / 2).map(|position| (position % 251) as u8).collect();
+        std::fs::write(&path, &bytes)?;
+        let mapping = OsDisk.map(&path)?;
+        mapping.advise(Access::Random);
+        assert!(!reads_in_pieces(&mapping)?);
+        let Some(first) = mapping.pass() else { return Ok(()) };
+        let second = mapping.clone().pass().ok_or("as the first")?;
+        drop(first);
+        assert!(reads_in_pieces(&mapping)?);
+        for end in (0..bytes.len()).step_by(PIECE_BYTES / 3) {
+            second.release(end / 2..end);
+        }
+        assert_eq!(*mapping, bytes[..]);
+        drop(second);
+        assert!(!reads_in_pieces(&mapping)?);
+        Ok(())
     }
 }

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use evergraph_disk::{Access, Corruption, Disk, Mapping};
+use evergraph_disk::{Access, Corruption, Disk, Mapping, Pass};
 use rayon::prelude::*;
 
 use crate::format::{self, Layout, Section};
@@ -99,6 +99,11 @@ impl Segment {
     /// what comes next asks for it with [`Segment::will_need`].
     pub fn is_cold(&self) -> bool {
         self.is_cold.load(Ordering::Relaxed)
+    }
+
+    /// Begins a pass over most of the file, which does not fit in memory; `None` where the system does nothing for it.
+    pub fn pass(&self) -> Option<Pass> {
+        self.file.pass()
     }
 
     /// Has the system fetch a part of the file that will be read soon. Only a hint.

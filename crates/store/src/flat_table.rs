@@ -15,6 +15,7 @@ use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
 
+use evergraph_disk::Pass;
 use evergraph_segment::Segment;
 use evergraph_types::VertexId;
 
@@ -52,6 +53,48 @@ pub struct FlatTable {
     _owner: Arc<dyn Any + Send + Sync>,
 }
 
+/// How much of a table a pass reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reads {
+    /// Most lists, in the order of vertices.
+    Most,
+    /// Some lists here and there.
+    Some,
+}
+
+/// A pass over lists of which some are not in memory ([`FlatTable::pass`]). All it does are hints to the system.
+pub struct ListPass<'t> {
+    table: &'t FlatTable,
+    /// For each cold segment, whether it is read in large pieces meanwhile.
+    in_pieces: Vec<Option<Pass>>,
+}
+
+impl ListPass<'_> {
+    /// Has the system fetch the lists of these vertices, which ascend, without waiting for them. Lists that lie side by side
+    /// are asked for together; those in memory not at all, nor those that fill half of the place they lie in, if the pass
+    /// reads in large pieces.
+    pub fn will_need(&self, vertices: impl Iterator<Item = VertexId>) {
+        let mut places: Vec<Vec<Range<usize>>> = vec![Vec::new(); self.table.cold.len()];
+        self.table.for_each_place(vertices, |position, place| places[position].push(place));
+        for ((segment, in_pieces), places) in self.table.cold.iter().zip(&self.in_pieces).zip(places) {
+            let start = places.iter().map(|place| place.start).min().unwrap_or(0);
+            let end = places.iter().map(|place| place.end).max().unwrap_or(0);
+            let wanted: usize = places.iter().map(|place| place.len()).sum();
+            if in_pieces.is_none() || 2 * wanted < end - start {
+                places.into_iter().for_each(|place| segment.will_need(place));
+            }
+        }
+    }
+
+    /// Tells the system that the lists of these vertices, which ascend, will not be read again soon.
+    pub fn release(&self, vertices: impl Iterator<Item = VertexId>) {
+        self.table.for_each_place(vertices, |position, place| match &self.in_pieces[position] {
+            Some(pass) => pass.release(place),
+            None => self.table.cold[position].release(place),
+        });
+    }
+}
+
 impl FlatTable {
     /// The ids below `len` of a table that `owner` keeps alive.
     ///
@@ -83,35 +126,33 @@ impl FlatTable {
         !self.cold.is_empty()
     }
 
-    /// Has the system fetch the lists of these vertices, which ascend, without waiting for them. Lists that lie side by side
-    /// are asked for together; those in memory not at all.
-    pub fn will_need(&self, vertices: impl Iterator<Item = VertexId>) {
-        self.for_each_place(vertices, |segment, place| segment.will_need(place));
+    /// Begins a pass over lists of which some are not in memory.
+    pub fn pass(&self, reads: Reads) -> ListPass<'_> {
+        let pass = |segment: &Arc<Segment>| (reads == Reads::Most).then(|| segment.pass()).flatten();
+        ListPass { table: self, in_pieces: self.cold.iter().map(pass).collect() }
     }
 
-    /// Tells the system that the lists of these vertices, which ascend, will not be read again soon.
-    pub fn release(&self, vertices: impl Iterator<Item = VertexId>) {
-        self.for_each_place(vertices, |segment, place| segment.release(place));
-    }
-
-    /// Calls `visit` with the places where lists of these vertices lie in cold segments, those side by side as one.
+    /// Calls `visit` with the places where lists of these vertices lie in cold segments, those side by side as one, and
+    /// with the position of the segment among them.
     fn for_each_place(
         &self,
         vertices: impl Iterator<Item = VertexId>,
-        visit: impl Fn(&Segment, Range<usize>),
+        mut visit: impl FnMut(usize, Range<usize>),
     ) {
         let mut wanted: Vec<Range<usize>> = vec![0..0; self.cold.len()];
         let mut want = |run: ChunkRef| {
             let address = run.pointer() as usize;
-            let places = self.cold.iter().zip(&mut wanted);
-            for (segment, wanted) in places.filter(|_| run.is_mapped()) {
+            let places = self.cold.iter().zip(&mut wanted).enumerate();
+            for (position, (segment, wanted)) in places.filter(|_| run.is_mapped()) {
                 let Some(start) = address.checked_sub(segment.data().as_ptr() as usize) else { continue };
                 if start >= segment.data().len() {
                     continue;
                 }
                 let end = start + 4 * run.len as usize;
-                if start < wanted.start || start > wanted.end + GAP_BYTES {
-                    visit(segment, std::mem::replace(wanted, start..end));
+                if wanted.start == wanted.end {
+                    *wanted = start..end;
+                } else if start < wanted.start || start > wanted.end + GAP_BYTES {
+                    visit(position, std::mem::replace(wanted, start..end));
                 } else {
                     wanted.end = wanted.end.max(end);
                 }
@@ -122,7 +163,8 @@ impl FlatTable {
             // SAFETY: the owner keeps the lists alive as long as `self` is borrowed.
             unsafe { self.entry(vertex).runs(&mut single) }.iter().for_each(|run| want(*run));
         }
-        self.cold.iter().zip(wanted).for_each(|(segment, wanted)| visit(segment, wanted));
+        let last = wanted.into_iter().enumerate().filter(|(_, wanted)| !wanted.is_empty());
+        last.for_each(|(position, wanted)| visit(position, wanted));
     }
 
     /// A table over plain arrays: the neighbors of vertex `v` are `neighbors[offsets[v]..offsets[v + 1]]`.

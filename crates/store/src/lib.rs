@@ -81,7 +81,7 @@ pub use derived::{DerivedEdit, DerivedGraph};
 pub use diff::{Diff, EdgeDiff, EdgeRows};
 pub use error::{BackupError, ChangesError, Closed, CommitError, HistoryError, OpenError, WriteError};
 pub use expiry::Oldest;
-pub use flat_table::FlatTable;
+pub use flat_table::{FlatTable, ListPass, Reads};
 pub use layout::{Layout, Level, TableLayout};
 pub use memory_use::MemoryUse;
 pub use neighbors::{Head, Neighbors};
