@@ -24,7 +24,7 @@ use evergraph_types::Sequence;
 use crate::active::{ActiveFile, ActiveSync};
 use crate::directory::file_path;
 use crate::file::Record;
-use crate::format::{FILE_HEADER_BYTES, FORMAT_VERSION, FileIdentity, RecordKind};
+use crate::format::{FORMAT_VERSION, FileIdentity, RecordKind};
 use crate::recovery::{Found, FoundFile, read_log};
 use crate::{LogError, Recovery, ReplayError};
 
@@ -329,10 +329,9 @@ impl Log {
         time_micros: i64,
         payload_parts: &[&[u8]],
     ) -> Result<(), DiskError> {
-        // A file without commits is never full: its successor would have the same name.
-        let full_bytes = self.options.file_bytes.max(FILE_HEADER_BYTES as u64 + 1);
-        let is_full = |active: &mut ActiveFile| active.bytes() >= full_bytes;
-        if let Some(full) = self.active.take_if(|active| !self.has_begun && is_full(active)) {
+        if !self.has_begun
+            && let Some(full) = self.take_full()
+        {
             full.seal()?;
         }
         let active = match self.active.take() {
@@ -346,13 +345,22 @@ impl Log {
             self.next_sequence = last + 1;
         }
         self.note_active_bytes();
-        if let Some(full) = self.active.take_if(|active| kind == RecordKind::End && is_full(active)) {
+        if kind == RecordKind::End
+            && let Some(full) = self.take_full()
+        {
             // Large as it may be, it is not to be read by an open that only needs what comes after it.
             full.seal()?;
             self.active = Some(self.begin_file(self.next_sequence)?);
             self.note_active_bytes();
         }
         Ok(())
+    }
+
+    /// Takes the active file if it is full. One without commits never is, whatever marks are in it: its successor would have
+    /// the same name.
+    fn take_full(&mut self) -> Option<ActiveFile> {
+        let holds_commits = self.files.last().is_some_and(|file| file.last_sequence >= file.first_sequence);
+        self.active.take_if(|active| holds_commits && active.bytes() >= self.options.file_bytes)
     }
 
     /// A new file, to be the active one.
