@@ -82,7 +82,7 @@ impl Ranges {
         Ranges { cuts: (0..bound).step_by(VERTICES_PER_RANGE).chain([bound]).collect(), cold: None }
     }
 
-    /// The ranges in order. Lists that are not in memory are asked for before their range comes.
+    /// The ranges in order. Lists that are not in memory are read in large pieces, or asked for before their range comes.
     pub fn par_iter(&self) -> impl IndexedParallelIterator<Item = Range<VertexId>> + '_ {
         let ahead =
             self.cold.as_ref().and_then(|table| FetchAhead::new(table, self.cuts.len() - 1, Reads::Most));

@@ -15,8 +15,11 @@ use crate::directory::{file_path, file_sequences};
 use crate::file::{FileBytes, Record};
 use crate::format::{FILE_HEADER_BYTES, FileIdentity, RECORD_HEADER_BYTES, RecordHeader, RecordKind};
 
-/// How many bytes are read at a time, at least; more where a record is longer.
+/// How many bytes are read at a time, at least; more where a record is longer …
 const READ_BYTES: usize = 1 << 18;
+
+/// … and fewer where the writer has been followed to the last record: behind the next one there will be room for the most part.
+const TAIL_BYTES: usize = 1 << 14;
 
 /// Reads records in order. The writer may append and trim meanwhile.
 #[derive(Debug)]
@@ -109,7 +112,7 @@ impl LogReader {
                     }
                     if header.kind == RecordKind::Part && header.last_sequence > file.through {
                         // Read before the commit had its end: it may be a part of one that was given up.
-                        if let ReadOn::Gone = file.read_on(&*self.disk, through)? {
+                        if let ReadOn::Gone = file.read_on(&*self.disk, file.more(), through)? {
                             self.file = None;
                         }
                         continue;
@@ -122,7 +125,10 @@ impl LogReader {
                 Ok(None) => None,
                 Err(fault) => Some(fault),
             };
-            match (file.read_on(&*self.disk, through)?, fault) {
+            // Zeros are held: room that the record has come to.
+            let is_room = fault.is_none() && !file.held().is_empty();
+            let wanted = if is_room { TAIL_BYTES } else { file.more() };
+            match (file.read_on(&*self.disk, wanted, through)?, fault) {
                 (ReadOn::More, _) => {}
                 (ReadOn::Gone, _) => self.file = None,
                 (ReadOn::Nothing, Some(fault)) => return Err(file.corruption(fault.what)),
@@ -185,16 +191,24 @@ impl OpenFile {
         Corruption::new(&self.path, self.offset as u64, what).into()
     }
 
-    /// Reads from the next record on, more than was read of it before.
-    fn read_on(&mut self, disk: &dyn Disk, through: Sequence) -> Result<ReadOn, DiskError> {
-        let held = self.bytes.get(self.offset.saturating_sub(self.start)..).unwrap_or_default();
-        let wanted = READ_BYTES.max(2 * held.len());
+    /// What was read from the next record on.
+    fn held(&self) -> &[u8] {
+        self.bytes.get(self.offset.saturating_sub(self.start)..).unwrap_or_default()
+    }
+
+    /// How many bytes to read where those that are held are too few.
+    fn more(&self) -> usize {
+        READ_BYTES.max(2 * self.held().len())
+    }
+
+    /// Reads from the next record on so many bytes.
+    fn read_on(&mut self, disk: &dyn Disk, wanted: usize, through: Sequence) -> Result<ReadOn, DiskError> {
         let fresh = match disk.read_at(&self.path, self.offset as u64, wanted) {
             Err(DiskError::NotFound { .. }) => return Ok(ReadOn::Gone),
             read => read?,
         };
         self.through = through;
-        if fresh == held {
+        if fresh == self.held() {
             return Ok(ReadOn::Nothing);
         }
         (self.bytes, self.start) = (fresh, self.offset);

@@ -232,7 +232,11 @@ impl Log {
 
     /// Syncs and, so that damage of the last record would be noticed, notes in the log that it was synced.
     pub fn close(mut self) -> Result<(), LogError> {
-        self.sync()?;
+        self.check_usable()?;
+        // Without room, which would be cut off right away.
+        if let Some(sync) = self.begin_sync() {
+            self.end_sync(sync.run())?;
+        }
         let last_sequence = self.last_sequence();
         self.active.map_or(Ok(()), |active| Ok(active.close(last_sequence)?))
     }

@@ -293,6 +293,31 @@ fn room_is_made_ahead_and_given_back() {
     assert_eq!(lengths.collect::<Vec<_>>(), [bytes + 64, 64 + 64 + 64]);
 }
 
+/// Whoever has followed the log to its end has seen room there, and finds whatever comes into it or goes beyond.
+#[test]
+fn a_reader_that_saw_room_reads_what_takes_its_place() {
+    let disk = SimDisk::new(0);
+    let options = LogOptions { room_bytes: 100_000, ..LogOptions::default() };
+    let mut ignore = |_: Record<'_>| Ok::<(), std::convert::Infallible>(());
+    let opened = Log::open(Arc::new(disk.clone()), directory(), STORE, 0, options, &mut ignore);
+    let (mut log, _) = opened.unwrap();
+    let mut reader = LogReader::new(Arc::new(disk.clone()), directory(), STORE, 1);
+    for (payloads, bytes) in [(1, 10), (1, 20_000), (300, 200), (3, 0), (1, 700_000), (2, 9_000)] {
+        let entries: Vec<Entry> = (1..=payloads)
+            .map(|number| {
+                let entry = entry_after(log.last_sequence(), number % 3 + 1, bytes);
+                append(&mut log, &entry).unwrap();
+                entry
+            })
+            .collect();
+        log.sync().unwrap();
+        for entry in &entries {
+            assert_eq!(next_entry(&mut reader, log.last_sequence()).unwrap().as_ref(), Some(entry));
+        }
+        assert!(next_entry(&mut reader, log.last_sequence()).unwrap().is_none());
+    }
+}
+
 #[test]
 fn commits_out_of_order_are_refused_and_change_nothing() {
     let disk = SimDisk::new(0);
