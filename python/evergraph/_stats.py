@@ -34,6 +34,8 @@ class Stats:
     segment_bytes: int
     disk_bytes: int
     """All files of the store."""
+    settled: bool
+    """Whether nothing is left to do in the background: archiving, merging, bringing lists together."""
     failure: str | None
     """Why the store takes no more commits, if one could not be made durable."""
 
@@ -49,7 +51,7 @@ class Stats:
 def _shown(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name}: {count:,}" for name, count in value.items()) or "none"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    return f"{value:,}" if type(value) is int else str(value)
 
 
 class Problem(NamedTuple):

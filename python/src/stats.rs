@@ -30,6 +30,7 @@ pub(crate) fn stats_to_python<'py>(py: Python<'py>, stats: &Stats) -> PyResult<B
     dict.set_item("segments", stats.segments)?;
     dict.set_item("segment_bytes", stats.segment_bytes)?;
     dict.set_item("disk_bytes", stats.disk_bytes)?;
+    dict.set_item("settled", stats.settled)?;
     dict.set_item("failure", stats.failure.as_deref())?;
     Ok(dict)
 }

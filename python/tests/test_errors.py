@@ -448,6 +448,8 @@ def test_stats_add_up(path: Path) -> None:
         assert (stats.num_vertices, stats.num_edges, stats.edge_types) == (401, 400, {"edge": 400})
         assert stats.segments == 1
         assert stats.disk_bytes >= stats.segment_bytes + stats.log_bytes > 0
+        assert stats.settled
+        assert "settled" in repr(stats) and "True" in repr(stats)
         assert stats.failure is None
         assert "num_edges" in repr(stats)
         db.compact()

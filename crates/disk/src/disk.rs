@@ -77,6 +77,11 @@ pub trait Disk: Send + Sync + Debug {
     /// Makes creations, renames and removals in this directory durable.
     fn sync_dir(&self, directory: &Path) -> Result<(), DiskError>;
 
+    /// How many bytes files in this directory may grow by before the disk is full; `None` where nobody knows.
+    fn free_bytes(&self, _directory: &Path) -> Option<u64> {
+        None
+    }
+
     /// Takes the lock at `path`, a file created if absent, without waiting. It is given back when the
     /// [`DiskLock`] is dropped or the process ends, however it ends.
     ///

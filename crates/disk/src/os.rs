@@ -132,6 +132,12 @@ impl Disk for OsDisk {
         Ok(())
     }
 
+    #[cfg(unix)]
+    fn free_bytes(&self, directory: &Path) -> Option<u64> {
+        let found = rustix::fs::statvfs(directory).ok()?;
+        found.f_bavail.checked_mul(found.f_frsize)
+    }
+
     fn lock(&self, path: &Path, mode: LockMode) -> Result<DiskLock, DiskError> {
         lock_file(path, mode)
     }

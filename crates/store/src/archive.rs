@@ -40,7 +40,7 @@ use crate::ops::{OpColumn, WriteSet};
 use crate::pool::in_pool;
 use crate::recluster::{AT_REST, Gather, gather};
 use crate::retain::Retain;
-use crate::segment_writer::{Bulk, BulkGrowth, BulkLists, BulkRows, Contents, write_segment};
+use crate::segment_writer::{Bulk, BulkGrowth, BulkLists, BulkRows, Contents, Written, write_segment};
 use crate::spill::Spilled;
 use crate::store::Inner;
 use crate::version::Version;
@@ -72,6 +72,21 @@ pub(crate) enum ArchiveFault {
     Corrupt(#[from] Corruption),
     #[error(transparent)]
     Log(#[from] ReplayError<Infallible>),
+    #[error("it was given up, for the store is being closed")]
+    GivenUp,
+}
+
+/// What becomes a segment.
+#[derive(Clone, Copy)]
+pub(crate) struct Task<'a> {
+    /// Whose dirty cells.
+    pub(crate) version: &'a Version,
+    /// So many of the oldest segments stay, the others are merged into the new one.
+    pub(crate) kept: usize,
+    /// Edges to add.
+    pub(crate) bulk: Option<&'a Bulk>,
+    /// Looked at again and again: otherwise it is given up.
+    pub(crate) goes_on: &'a (dyn Fn() -> bool + Sync),
 }
 
 /// What an archive made.
@@ -95,7 +110,10 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge) -> Result<(), CommitError>
     if inner.is_closed.load(Ordering::Acquire) {
         return Err(CommitError::Closed);
     }
-    let version = inner.current.load_full();
+    let (version, progress) = {
+        let committer = inner.committer.lock();
+        (inner.current.load_full(), inner.progress(&committer))
+    };
     let kept = archived.kept_segments(&version, merge);
     let is_as_set = |entry: &SegmentEntry| entry.format == Some(version.format);
     let is_settled =
@@ -103,15 +121,7 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge) -> Result<(), CommitError>
     if version.sequence == archived.manifest.sequence && is_settled {
         return Ok(());
     }
-    if inner.is_log_kept() {
-        // A log that ended before the manifest could not be gone on with.
-        let mut committer = inner.committer.lock();
-        if !inner.sync_log(&mut committer)
-            && let Some(refusal) = &committer.refusal
-        {
-            return Err(refusal.clone().into());
-        }
-    }
+    inner.sync_kept_log()?;
     let failed = |fault: ArchiveFault| CommitError::Archive { reason: fault.to_string() };
     let merged: Vec<u64> = archived.manifest.segments[kept..].iter().map(|segment| segment.number).collect();
     if version.sequence > archived.manifest.sequence
@@ -120,7 +130,16 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge) -> Result<(), CommitError>
         archived.keep_base(home).map_err(|error| failed(error.into()))?;
     }
     let files = &mut *archived;
-    let made = in_pool(|| archive(home, files, &version, kept, None, || Ok(()))).map_err(failed)?;
+    // What is archived is in the log, too, so that whoever closes the store need not wait for it.
+    let goes_on = || !inner.is_closed.load(Ordering::Acquire);
+    let written = in_pool(|| {
+        let task = Task { version: &version, kept, bulk: None, goes_on: &goes_on };
+        archive(home, files, task, || Ok(()))
+    });
+    let made = written.map_err(|fault| match fault {
+        ArchiveFault::GivenUp => CommitError::Closed,
+        fault => failed(fault),
+    })?;
     let dropped = archived.drop_history(home, version.sequence, now_micros(), inner.cursors.versions_floor());
 
     let mut committer = inner.committer.lock();
@@ -134,9 +153,13 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge) -> Result<(), CommitError>
     });
     repointed.map_err(|damage| failed(damage.into()))?;
     inner.settle_access();
-    home.heap_bytes.store(inner.reclaimer.live_bytes(), Ordering::Relaxed);
     inner.follow.advance(version.sequence);
+    // It holds what was archived on the heap.
+    drop(version);
+    inner.note_archived(home, &mut committer, progress);
     inner.trim_log(&archived, &mut committer);
+    // Of what was committed meanwhile.
+    inner.note_growth(&committer);
     drop(committer);
     note_removal(dropped.and_then(|()| archived.remove_unnamed(home, merged)));
     Ok(())
@@ -219,7 +242,7 @@ fn commit_as_segment(
     drop(bulk);
     inner.publish(base, draft);
     inner.settle_access();
-    home.heap_bytes.store(inner.reclaimer.live_bytes(), Ordering::Relaxed);
+    inner.note_archived(home, committer, inner.progress(committer));
     committer.recent.forget(inner.writers.oldest());
     inner.follow.advance(sequence);
     // The batch is committed, whatever becomes of the log now.
@@ -235,6 +258,7 @@ fn commit_as_segment(
     if archived.segments.len() > MAX_SEGMENTS {
         inner.signal.archive();
     }
+    inner.note_growth(committer);
     Ok(summary)
 }
 
@@ -346,7 +370,8 @@ fn archive_draft(
     let kept = archived.segments.len();
     let edge_type = bulk.map_or(0, |bulk| bulk.lists.edge_type);
     let edges_before = draft.version.num_edges(edge_type);
-    let made = archive(home, archived, &draft.version, kept, bulk, finish)?;
+    let task = Task { version: &draft.version, kept, bulk, goes_on: &|| true };
+    let made = archive(home, archived, task, finish)?;
     install(&made.segment, draft, None)?;
     if let Some(tables) = bulk.and_then(|bulk| draft.version.edges.get_mut(usize::from(bulk.lists.edge_type)))
     {
@@ -356,20 +381,17 @@ fn archive_draft(
     Ok(draft.version.num_edges(edge_type) - edges_before)
 }
 
-/// Writes the segment and the manifest, and `finish` between them. The first `kept` segments stay, the others are merged into the new
-/// one.
+/// Writes the segment and the manifest, and `finish` between them.
 pub(crate) fn archive(
     home: &Home,
     archived: &mut Archived,
-    version: &Version,
-    kept: usize,
-    bulk: Option<&Bulk>,
+    task: Task<'_>,
     finish: impl FnOnce() -> Result<(), ArchiveFault>,
 ) -> Result<Made, ArchiveFault> {
     let number = archived.manifest.next_segment;
     // A number is used once, even if the attempt fails.
     archived.manifest.next_segment += 1;
-    let made = archive_as(number, home, archived, version, kept, bulk, finish);
+    let made = archive_as(number, home, archived, task, finish);
     if made.is_err() {
         remove_unnamed(home, number);
     }
@@ -380,11 +402,10 @@ fn archive_as(
     number: u64,
     home: &Home,
     archived: &mut Archived,
-    version: &Version,
-    kept: usize,
-    bulk: Option<&Bulk>,
+    task: Task<'_>,
     finish: impl FnOnce() -> Result<(), ArchiveFault>,
 ) -> Result<Made, ArchiveFault> {
+    let Task { version, kept, bulk, goes_on } = task;
     let (kept_entries, merged_entries) = archived.manifest.segments.split_at(kept);
     let first_key = match (merged_entries.first(), kept_entries.last()) {
         (Some(merged), _) => merged.first_key,
@@ -394,8 +415,12 @@ fn archive_as(
     let merged = archived.segments[kept..].to_vec();
     let directory = segment_directory(&home.directory);
     let path = directory.join(segment_name(number));
-    let contents = Contents { version, merged: &merged, is_bottom: kept == 0, first_key, bulk };
-    let (bytes, growth) = write_segment(&*home.disk, home.store_id, &path, number, contents)?;
+    let contents = Contents { version, merged: &merged, is_bottom: kept == 0, first_key, bulk, goes_on };
+    let Written { bytes, entries, growth } =
+        write_segment(&*home.disk, home.store_id, &path, number, contents)?;
+    if !goes_on() {
+        return Err(ArchiveFault::GivenUp);
+    }
     home.disk.sync_dir(&directory)?;
     let segment = Arc::new(Segment::open(&*home.disk, &path, &archived.manifest.store_id)?);
     let mut tables = version.edges.clone();
@@ -420,10 +445,11 @@ fn archive_as(
         first_key,
         end_key: version.id_bound.max(first_key),
         format: Some(version.format),
+        entries,
     });
     finish()?;
     manifest.write(&*home.disk, &home.directory)?;
-    home.archived_sequence.store(manifest.sequence, Ordering::Relaxed);
+    home.note_manifest(&manifest);
     archived.manifest = manifest;
     archived.segments.truncate(kept);
     archived.segments.push(segment.clone());
@@ -470,6 +496,16 @@ impl Inner {
         draft.set_segments(segments(settled));
         self.publish(base, draft);
         Ok(())
+    }
+
+    /// Syncs the log if it is kept: one that ended before the manifest could not be gone on with.
+    fn sync_kept_log(&self) -> Result<(), CommitError> {
+        let mut committer = self.committer.lock();
+        let is_synced = !self.is_log_kept() || self.sync_log(&mut committer);
+        match &committer.refusal {
+            Some(refusal) if !is_synced => Err(refusal.clone().into()),
+            _ => Ok(()),
+        }
     }
 
     /// Whether the manifest, before it is replaced by that of commit `next`, is to be kept as a base: some history is, and

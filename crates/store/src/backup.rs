@@ -5,13 +5,12 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 
 use evergraph_disk::{Disk, LockMode, OsDisk};
 use evergraph_types::Sequence;
-use parking_lot::Mutex;
 
-use crate::archive::archive;
+use crate::archive::{Task, archive};
 use crate::error::BackupError;
 use crate::home::{Archived, Home, lock_path, segment_directory};
 use crate::manifest::Manifest;
@@ -34,23 +33,11 @@ pub(crate) fn backup(inner: &Inner, directory: &Path) -> Result<Sequence, Backup
     let lock = disk.lock(&lock_path(directory), LockMode::Exclusive).map_err(|error| failed(&error))?;
     let version = inner.current.load_full();
     let manifest = Manifest { retain: inner.retain, format: version.format, ..Manifest::new(new_store_id()) };
-    let home = Home {
-        disk,
-        directory: directory.to_owned(),
-        store_id: manifest.store_id,
-        lock: Mutex::new(Some(lock)),
-        is_in_memory: false,
-        heap_bytes: AtomicUsize::new(0),
-        archived_sequence: AtomicU64::new(0),
-        spills: AtomicU64::new(0),
-        archive: Mutex::new(Archived {
-            manifest,
-            segments: version.segments.to_vec(),
-            bases: Vec::new(),
-            ghosts: Vec::new(),
-        }),
-    };
+    let segments = version.segments.to_vec();
+    let archived = Archived { manifest, segments, bases: Vec::new(), ghosts: Vec::new() };
+    let home = Home::new(disk, directory, lock, archived, 0);
     // As if every segment were merged: whatever any of them holds is written anew.
-    archive(&home, &mut home.archive.lock(), &version, 0, None, || Ok(())).map_err(|fault| failed(&fault))?;
+    let task = Task { version: &version, kept: 0, bulk: None, goes_on: &|| true };
+    archive(&home, &mut home.archive.lock(), task, || Ok(())).map_err(|fault| failed(&fault))?;
     Ok(version.sequence)
 }

@@ -74,10 +74,23 @@ pub(crate) struct Committer {
     /// Where the log is read, if there is one.
     pub(crate) place: Option<LogPlace>,
     pub(crate) durability: Durability,
+    /// What it has appended to the log.
+    pub(crate) logged_bytes: u64,
+    /// How far it was when the version was made that is archived.
+    pub(crate) archived: Progress,
     /// Buffers of the commit before, which a small one would spend its time on growing.
     pub(crate) scratch: Scratch,
     /// Why no more commits are taken.
     pub(crate) refusal: Option<Refusal>,
+}
+
+/// How much commits have written since the store was opened.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Progress {
+    /// To the log; what was replayed counts.
+    pub(crate) logged_bytes: u64,
+    /// To the heap.
+    pub(crate) heap_bytes: u64,
 }
 
 /// Why a store takes no commits.
@@ -282,6 +295,7 @@ impl Committer {
             return Ok(());
         };
         log.append(first, last, time_micros, &[&payload]).map_err(|error| error.to_string())?;
+        self.logged_bytes += payload.len() as u64;
         match self.durability {
             Durability::Sync => log.sync().map_err(|error| error.to_string()),
             Durability::Interval | Durability::None => Ok(()),

@@ -19,7 +19,7 @@ use evergraph_segment::Segment;
 use parking_lot::Mutex;
 
 use crate::changes::LogPlace;
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, SegmentEntry};
 
 /// Where an open store lives.
 #[derive(Debug)]
@@ -36,6 +36,9 @@ pub(crate) struct Home {
     pub(crate) heap_bytes: AtomicUsize,
     /// The commit the manifest is the state after.
     pub(crate) archived_sequence: AtomicU64,
+    /// Bytes of the manifest's segments, and list entries in them.
+    pub(crate) segment_bytes: AtomicU64,
+    pub(crate) segment_entries: AtomicU64,
     /// Files that loads under way have made.
     pub(crate) spills: AtomicU64,
     /// Whoever holds this is the only one that writes segments and the manifest.
@@ -55,6 +58,39 @@ pub(crate) struct Archived {
 }
 
 impl Home {
+    /// The home of a store with this manifest, which its lock is held for.
+    pub(crate) fn new(
+        disk: Arc<dyn Disk>,
+        directory: &Path,
+        lock: DiskLock,
+        archived: Archived,
+        heap_bytes: usize,
+    ) -> Self {
+        let home = Home {
+            disk,
+            directory: directory.to_owned(),
+            store_id: archived.manifest.store_id,
+            lock: Mutex::new(Some(lock)),
+            is_in_memory: false,
+            heap_bytes: AtomicUsize::new(heap_bytes),
+            archived_sequence: AtomicU64::default(),
+            segment_bytes: AtomicU64::default(),
+            segment_entries: AtomicU64::default(),
+            spills: AtomicU64::default(),
+            archive: Mutex::new(archived),
+        };
+        home.note_manifest(&home.archive.lock().manifest);
+        home
+    }
+
+    /// What others are told of the manifest, without waiting for whoever archives.
+    pub(crate) fn note_manifest(&self, manifest: &Manifest) {
+        let sum = |of: fn(&SegmentEntry) -> u64| manifest.segments.iter().map(of).sum();
+        self.archived_sequence.store(manifest.sequence, Ordering::Relaxed);
+        self.segment_bytes.store(sum(|segment| segment.bytes), Ordering::Relaxed);
+        self.segment_entries.store(sum(|segment| segment.entries), Ordering::Relaxed);
+    }
+
     /// Where its log is read.
     pub(crate) fn log_place(&self) -> LogPlace {
         LogPlace {

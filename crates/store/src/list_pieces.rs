@@ -80,21 +80,24 @@ enum Message {
 pub(crate) struct ListSink<'a> {
     version: &'a Version,
     messages: SyncSender<Message>,
+    goes_on: &'a (dyn Fn() -> bool + Sync),
 }
 
-/// Runs `produce`, which writes tables to the sink, while another thread brings them to the segment.
+/// Runs `produce`, which writes tables to the sink, while another thread brings them to the segment, all of them as long as
+/// it `goes_on`; gives what it gives, and how many list entries that were.
 pub(crate) fn write_in_background<T>(
     writer: &mut SegmentWriter,
     version: &Version,
     pieces_waiting: usize,
+    goes_on: &(dyn Fn() -> bool + Sync),
     produce: impl FnOnce(&ListSink<'_>) -> T,
-) -> Result<T, SegmentError> {
+) -> Result<(T, u64), SegmentError> {
     std::thread::scope(|scope| {
         let (messages, received) = sync_channel(pieces_waiting);
         let writing = scope.spawn(move || write_messages(writer, &received));
-        let produced = produce(&ListSink { version, messages });
+        let produced = produce(&ListSink { version, messages, goes_on });
         let written = writing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        written.map(|()| produced)
+        written.map(|entries| (produced, entries))
     })
 }
 
@@ -142,6 +145,9 @@ impl ListSink<'_> {
         };
         let mut growth = Growth::default();
         for batch in work.chunks(PIECES_PER_THREAD * rayon::current_num_threads()) {
+            if !(self.goes_on)() {
+                return growth;
+            }
             let pieces: Vec<Piece> = batch
                 .par_iter()
                 .map_init(SortBuffers::default, |buffers, (selected, range)| match (additions, range) {
@@ -371,7 +377,9 @@ impl Piece {
     }
 }
 
-fn write_messages(writer: &mut SegmentWriter, received: &Receiver<Message>) -> Result<(), SegmentError> {
+/// Writes what comes; gives the list entries in it.
+fn write_messages(writer: &mut SegmentWriter, received: &Receiver<Message>) -> Result<u64, SegmentError> {
+    let mut entries = 0;
     let (mut index, mut chunks): (Vec<WideRow>, Vec<ChunkRow>) = Default::default();
     let mut synced = writer.position();
     for message in received {
@@ -381,6 +389,7 @@ fn write_messages(writer: &mut SegmentWriter, received: &Receiver<Message>) -> R
                 writer.pad_to(8);
                 let (base, first_chunk) = (writer.position(), chunks.len() as u64);
                 for row in &mut piece.index {
+                    entries += u64::from(row.count);
                     row.word += if row.word & CHUNKED != 0 { first_chunk << 2 } else { base };
                 }
                 piece.chunks.iter_mut().for_each(|chunk| chunk.offset += base);
@@ -400,7 +409,7 @@ fn write_messages(writer: &mut SegmentWriter, received: &Receiver<Message>) -> R
             synced = writer.position();
         }
     }
-    Ok(())
+    Ok(entries)
 }
 
 /// Writes a section of rows, if there are any.

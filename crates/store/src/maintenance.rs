@@ -1,13 +1,15 @@
-//! The store's own thread: syncs by the clock, archives when memory or the log has grown, and brings lists together in a
-//! store without files.
+//! The store's own threads: one syncs by the clock; one archives when memory or the log has grown, and brings lists together
+//! that commits have scattered.
 //!
 //! ```text
-//!  commit ─► enough to do? ─► signal ─► thread, which starts with the first signal, or at once if it syncs by the clock
-//!                                        ├ files:    archives at once
-//!                                        └ no files: waits until commits pause, or for as long as patience lasts
+//!  commit ─► enough to do? ─► signal ─► thread, which starts with the first signal
+//!                                        ├ archive: at once
+//!                                        └ tidy:    when commits pause, or, if they do not, after some time
+//!                                            ├ files:    all segments merged into one, if much in them is dead
+//!                                            └ no files: lists gathered in clusters
 //! ```
 //!
-//! Invariant: the thread keeps the store alive only while it works for it, and has ended when the store is closed.
+//! Invariant: a thread keeps the store alive only while it works for it, and has ended when the store is closed.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
@@ -20,16 +22,24 @@ use evergraph_types::Sequence;
 use parking_lot::{Condvar, Mutex};
 
 use crate::archive::{Merge, checkpoint};
-use crate::commit::{Committer, Refusal};
+use crate::commit::{Committer, Progress, Refusal};
+use crate::error::CommitError;
+use crate::home::Home;
 use crate::options::Durability;
 use crate::pool::give_back;
 use crate::recluster::{AT_REST, UNDER_LOAD, gather};
 use crate::store::Inner;
 
 /// Lists are not worth bringing together before so much was written.
-const GATHER_BYTES_MIN: u64 = 4 << 20;
-/// Nor before as much was written as this part of what there is.
+const TIDY_BYTES_MIN: u64 = 4 << 20;
+/// Nor, without files, before as much was written as this part of what there is.
 const GATHER_PART: u64 = 8;
+/// Nor, with files, while no more than this part of what lists need is dead: so, each byte that is written to segments is
+/// written so many times more, at the most.
+const DEAD_PART: u64 = 4;
+/// Commits that change little of many lists copy much in memory. It counts as dead, but only so many times what they have brought to
+/// the log, since it takes a merge to archive it.
+const COPIED_MAX: u64 = 16;
 /// Commits have paused if there was none for so long: longer than what whoever commits does in between.
 const PAUSE: Duration = Duration::from_millis(500);
 /// If they do not pause, lists are brought together amid them after so long …
@@ -42,74 +52,81 @@ const PATIENCE_TURNS: u32 = 16;
 pub(crate) struct Signal {
     state: Mutex<State>,
     changed: Condvar,
-    thread: Mutex<Thread>,
+    threads: Mutex<Threads>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
     archive: bool,
+    tidy: bool,
     stop: bool,
+    /// Whether the thread does something that was wished for.
+    busy: bool,
 }
 
-/// The thread, if there is to be one.
 #[derive(Debug, Default)]
-enum Thread {
-    #[default]
-    None,
-    /// It starts when there is something to do for the store.
-    Wanted(Weak<Inner>),
-    Running(JoinHandle<()>),
+struct Threads {
+    /// The store, until the thread that does something for it starts, when there is something to do.
+    wanted: Option<Weak<Inner>>,
+    running: Vec<JoinHandle<()>>,
 }
 
 impl Signal {
     /// Has the thread archive. Commits ask for it again and again until it does: the thread is woken once.
     pub(crate) fn archive(self: &Arc<Self>) {
-        if !std::mem::replace(&mut self.state.lock().archive, true) {
-            self.changed.notify_all();
-            self.start(None);
+        self.wake(|state| &mut state.archive);
+    }
+
+    /// Has the thread bring lists together in time.
+    pub(crate) fn tidy(self: &Arc<Self>) {
+        self.wake(|state| &mut state.tidy);
+    }
+
+    fn wake(self: &Arc<Self>, wish: impl FnOnce(&mut State) -> &mut bool) {
+        if std::mem::replace(wish(&mut self.state.lock()), true) {
+            return;
+        }
+        self.changed.notify_all();
+        let mut threads = self.threads.lock();
+        if let Some(store) = threads.wanted.take() {
+            let signal = self.clone();
+            threads.start("evergraph-maintenance", move || run(&signal, &store));
         }
     }
 
-    /// Ends the thread.
+    /// Whether nothing is left to do.
+    pub(crate) fn is_settled(&self) -> bool {
+        let state = self.state.lock();
+        !(state.archive || state.tidy || state.busy)
+    }
+
+    /// Ends the threads.
     pub(crate) fn stop(&self) {
         self.state.lock().stop = true;
         self.changed.notify_all();
     }
 
-    /// Waits until the thread, which was told to stop, has ended.
+    /// Waits until the threads, which were told to stop, have ended.
     pub(crate) fn join(&self) {
-        let thread = std::mem::take(&mut *self.thread.lock());
-        if let Thread::Running(thread) = thread
-            && thread.join().is_err()
-        {
-            tracing::error!("the maintenance thread has panicked");
+        let running = std::mem::take(&mut *self.threads.lock()).running;
+        for thread in running {
+            if thread.join().is_err() {
+                tracing::error!("a thread of the store has panicked");
+            }
         }
     }
 
-    /// Starts the thread if one is wanted that has not started; it syncs whenever `timeout` is over.
-    fn start(self: &Arc<Self>, timeout: Option<Duration>) {
-        let mut thread = self.thread.lock();
-        let Thread::Wanted(store) = &*thread else { return };
-        let (signal, store) = (self.clone(), store.clone());
-        let builder = std::thread::Builder::new().name("evergraph-maintenance".to_owned());
-        *thread = match builder.spawn(move || run(&signal, &store, timeout)) {
-            Ok(thread) => Thread::Running(thread),
-            Err(error) => {
-                tracing::warn!(%error, "no maintenance thread: the store archives and syncs only when asked to");
-                Thread::None
-            }
-        };
-    }
-
-    /// Waits until there is something to archive, the store closes, or `timeout` is over; takes the wish to archive.
-    fn wait(&self, timeout: Option<Duration>) -> State {
+    /// Waits until there is something to do, or, where there is tidying to do, for a pause; takes the wish to archive.
+    fn wait(&self) -> State {
         let mut state = self.state.lock();
+        state.busy = false;
         if !state.archive && !state.stop {
-            match timeout {
-                Some(timeout) => drop(self.changed.wait_for(&mut state, timeout)),
-                None => self.changed.wait(&mut state),
+            match state.tidy {
+                true => drop(self.changed.wait_for(&mut state, PAUSE)),
+                false => self.changed.wait(&mut state),
             }
         }
+        state.busy = true;
         let taken = *state;
         state.archive = false;
         taken
@@ -124,65 +141,129 @@ impl Signal {
     }
 }
 
-/// Has the thread start when it is needed, if the store wants one.
+impl Threads {
+    fn start(&mut self, name: &str, work: impl FnOnce() + Send + 'static) {
+        match std::thread::Builder::new().name(name.to_owned()).spawn(work) {
+            Ok(thread) => self.running.push(thread),
+            Err(error) => tracing::warn!(%error, "no thread {name}: its work is done only when asked for"),
+        }
+    }
+}
+
+/// Has the threads start when they are needed, if the store wants any.
 pub(crate) fn start(inner: &Arc<Inner>) {
     if inner.options.read_only || !inner.options.background {
         return;
     }
-    *inner.signal.thread.lock() = Thread::Wanted(Arc::downgrade(inner));
+    let mut threads = inner.signal.threads.lock();
+    threads.wanted = Some(Arc::downgrade(inner));
     if inner.home.is_some() && inner.options.durability == Durability::Interval {
-        inner.signal.start(Some(inner.options.interval));
+        let (signal, store) = (inner.signal.clone(), Arc::downgrade(inner));
+        let interval = inner.options.interval;
+        threads.start("evergraph-clock", move || sync_by_clock(&signal, &store, interval));
     }
 }
 
-fn run(signal: &Signal, store: &Weak<Inner>, timeout: Option<Duration>) {
-    let mut took = Duration::ZERO;
-    loop {
-        let state = signal.wait(timeout);
-        let Some(inner) = store.upgrade().filter(|_| !state.stop) else { return };
-        inner.sync_by_clock();
-        if !state.archive {
-            continue;
-        }
-        if inner.home.is_none() {
-            drop(inner);
-            gather_in_time(signal, store, &mut took);
-        } else if let Err(error) = checkpoint(&inner, Merge::Tiered) {
-            tracing::warn!(%error, "archiving failed");
-        }
-        give_back();
-    }
-}
-
-/// Brings lists together: when commits pause, all of which an eighth is scattered, and amid commits, if they do not pause,
-/// those of which half is. Returns after a pause in which nothing was left to do, or when the store closes. `took` is how long it took
-/// the last time.
-fn gather_in_time(signal: &Signal, store: &Weak<Inner>, took: &mut Duration) {
-    let (mut last, mut seen) = (Instant::now(), None);
-    loop {
+/// Syncs whenever the interval is over, whatever else is going on.
+fn sync_by_clock(signal: &Signal, store: &Weak<Inner>, interval: Duration) {
+    while !signal.rest(interval) {
         let Some(inner) = store.upgrade() else { return };
-        let now = || inner.current.load().sequence();
-        let sequence = now();
-        let is_calm = seen.replace(sequence) == Some(sequence);
-        if is_calm || last.elapsed() >= PATIENCE.max(PATIENCE_TURNS * *took) {
-            let start = Instant::now();
-            let wanted = if is_calm { AT_REST } else { UNDER_LOAD };
-            match gather(&inner, wanted, || !is_calm || now() == sequence) {
-                Ok(true) if is_calm => return *took = start.elapsed(),
-                Ok(true) => (last, *took) = (Instant::now(), start.elapsed()),
-                Ok(false) => {}
-                // The store is closed.
-                Err(_) => return,
-            }
+        inner.sync_by_clock();
+    }
+}
+
+fn run(signal: &Signal, store: &Weak<Inner>) {
+    let mut tidying = Tidying::default();
+    loop {
+        let state = signal.wait();
+        let Some(inner) = store.upgrade().filter(|_| !state.stop) else { return };
+        if state.archive {
+            warn_of(checkpoint(&inner, Merge::Tiered));
         }
+        let has_tidied = state.tidy && tidying.go_on(&inner, signal);
         drop(inner);
-        if signal.rest(PAUSE) {
-            return;
+        if state.archive || has_tidied {
+            give_back();
         }
+    }
+}
+
+/// Warns of a failure, but not of what a store that is being closed gives up.
+fn warn_of<T>(outcome: Result<T, CommitError>) -> Option<T> {
+    match outcome {
+        Ok(done) => return Some(done),
+        Err(CommitError::Closed) => {}
+        Err(error) => tracing::warn!(%error, "the store could not archive, or bring lists together"),
+    }
+    None
+}
+
+/// When lists are brought together: when commits pause, and amid them, if they do not, with more patience.
+#[derive(Debug, Default)]
+struct Tidying {
+    /// The newest commit at the last look, and when it was first seen.
+    newest: Option<(Sequence, Instant)>,
+    /// When commits began to wait for it, or it was last done amid them.
+    since: Option<Instant>,
+    /// How long it took then.
+    took: Duration,
+}
+
+impl Tidying {
+    /// Looks whether it is time, and tidies then; tells whether it did. It is done with once the signal says so.
+    fn go_on(&mut self, inner: &Inner, signal: &Signal) -> bool {
+        let (now, sequence) = (Instant::now(), inner.current.load().sequence());
+        let (newest, first_seen) = *self.newest.get_or_insert((sequence, now));
+        if newest != sequence {
+            self.newest = Some((sequence, now));
+        }
+        let is_calm = newest == sequence && first_seen.elapsed() >= PAUSE;
+        let patience = PATIENCE.max(PATIENCE_TURNS * self.took);
+        if !is_calm && self.since.get_or_insert(now).elapsed() < patience {
+            return false;
+        }
+        // A commit that is made from here on asks for it again.
+        signal.state.lock().tidy = false;
+        // After a failure, until the next commit.
+        let is_done = warn_of(inner.tidy(is_calm, sequence)).unwrap_or(true);
+        self.since = Some(Instant::now()).filter(|_| !is_calm);
+        if is_done {
+            self.took = now.elapsed();
+        }
+        if !(is_calm && is_done) {
+            signal.state.lock().tidy = true;
+        }
+        true
     }
 }
 
 impl Inner {
+    /// Brings lists together: with files in a new segment for all, if much is dead; without, in clusters, at rest as long as `newest`
+    /// is the newest commit. Tells whether nothing was left to do.
+    fn tidy(&self, is_calm: bool, newest: Sequence) -> Result<bool, CommitError> {
+        let Some(home) = &self.home else {
+            let wanted = if is_calm { AT_REST } else { UNDER_LOAD };
+            let goes_on = || !is_calm || self.current.load().sequence() == newest;
+            return gather(self, wanted, goes_on);
+        };
+        let space = Space::of(self, home, &self.committer.lock());
+        if space.is_wasted(is_calm) && space.is_there_for_merge(home) {
+            checkpoint(self, Merge::Everything)?;
+        }
+        Ok(true)
+    }
+
+    /// How far commits are.
+    pub(crate) fn progress(&self, committer: &Committer) -> Progress {
+        Progress { logged_bytes: committer.logged_bytes, heap_bytes: self.reclaimer.written_bytes() }
+    }
+
+    /// Notes what is on the heap once an archive is done, and how far commits were when its version was made.
+    pub(crate) fn note_archived(&self, home: &Home, committer: &mut Committer, archived: Progress) {
+        home.heap_bytes.store(self.reclaimer.live_bytes(), Ordering::Relaxed);
+        committer.archived = archived;
+    }
+
     /// Syncs what was appended since the last time, while commits go on.
     fn sync_by_clock(&self) {
         let begun = {
@@ -234,11 +315,14 @@ impl Inner {
         let live = self.reclaimer.live_bytes();
         let Some(home) = &self.home else {
             let written = self.reclaimer.written_bytes() - self.gathered_bytes.load(Ordering::Relaxed);
-            if written > GATHER_BYTES_MIN.max(live as u64 / GATHER_PART) {
-                self.signal.archive();
+            if written > TIDY_BYTES_MIN.max(live as u64 / GATHER_PART) {
+                self.signal.tidy();
             }
             return;
         };
+        if Space::of(self, home, committer).is_wasted(true) {
+            self.signal.tidy();
+        }
         let Some(log) = &committer.log else { return };
         let archived = home.heap_bytes.load(Ordering::Relaxed);
         let unarchived = log.bytes_after(home.archived_sequence.load(Ordering::Relaxed));
@@ -249,5 +333,52 @@ impl Inner {
         if unarchived > self.options.log_limit_bytes || memory_is_full {
             self.signal.archive();
         }
+    }
+}
+
+/// What the segments of a store take, beside what its lists need.
+#[derive(Clone, Copy, Debug)]
+struct Space {
+    /// What a segment with all lists would take, by what entries take in those there are.
+    needed_bytes: u64,
+    /// What the segments take.
+    segment_bytes: u64,
+    /// What was copied to the heap since the last archive, as far as it counts.
+    copied_bytes: u64,
+}
+
+impl Space {
+    fn of(inner: &Inner, home: &Home, committer: &Committer) -> Self {
+        let segment_bytes = home.segment_bytes.load(Ordering::Relaxed);
+        let written = home.segment_entries.load(Ordering::Relaxed);
+        if written == 0 {
+            // What lists there are, are in memory alone.
+            return Space { needed_bytes: segment_bytes, segment_bytes, copied_bytes: 0 };
+        }
+        let entries = inner.current.load().list_entries();
+        let (progress, archived) = (inner.progress(committer), committer.archived);
+        let copied = progress.heap_bytes - archived.heap_bytes;
+        let brought = progress.logged_bytes - archived.logged_bytes;
+        Space {
+            needed_bytes: (segment_bytes as f64 * entries as f64 / written as f64) as u64,
+            segment_bytes,
+            copied_bytes: copied.min(inner.reclaimer.live_bytes() as u64).min(COPIED_MAX * brought),
+        }
+    }
+
+    /// Whether so much is dead that it is worth a merge of everything: at rest, or amid commits.
+    fn is_wasted(self, is_calm: bool) -> bool {
+        let (taken, part) = match is_calm {
+            true => (self.segment_bytes + self.copied_bytes, DEAD_PART),
+            // What was copied is archived when the log has grown.
+            false => (self.segment_bytes, 1),
+        };
+        taken.saturating_sub(self.needed_bytes) > TIDY_BYTES_MIN.max(self.needed_bytes / part)
+    }
+
+    /// Whether the disk has room for the merge and for as much again: commits that found it full would fail.
+    fn is_there_for_merge(self, home: &Home) -> bool {
+        let written = self.needed_bytes + self.copied_bytes;
+        home.disk.free_bytes(&home.directory).is_none_or(|free| free >= 2 * written)
     }
 }

@@ -69,6 +69,9 @@ pub(crate) struct SegmentEntry {
     /// How it was written, its columns of edges too; `None` of segments of format version 1.
     #[serde(default)]
     pub(crate) format: Option<ListFormat>,
+    /// List entries it was written with; 0, and not counted, of one from before they were.
+    #[serde(default)]
+    pub(crate) entries: u64,
 }
 
 /// How many list entries an edge type has in each direction, and how many of them lead from a vertex to itself.

@@ -9,14 +9,12 @@
 //! Invariant: until everything was read and found whole, nothing is changed but the torn tail of the log.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::{Arc, Weak};
 
 use evergraph_disk::{Corruption, Disk, DiskError, LockMode};
 use evergraph_log::{Log, LogError, Record, ReplayError};
 use evergraph_segment::Segment;
 use hashbrown::HashSet;
-use parking_lot::Mutex;
 
 use crate::bases::{read_bases, remove_stale_bases};
 use crate::codec::{Input, decode};
@@ -60,6 +58,7 @@ pub(crate) fn open(disk: Arc<dyn Disk>, directory: &Path, options: Options) -> R
     }
     let segments = open_segments(&*disk, directory, &manifest)?;
     let mut recovery = Recovery::of_segments(&manifest, &segments, &options)?;
+    let archived_heap_bytes = recovery.heap_bytes();
     let recovered = recovery.replay_log(disk.clone(), directory, &manifest, &options).and_then(|log| {
         if !options.read_only {
             remove_leftovers(&*disk, directory, &manifest, &bases)?;
@@ -84,17 +83,8 @@ pub(crate) fn open(disk: Arc<dyn Disk>, directory: &Path, options: Options) -> R
             return Err(error);
         }
     };
-    let home = Home {
-        disk,
-        directory: directory.to_owned(),
-        store_id: manifest.store_id,
-        lock: Mutex::new(Some(lock)),
-        heap_bytes: AtomicUsize::new(version.reclaimer.live_bytes()),
-        is_in_memory: false,
-        archived_sequence: AtomicU64::new(manifest.sequence),
-        spills: AtomicU64::new(0),
-        archive: Mutex::new(Archived { manifest, segments, bases, ghosts: Vec::new() }),
-    };
+    let archived = Archived { manifest, segments, bases, ghosts: Vec::new() };
+    let home = Home::new(disk, directory, lock, archived, archived_heap_bytes);
     Ok(Inner::new(version, log, Some(home), cursors, options))
 }
 
@@ -292,6 +282,12 @@ impl Recovery {
             self.free_replaced();
         }
         Ok(())
+    }
+
+    /// What it has on the heap.
+    fn heap_bytes(&mut self) -> usize {
+        self.free_replaced();
+        self.draft.version.reclaimer.live_bytes()
     }
 
     /// Frees what was replaced on the way, which belonged to no version.

@@ -50,16 +50,28 @@ pub(crate) struct Contents<'a> {
     pub(crate) first_key: VertexId,
     /// Edges to add.
     pub(crate) bulk: Option<&'a Bulk>,
+    /// Once it says no, the lists to come are left out: nobody will want the segment.
+    pub(crate) goes_on: &'a (dyn Fn() -> bool + Sync),
 }
 
-/// Writes a segment of the store with this id; gives its length in bytes.
+/// A segment that was written.
+pub(crate) struct Written {
+    /// Its length.
+    pub(crate) bytes: u64,
+    /// List entries in it.
+    pub(crate) entries: u64,
+    /// Those that a bulk load added.
+    pub(crate) growth: BulkGrowth,
+}
+
+/// Writes a segment of the store with this id.
 pub(crate) fn write_segment(
     disk: &dyn Disk,
     store_id: [u8; 16],
     path: &Path,
     number: u64,
     contents: Contents<'_>,
-) -> Result<(u64, BulkGrowth), SegmentError> {
+) -> Result<Written, SegmentError> {
     let Contents { version, merged, .. } = contents;
     let lower = merged.first().map_or(0, |segment| segment.info().lower);
     let info = SegmentInfo {
@@ -81,19 +93,20 @@ pub(crate) fn write_segment(
     }
     let is_spilled = contents.bulk.is_some_and(|bulk| matches!(bulk.rows, BulkRows::Spilled(_)));
     let pieces_waiting = if is_spilled { FEW_PIECES_WAITING } else { PIECES_WAITING };
-    let growth = write_in_background(&mut writer, version, pieces_waiting, |sink| {
-        let mut growth = BulkGrowth::default();
-        for edge_type in 0..version.edges.len() as EdgeTypeId {
-            match contents.bulk.filter(|bulk| bulk.lists.edge_type == edge_type) {
-                Some(bulk) => growth = contents.write_bulk(sink, bulk)?,
-                None => DIRECTIONS.into_iter().for_each(|direction| {
-                    contents.write_table::<u32>(sink, edge_type, direction, None);
-                }),
+    let (growth, entries) =
+        write_in_background(&mut writer, version, pieces_waiting, contents.goes_on, |sink| {
+            let mut growth = BulkGrowth::default();
+            for edge_type in 0..version.edges.len() as EdgeTypeId {
+                match contents.bulk.filter(|bulk| bulk.lists.edge_type == edge_type) {
+                    Some(bulk) => growth = contents.write_bulk(sink, bulk)?,
+                    None => DIRECTIONS.into_iter().for_each(|direction| {
+                        contents.write_table::<u32>(sink, edge_type, direction, None);
+                    }),
+                }
             }
-        }
-        Ok::<_, SegmentError>(growth)
-    })??;
-    Ok((writer.finish()?, growth))
+            Ok::<_, SegmentError>(growth)
+        })?;
+    Ok(Written { growth: growth?, entries, bytes: writer.finish()? })
 }
 
 /// Edges of a bulk load that are in no list yet.

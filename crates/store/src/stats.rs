@@ -40,6 +40,8 @@ pub struct Stats {
     pub durability: Durability,
     /// How neighbor lists are written.
     pub format: ListFormat,
+    /// Whether nothing is left to do in the background: archiving, merging, bringing lists together.
+    pub settled: bool,
     /// Why the store takes no more commits, if one could not be made durable.
     pub failure: Option<String>,
 }
@@ -95,6 +97,7 @@ impl Stats {
             disk_bytes: log_bytes + segment_bytes,
             durability: inner.options.durability,
             format: version.format(),
+            settled: !inner.options.background || inner.signal.is_settled(),
             failure,
         }
     }

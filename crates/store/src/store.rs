@@ -19,7 +19,7 @@ use parking_lot::Mutex;
 
 use crate::archive::{Merge, checkpoint, commit_bulk};
 use crate::batch::BatchWrites;
-use crate::commit::{BatchSummary, Committer, Refusal, Request};
+use crate::commit::{BatchSummary, Committer, Progress, Refusal, Request};
 use crate::conflict::RecentChanges;
 use crate::cursors::Cursors;
 use crate::dictionary::Dictionary;
@@ -534,12 +534,22 @@ impl Inner {
         cursors: Cursors,
         options: Options,
     ) -> Self {
+        let archived = home.as_ref().map_or_else(Progress::default, |home| Progress {
+            logged_bytes: 0,
+            heap_bytes: home.heap_bytes.load(Ordering::Relaxed) as u64,
+        });
+        let replayed = |home: &Home| {
+            log.as_ref().map_or(0, |log| log.bytes_after(home.archived_sequence.load(Ordering::Relaxed)))
+        };
+        let logged_bytes = home.as_ref().map_or(0, replayed);
         let committer = Committer {
             resolver: Resolver::of(&version, options.keys),
             recent: RecentChanges::default(),
             log,
             place: home.as_ref().map(Home::log_place),
             durability: options.durability,
+            logged_bytes,
+            archived,
             scratch: Scratch::default(),
             refusal: options.read_only.then_some(Refusal::ReadOnly),
         };
@@ -576,9 +586,11 @@ impl Inner {
     }
 
     pub(crate) fn close(&self) -> Result<(), CommitError> {
+        // Whoever archives gives up.
+        self.is_closed.store(true, Ordering::Release);
         let archive = self.home.as_ref().map(|home| home.archive.lock());
         let mut committer = self.committer.lock();
-        if self.is_closed.swap(true, Ordering::AcqRel) {
+        if matches!(committer.refusal, Some(Refusal::Closed)) {
             return Ok(());
         }
         let failed = matches!(committer.refusal, Some(Refusal::Failed(_)));

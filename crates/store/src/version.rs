@@ -145,6 +145,11 @@ impl Version {
         if self.is_symmetric(edge_type) { (out.entries + out.loops) / 2 } else { out.entries }
     }
 
+    /// The number of list entries of all types, in both directions.
+    pub(crate) fn list_entries(&self) -> u64 {
+        self.edges.iter().map(|tables| tables.out.entries + tables.reverse.entries).sum()
+    }
+
     /// The number of list entries of a type in out direction.
     pub fn num_entries(&self, edge_type: EdgeTypeId) -> u64 {
         self.edges.get(usize::from(edge_type)).map_or(0, |tables| tables.out.entries)

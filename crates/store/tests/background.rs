@@ -3,12 +3,14 @@
 
 mod common;
 
+use std::ops::Range;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use common::{HookedDisk, directory, dump, number_batch, on, open, options};
-use evergraph_disk::{CrashPlan, Fault, SimDisk};
-use evergraph_store::{CommitError, Durability, Options, Store};
+use evergraph_disk::{CrashPlan, Disk, Fault, SimDisk};
+use evergraph_store::{CommitError, Durability, Options, Store, check_on};
+use evergraph_types::{Direction, EdgeBatch, KeyKind};
 
 /// Waits until something holds that another thread brings about.
 fn wait_until(what: &str, holds: impl Fn() -> bool) {
@@ -107,6 +109,196 @@ fn memory_beyond_the_limit_is_archived() {
     wait_until("an archive", || store.stats().segments > 0);
     wait_until("memory to be given back", || store.stats().memory_bytes < limit);
     assert_eq!(store.stats().num_edges, 60_000);
+}
+
+/// Syncing by the clock goes on while the disk takes its time over an archive.
+#[test]
+fn with_interval_a_commit_is_durable_soon_during_an_archive() {
+    let disk = SimDisk::new(0);
+    let hooked = HookedDisk::over(on(&disk));
+    let interval = Duration::from_millis(5);
+    let options = Options {
+        durability: Durability::Interval,
+        interval,
+        background: true,
+        log_limit_bytes: 10_000,
+        ..options()
+    };
+    let store = Store::open_on(hooked.clone(), directory(), options).expect("new");
+    let (begun, has_begun) = channel();
+    let (release, is_released) = channel::<()>();
+    hooked.when_creating("segment", move || {
+        begun.send(()).expect("it is waited for");
+        is_released.recv().expect("it is sent");
+    });
+    for turn in 0..400 {
+        store.put_edge(turn % 20, turn, "knows", &[("turn", turn.into())]).expect("it fits");
+    }
+    has_begun.recv().expect("it archives");
+    let sequence = store.put_edge(0, 1000, "knows", &[]).expect("it fits");
+    wait_until("the clock", || after_a_loss_of_power(&disk).version().expect("open").sequence() >= sequence);
+    release.send(()).expect("it waits");
+    wait_until("the archive", || store.stats().segments > 0);
+}
+
+/// Edges from each of the sources to each of the destinations.
+fn grid(sources: Range<i64>, destinations: Range<i64>) -> EdgeBatch {
+    number_batch(sources.flat_map(|src| destinations.clone().map(move |dst| (src, dst))))
+}
+
+fn settle(store: &Store) {
+    wait_until("the background", || store.stats().settled);
+}
+
+/// A store on this disk in which loads of many edges are segments, and nothing but space is a reason to archive.
+fn store_of_loads(disk: &SimDisk) -> Store {
+    open(disk, Options { background: true, bulk_edges: 100_000, keys: Some(KeyKind::Dense), ..options() })
+}
+
+fn segments_on(disk: &SimDisk) -> Vec<String> {
+    disk.list(&directory().join("segments")).expect("a store")
+}
+
+/// Twelve hundred destinations of each of a thousand sources, of which each load writes the list anew.
+fn add_in_four_loads(store: &Store) {
+    for load in 0..4 {
+        let destinations = 2000 + 300 * load..2000 + 300 * (load + 1);
+        store.add_edges("knows", vec![grid(0..1000, destinations)]).expect("it fits");
+    }
+}
+
+/// That the store, and what is on disk of it, holds so many destinations of each of a thousand sources, and nothing else.
+fn assert_grid(store: &Store, disk: &SimDisk, destinations: u32) {
+    let reopened = after_a_loss_of_power(disk);
+    for version in [store.version().expect("open"), reopened.version().expect("open")] {
+        let (id, _) = version.schema().edge_type("knows").expect("a type");
+        assert_eq!(version.num_edges(id), 1000 * u64::from(destinations));
+        for src in 0..1000 {
+            let found = version.neighbors(id, Direction::Out, src).to_vec();
+            assert!(found.into_iter().eq(2000..2000 + destinations), "of {src}");
+        }
+    }
+    let copy = on(&disk.crash(CrashPlan::LoseUnsynced));
+    assert!(check_on(copy, directory()).expect("a store").problems.is_empty());
+}
+
+/// What loads have replaced is given back once they pause, and so is what was deleted.
+#[test]
+fn dead_lists_in_segments_are_merged_away() {
+    let disk = SimDisk::new(0);
+    let store = store_of_loads(&disk);
+    add_in_four_loads(&store);
+    settle(&store);
+    let loaded = store.stats();
+    assert_eq!(loaded.segments, 1);
+    // A source and a destination have each other in their lists.
+    let lists_bytes = 2 * 4 * loaded.num_edges;
+    assert!(loaded.segment_bytes < lists_bytes * 5 / 4, "{loaded:?}");
+    assert_grid(&store, &disk, 1200);
+
+    store.delete_edges("knows", vec![grid(0..1000, 2060..3200)]).expect("they are there");
+    settle(&store);
+    let deleted = store.stats();
+    assert!(deleted.segment_bytes < loaded.segment_bytes / 8, "{deleted:?}");
+    assert!(deleted.memory_bytes < loaded.memory_bytes + (1 << 20), "{deleted:?}");
+    assert_eq!(segments_on(&disk).len(), 1);
+    assert_grid(&store, &disk, 60);
+}
+
+/// What commits have copied to memory is archived at rest, unless they brought so little that a merge would cost more.
+#[test]
+fn lists_that_were_copied_are_archived_at_rest() {
+    let disk = SimDisk::new(0);
+    let store = store_of_loads(&disk);
+    add_in_four_loads(&store);
+    settle(&store);
+    let (loaded, segments) = (store.stats().memory_bytes, segments_on(&disk));
+    for destination in [2100, 2300, 2500, 2700, 2900, 3100] {
+        let edges = || vec![grid(0..1000, destination..destination + 1)];
+        store.delete_edges("knows", edges()).expect("they are there");
+        store.add_edges("knows", edges()).expect("it fits");
+    }
+    settle(&store);
+    assert!(store.stats().memory_bytes > loaded + (4 << 20), "{} {loaded}", store.stats().memory_bytes);
+    assert_eq!(segments_on(&disk), segments);
+    store.add_edges("knows", vec![grid(0..1000, 3200..3290)]).expect("it fits");
+    settle(&store);
+    assert!(store.stats().memory_bytes < loaded + (1 << 20));
+    assert_ne!(segments_on(&disk), segments);
+    assert_grid(&store, &disk, 1290);
+}
+
+/// Whoever closes the store does not wait for a merge, of which nothing is left.
+#[test]
+fn a_merge_is_given_up_when_the_store_is_closed() {
+    let disk = SimDisk::new(0);
+    let hooked = HookedDisk::over(on(&disk));
+    let options = || Options { bulk_edges: 100_000, keys: Some(KeyKind::Dense), ..options() };
+    let store = open(&disk, options());
+    add_in_four_loads(&store);
+    store.close().expect("a good disk");
+    let segments = segments_on(&disk);
+    let store = Store::open_on(hooked.clone(), directory(), options()).expect("a store");
+    let (begun, has_begun) = channel();
+    let (release, is_released) = channel::<()>();
+    hooked.when_creating("segment", move || {
+        begun.send(()).expect("it is waited for");
+        is_released.recv().expect("it is sent");
+    });
+    std::thread::scope(|scope| {
+        let merge = scope.spawn(|| store.compact());
+        has_begun.recv().expect("it merges");
+        let close = scope.spawn(|| store.close());
+        wait_until("the close to begin", || store.version().is_err());
+        release.send(()).expect("it waits");
+        assert!(matches!(merge.join().expect("no panic"), Err(CommitError::Closed)));
+        assert!(close.join().expect("no panic").is_ok());
+    });
+    assert_eq!(segments_on(&disk), segments);
+    drop(store);
+    assert_grid(&open(&disk, options()), &disk, 1200);
+}
+
+/// A merge needs room before it gives any: where there is little, commits are to have it.
+#[test]
+fn on_a_disk_that_is_nearly_full_nothing_is_merged() {
+    let disk = SimDisk::new(0);
+    disk.set_free_bytes(15 << 20);
+    let store = store_of_loads(&disk);
+    add_in_four_loads(&store);
+    settle(&store);
+    assert_eq!(store.stats().segments, 4);
+    disk.set_free_bytes(50 << 20);
+    store.put_edge(0, 2000, "knows", &[]).expect("it is there already");
+    settle(&store);
+    assert_eq!(store.stats().segments, 1);
+    assert_grid(&store, &disk, 1200);
+}
+
+/// A segment of vertices alone has no lists to tell from what is dead in it.
+#[test]
+fn segments_in_which_nothing_is_dead_stay() {
+    let disk = SimDisk::new(0);
+    let store = store_of_loads(&disk);
+    let mut transaction = store.begin().expect("open");
+    for vertex in 0..400_000i64 {
+        transaction.put_vertex(vertex, None, &[("size", vertex.into())]).expect("it fits");
+    }
+    transaction.commit().expect("it fits");
+    store.checkpoint().expect("a good disk");
+    assert!(store.stats().segment_bytes > 5 << 20);
+    let vertices = segments_on(&disk);
+    store.add_edges("knows", vec![grid(0..10, 2000..2010)]).expect("it fits");
+    settle(&store);
+    assert_eq!(segments_on(&disk), vertices);
+    // Sources that no load before had.
+    for load in 0..3 {
+        let sources = 10_000 * (load + 1)..10_000 * (load + 1) + 600;
+        let destinations = 100_000 * (load + 1)..100_000 * (load + 1) + 1000;
+        store.add_edges("knows", vec![grid(sources, destinations)]).expect("it fits");
+    }
+    settle(&store);
+    assert_eq!(segments_on(&disk).len(), 4);
 }
 
 /// Whatever the store's own thread is doing, the store can be opened again once its last handle is gone.

@@ -36,6 +36,8 @@ struct Shared {
     looks: u64,
     /// The look that fails.
     failing_look: Option<u64>,
+    /// What it says is free.
+    free_bytes: Option<u64>,
     random: Random,
     locks: LockTable,
 }
@@ -55,6 +57,7 @@ impl SimDisk {
                 faults: BTreeMap::new(),
                 looks: 0,
                 failing_look: None,
+                free_bytes: None,
                 random: Random::new(seed),
                 locks: LockTable::default(),
             })),
@@ -77,6 +80,11 @@ impl SimDisk {
     pub fn fail_look_at(&self, nth: u64) {
         let mut shared = self.shared.lock();
         shared.failing_look = Some(shared.looks + nth);
+    }
+
+    /// Lets the disk say that so much is free. It takes more all the same: let an operation fail with [`Fault::Enospc`].
+    pub fn set_free_bytes(&self, bytes: u64) {
+        self.shared.lock().free_bytes = Some(bytes);
     }
 
     /// A number that stands for everything on the disk: disks that hold the same have the same one.
@@ -281,6 +289,10 @@ impl Disk for SimDisk {
     }
 
     /// Unlike on a real disk there is no lock file to see: what it holds is of use across processes only.
+    fn free_bytes(&self, _directory: &Path) -> Option<u64> {
+        self.shared.lock().free_bytes
+    }
+
     fn lock(&self, path: &Path, mode: LockMode) -> Result<DiskLock, DiskError> {
         let shared = self.shared.lock();
         shared.state.check_parent("lock", path)?;
