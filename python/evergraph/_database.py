@@ -58,7 +58,8 @@ def open(
     retain: int | str | timedelta | None = None,
     format: ListFormat | None = None,
 ) -> Database:
-    """Open the database in a directory; create it if there is none. Without a path it lives in memory.
+    """Open the database in a directory; create it if there is none. It lives in memory without a path, or
+    with ``":memory:"``.
 
     One process writes at a time; any number may have it open with ``read_only``, if none writes.
 
@@ -117,7 +118,7 @@ def open(
     if memory_limit is not None and memory_limit < 1:
         message = f"memory_limit: {memory_limit} is not 1 or above"
         raise ValueError(message)
-    where = None if path is None else os.fspath(path)
+    where = None if path is None or path == ":memory:" else os.fspath(path)
     return Database(
         _native.open(where, read_only, durability, keys, memory_limit, _retain_text(retain), format)
     )
@@ -232,6 +233,8 @@ class Database(Schematic["_native.Database"]):
     ) -> LoadResult:
         """Load a file of edges, in parallel, as one transaction: all of it, or nothing.
 
+        Others commit while a large load into a store on disk goes on, and what they write counts as later.
+
         Reads edge lists as SNAP has them, CSV and TSV, plain or compressed (``.gz``, ``.zst``). What is not
         said is found out from the file's name and first lines.
 
@@ -304,7 +307,8 @@ class Database(Schematic["_native.Database"]):
         """Add edges from columns, as one transaction. It never conflicts.
 
         Columns are numpy arrays, lists, or columns of pyarrow, pandas, polars and anything else with Arrow's
-        PyCapsule interface. Vertices, types and properties that are new are created.
+        PyCapsule interface. Vertices, types and properties that are new are created. While a million edges
+        and more are added to a store on disk, others commit, and what they write counts as later.
 
         Parameters
         ----------

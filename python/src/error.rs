@@ -211,6 +211,7 @@ impl Raise for OpenError {
             OpenError::Locked(DiskError::Locked { ref path, ref holder }) => {
                 Raised::new(py, "LockedError", &self).path(path).with("holder", holder).error
             }
+            OpenError::NoPath => PyValueError::new_err(self.to_string()),
             OpenError::NotAStore { ref path } => Raised::new(py, "NotAStoreError", &self).path(path).error,
             OpenError::NotFound { .. } => not_found(py, self),
             OpenError::NewerFormat { ref path, .. } => {

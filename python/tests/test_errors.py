@@ -212,6 +212,21 @@ def test_an_empty_directory_becomes_a_store(tmp_path: Path) -> None:
         assert 1 in db.snapshot()
 
 
+def test_a_store_in_memory_makes_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for path in [None, ":memory:"]:
+        with eg.open(path) as db:
+            db.put_vertex(1)
+            assert 1 in db.snapshot()
+            with pytest.raises(ValueError, match="name a directory"):
+                db.backup("")
+    with pytest.raises(ValueError, match="name a directory"):
+        eg.open("")
+    with pytest.raises(ValueError, match="name a directory"):
+        eg.check("")
+    assert not list(tmp_path.iterdir())
+
+
 def newer_manifest(path: Path) -> Path:
     file = path / "MANIFEST"
     body = bytearray(file.read_bytes()[:-8])

@@ -1,8 +1,10 @@
 """docs/semantics.md read out: versions and history, then streams, in its order."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import evergraph as eg
@@ -43,6 +45,20 @@ def test_at_is_a_version_or_a_time(tmp_path: Path) -> None:
     with eg.open() as db:
         db.put_edge(1, 2, "edge")
         assert db.snapshot(stale=True).version == 1
+
+
+def test_others_commit_while_a_load_goes_on_and_see_it_whole_or_not_at_all(tmp_path: Path) -> None:
+    loaded = 1 << 20
+    with eg.open(tmp_path / "net.eg", durability="interval") as db, ThreadPoolExecutor(1) as pool:
+        rows = np.arange(loaded)
+        load = pool.submit(db.add_edges, rows % 5000, rows)
+        put = 0
+        while not load.done():
+            put += 1
+            db.put_edge(-put, put, "edge")
+            assert db.snapshot().num_edges - put in (0, loaded)
+        assert load.result().edges == loaded
+        assert db.snapshot().num_edges == loaded + put
 
 
 def test_what_is_retained(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! A pass that reads most lists asks for few: the system reads what is missing two megabytes at a time once it is looked
-//! at ([`Reads::Most`]), which costs it an eighth of what fetching page by page does, and while one thread waits for the
-//! disk the others have work.
+//! at ([`Reads::Most`]), which costs it an eighth of what fetching page by page does, and, where memory has room for it,
+//! the next two megabytes meanwhile.
 //!
 //! What was read comes again with the next pass only, when a memory that is smaller than the graph would have lost it
 //! anyway: giving it back leaves the room to what is on its way.

@@ -24,6 +24,8 @@ pub enum Access {
     Sequential,
     /// Here and there: fetch only what is touched.
     Random,
+    /// Here and there, and from the start to the end in passes: fetch ahead as long as one is under way.
+    RandomWithPasses,
 }
 
 /// The bytes of a file. Clones share them.
@@ -40,11 +42,28 @@ enum Bytes {
 
 struct Mapped {
     map: Mmap,
+    reads: Mutex<Reads>,
+}
+
+/// How a map is read.
+struct Reads {
+    access: Access,
     /// How many passes are under way.
-    passes: Mutex<usize>,
+    passes: usize,
 }
 
 impl Mapped {
+    /// Tells the system how the map will be read. Only a hint: that it was not taken is no error.
+    fn advise(&self, reads: &Reads) {
+        let advice = match reads.access {
+            Access::RandomWithPasses if reads.passes > 0 => Advice::Normal,
+            Access::Normal => Advice::Normal,
+            Access::Sequential => Advice::Sequential,
+            Access::Random | Access::RandomWithPasses => Advice::Random,
+        };
+        let _ = self.map.advise(advice);
+    }
+
     /// Has the system read what is missing in pieces of [`PIECE_BYTES`], or no longer; whether it can.
     #[cfg(target_os = "linux")]
     fn read_in_pieces(&self, on: bool) -> bool {
@@ -59,7 +78,8 @@ impl Mapped {
 
 /// A pass over most of a mapping that does not fit in memory: as long as one is under way, what is missing is read, by
 /// whoever misses it, in large pieces, which the system keeps and maps as one page each where it can. That takes it an
-/// eighth of the work of reading page by page. What others look at meanwhile comes in such pieces, too.
+/// eighth of the work of reading page by page. With [`Access::RandomWithPasses`] the piece behind it comes without
+/// anybody waiting. What others look at meanwhile comes in such pieces, too.
 #[derive(Debug)]
 pub struct Pass {
     mapping: Mapping,
@@ -77,10 +97,11 @@ impl Pass {
 impl Drop for Pass {
     fn drop(&mut self) {
         if let Bytes::Mapped(mapped) = &self.mapping.bytes {
-            let mut passes = mapped.passes.lock();
-            *passes -= 1;
-            if *passes == 0 {
+            let mut reads = mapped.reads.lock();
+            reads.passes -= 1;
+            if reads.passes == 0 {
                 mapped.read_in_pieces(false);
+                mapped.advise(&reads);
             }
         }
     }
@@ -104,27 +125,30 @@ impl Mapping {
     }
 
     pub(crate) fn mapped(map: Mmap) -> Self {
-        Mapping { bytes: Bytes::Mapped(Arc::new(Mapped { map, passes: Mutex::new(0) })) }
+        let reads = Mutex::new(Reads { access: Access::Normal, passes: 0 });
+        Mapping { bytes: Bytes::Mapped(Arc::new(Mapped { map, reads })) }
     }
 
     /// Begins a pass over most of the bytes; `None` where the system knows no large pieces.
     pub fn pass(&self) -> Option<Pass> {
         let Bytes::Mapped(mapped) = &self.bytes else { return None };
-        let mut passes = mapped.passes.lock();
-        let is_on = *passes > 0 || mapped.read_in_pieces(true);
-        *passes += usize::from(is_on);
-        is_on.then(|| Pass { mapping: self.clone() })
+        let mut reads = mapped.reads.lock();
+        if reads.passes == 0 && !mapped.read_in_pieces(true) {
+            return None;
+        }
+        reads.passes += 1;
+        if reads.passes == 1 {
+            mapped.advise(&reads);
+        }
+        Some(Pass { mapping: self.clone() })
     }
 
     /// Tells the system how the bytes will be read. Only a hint: that it was not taken is no error.
     pub fn advise(&self, access: Access) {
         let Bytes::Mapped(mapped) = &self.bytes else { return };
-        let advice = match access {
-            Access::Normal => Advice::Normal,
-            Access::Sequential => Advice::Sequential,
-            Access::Random => Advice::Random,
-        };
-        let _ = mapped.map.advise(advice);
+        let mut reads = mapped.reads.lock();
+        reads.access = access;
+        mapped.advise(&reads);
     }
 
     /// Tells the system that a part will not be read again soon, so that it takes that out of memory before anything else.
@@ -167,13 +191,14 @@ mod tests {
     use super::*;
     use crate::{Disk, OsDisk};
 
-    /// Whether the system was told to read the bytes in large pieces: "hg" among the flags of their map.
-    fn reads_in_pieces(mapping: &Mapping) -> Result<bool, Box<dyn std::error::Error>> {
+    /// Whether the system was told something of the map of the bytes: "hg" to read them in large pieces, "rr" to fetch nothing
+    /// ahead.
+    fn has_flag(mapping: &Mapping, told: &str) -> Result<bool, Box<dyn std::error::Error>> {
         let maps = std::fs::read_to_string("/proc/self/smaps")?;
         let start = format!("{:x}-", mapping.as_ptr() as usize);
         let ours = maps.lines().skip_while(|line| !line.starts_with(&start));
         let flags = ours.into_iter().find(|line| line.starts_with("VmFlags:")).ok_or("it is mapped")?;
-        Ok(flags.split(' ').any(|flag| flag == "hg"))
+        Ok(flags.split(' ').any(|flag| flag == told))
     }
 
     #[test]
@@ -185,17 +210,23 @@ mod tests {
         std::fs::write(&path, &bytes)?;
         let mapping = OsDisk.map(&path)?;
         mapping.advise(Access::Random);
-        assert!(!reads_in_pieces(&mapping)?);
+        assert!(!has_flag(&mapping, "hg")? && has_flag(&mapping, "rr")?);
         let Some(first) = mapping.pass() else { return Ok(()) };
         let second = mapping.clone().pass().ok_or("as the first")?;
         drop(first);
-        assert!(reads_in_pieces(&mapping)?);
+        assert!(has_flag(&mapping, "hg")? && has_flag(&mapping, "rr")?);
+        mapping.advise(Access::RandomWithPasses);
+        assert!(has_flag(&mapping, "hg")? && !has_flag(&mapping, "rr")?);
         for end in (0..bytes.len()).step_by(PIECE_BYTES / 3) {
             second.release(end / 2..end);
         }
         assert_eq!(*mapping, bytes[..]);
         drop(second);
-        assert!(!reads_in_pieces(&mapping)?);
+        assert!(!has_flag(&mapping, "hg")? && has_flag(&mapping, "rr")?);
+        let third = mapping.pass();
+        assert!(!has_flag(&mapping, "rr")?);
+        drop(third);
+        assert!(has_flag(&mapping, "rr")?);
         Ok(())
     }
 }

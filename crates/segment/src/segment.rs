@@ -91,7 +91,8 @@ impl Segment {
 
     /// Tells the system how the file will be read. Only a hint.
     pub fn advise(&self, access: Access) {
-        self.is_cold.store(access == Access::Random, Ordering::Relaxed);
+        let is_cold = matches!(access, Access::Random | Access::RandomWithPasses);
+        self.is_cold.store(is_cold, Ordering::Relaxed);
         self.file.advise(access);
     }
 

@@ -1,52 +1,42 @@
-//! Archiving: what is in memory only, and what small segments hold, becomes one new segment. Checkpoint, merge and
-//! the commit of a bulk load are this one operation.
+//! Archiving: what is in memory only, and what small segments hold, becomes one new segment. Checkpoint and merge are this one
+//! operation, and the commit of a bulk load begins like it (`bulk.rs`).
 //!
 //! ```text
 //!  version ─► write segment, sync ─► sync directory ─► MANIFEST ─► repoint the vertex tables ─► trim the log,
-//!             of what is dirty and                     the commit   by an ordinary publish      remove what was
-//!             of the merged segments                   of it                                    merged
+//!             of what is dirty and                     the commit   by ordinary publishes,      remove what was
+//!             of the merged segments                   of it        some rows each              merged
 //! ```
 //!
 //! Invariants: until the manifest is replaced, the old segments and the log hold everything; from then on the new
 //! ones do. A crash in between leaves files that nobody names, which the next open removes. A failed archive
 //! therefore loses nothing and changes nothing.
-//!
-//! Where somebody follows the log or history is kept, a bulk load is in the log, too, in parts:
-//!
-//! ```text
-//!  pieces in ids ─► part by part ─► log     ... segment, sync ─► end of the commit ─► log, sync ─► MANIFEST ─► publish
-//!               └─► sorted rows  ─► spill                       from here on it is one
-//! ```
 
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use evergraph_disk::{Corruption, DiskError};
-use evergraph_log::{Log, LogOptions, ReplayError};
+use evergraph_log::ReplayError;
 use evergraph_segment::{Segment, SegmentError};
-use evergraph_types::{Direction, Sequence};
+use evergraph_types::Sequence;
+use parking_lot::MutexGuard;
 use thiserror::Error;
 
-use crate::batch::{BatchWrites, EndIds, ResolvedBatch};
-use crate::codec::encode;
-use crate::commit::{BatchSummary, Committer, INTERRUPTED, Refusal, Request, apply_batch, now_micros};
+use crate::commit::{Committer, Refusal, now_micros};
 use crate::draft::Draft;
 use crate::error::CommitError;
-use crate::home::{Archived, Home, log_directory, segment_directory, segment_name};
-use crate::install::install;
+use crate::home::{Archived, Home, segment_directory, segment_name};
+use crate::install::rows_of;
 use crate::manifest::{EdgeCounts, Manifest, SegmentEntry};
-use crate::ops::{OpColumn, WriteSet};
-use crate::pool::in_pool;
+use crate::pool::in_background;
 use crate::recluster::{AT_REST, Gather, gather};
 use crate::retain::Retain;
-use crate::segment_writer::{Bulk, BulkGrowth, BulkLists, BulkRows, Contents, Written, write_segment};
-use crate::spill::Spilled;
+use crate::segment_writer::{Bulk, BulkGrowth, Contents, Written, write_segment};
 use crate::store::Inner;
 use crate::version::Version;
 
-/// Of the memory limit, the part that rows which are read back at a time may take; they are merged and written in some times that.
-const SPILLED_PER_LIMIT: u64 = 8;
+/// So many rows of a new segment are put into the tables while commits wait.
+const REPOINTED_ROWS: usize = 1 << 14;
 
 /// A store has at most this many segments after an archive.
 pub(crate) const MAX_SEGMENTS: usize = 8;
@@ -91,10 +81,10 @@ pub(crate) struct Task<'a> {
 
 /// What an archive made.
 pub(crate) struct Made {
-    segment: Arc<Segment>,
+    pub(crate) segment: Arc<Segment>,
     /// Segments no longer in the manifest.
     merged: Vec<Arc<Segment>>,
-    growth: BulkGrowth,
+    pub(crate) growth: BulkGrowth,
 }
 
 /// Archives the newest version.
@@ -132,9 +122,9 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge) -> Result<(), CommitError>
     let files = &mut *archived;
     // What is archived is in the log, too, so that whoever closes the store need not wait for it.
     let goes_on = || !inner.is_closed.load(Ordering::Acquire);
-    let written = in_pool(|| {
+    let written = in_background(|| {
         let task = Task { version: &version, kept, bulk: None, goes_on: &goes_on };
-        archive(home, files, task, || Ok(()))
+        archive(home, files, task)
     });
     let made = written.map_err(|fault| match fault {
         ArchiveFault::GivenUp => CommitError::Closed,
@@ -142,318 +132,144 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge) -> Result<(), CommitError>
     })?;
     let dropped = archived.drop_history(home, version.sequence, now_micros(), inner.cursors.versions_floor());
 
-    let mut committer = inner.committer.lock();
-    let repointed = inner.repoint(&made.segment, &version, |settled| {
-        if settled {
-            archived.ghosts.clear();
-        } else {
-            archived.ghosts.extend(made.merged.iter().cloned());
-        }
-        archived.mapped()
-    });
-    repointed.map_err(|damage| failed(damage.into()))?;
-    inner.settle_access();
+    // Lists reach into what was merged until each is pointed elsewhere.
+    archived.ghosts.extend(made.merged);
+    let repointed = inner.repoint(&made.segment, &version, archived.mapped());
+    if repointed.map_err(|damage| failed(damage.into()))? {
+        archived.ghosts.clear();
+    }
     inner.follow.advance(version.sequence);
-    // It holds what was archived on the heap.
+    // It holds what was archived on the heap, which is freed before anybody waits.
     drop(version);
+
+    let mut committer = inner.committer.lock();
+    inner.repoint_with(archived.mapped(), |_| true);
     inner.note_archived(home, &mut committer, progress);
     inner.trim_log(&archived, &mut committer);
     // Of what was committed meanwhile.
     inner.note_growth(&committer);
     drop(committer);
+    inner.settle_access();
     note_removal(dropped.and_then(|()| archived.remove_unnamed(home, merged)));
     Ok(())
 }
 
-fn note_removal(outcome: Result<(), DiskError>) {
+pub(crate) fn note_removal(outcome: Result<(), DiskError>) {
     if let Err(error) = outcome {
         // The next open will.
         tracing::warn!(%error, "a segment that is not needed any more could not be removed");
     }
 }
 
-/// Commits a large batch as a segment: without the log, or, where that is kept, in parts.
-pub(crate) fn commit_bulk(
-    inner: &Inner,
-    home: &Home,
-    batch: BatchWrites,
-) -> Result<BatchSummary, CommitError> {
-    let mut archived = home.archive.lock();
-    let mut committer = inner.committer.lock();
-    if let Some(refusal) = &committer.refusal {
-        return Err(refusal.clone().into());
-    }
-    let is_logged = inner.is_log_kept();
-    if is_logged && !batch.is_large(inner.options.memory_limit_bytes) {
-        // A reader came meanwhile, and it reads the log.
-        drop((committer, archived));
-        return inner.submit(Request::Batch(batch));
-    }
-    let (archived, committer) = (&mut *archived, &mut *committer);
-    in_pool(|| commit_as_segment(inner, home, archived, committer, batch, is_logged))
+/// The files of a store as its next manifest is to name them.
+pub(crate) struct NextFiles {
+    manifest: Manifest,
+    segments: Vec<Arc<Segment>>,
+    /// The numbers of the segments that are new.
+    written: Vec<u64>,
 }
 
-fn commit_as_segment(
-    inner: &Inner,
-    home: &Home,
-    archived: &mut Archived,
-    committer: &mut Committer,
-    batch: BatchWrites,
-    is_logged: bool,
-) -> Result<BatchSummary, CommitError> {
-    let base = inner.current.load_full();
-    let sequence = base.sequence + 1;
-    let time_micros = now_micros().max(base.time_micros);
-    let mut draft = Draft::new(&base, committer.resolver.dictionary.clone(), sequence, time_micros);
-    let mut summary = BatchSummary { sequence, ..BatchSummary::default() };
-    let limit = inner.options.memory_limit_bytes;
-    let outcome = match batch.is_large(limit) {
-        true => spill_batch(home, committer, &mut draft, batch, limit, is_logged),
-        false => {
-            let batch = committer.accept_batch(batch, sequence);
-            batch.map(|batch| apply_whole(&mut draft, batch, &mut summary))
+impl NextFiles {
+    /// Those there are.
+    pub(crate) fn of(archived: &Archived) -> Self {
+        NextFiles {
+            manifest: archived.manifest.clone(),
+            segments: archived.segments.clone(),
+            written: Vec::new(),
         }
-    };
-    let bulk = match outcome {
-        Ok(bulk) => bulk,
-        Err(error) => {
-            draft.discard();
-            return Err(error);
-        }
-    };
-    draft.version.dictionary = committer.resolver.dictionary.clone();
-    if bulk.is_some() {
-        summary.vertices = draft.version.num_vertices - base.num_vertices;
-    }
-    let is_base_kept = match is_logged && inner.wants_base(archived, committer, sequence) {
-        true => archived.keep_base(home).map_err(ArchiveFault::from),
-        false => Ok(()),
-    };
-    let finish = || if is_logged { committer.append_end(sequence, time_micros) } else { Ok(()) };
-    match is_base_kept.and_then(|()| archive_draft(home, archived, &mut draft, bulk.as_ref(), finish)) {
-        Ok(edges) => summary.edges += edges,
-        Err(fault) => {
-            let reason = fault.to_string();
-            committer.refusal = Some(Refusal::Failed(reason.clone()));
-            draft.discard();
-            return Err(CommitError::Durability { reason });
-        }
-    }
-    drop(bulk);
-    inner.publish(base, draft);
-    inner.settle_access();
-    inner.note_archived(home, committer, inner.progress(committer));
-    committer.recent.forget(inner.writers.oldest());
-    inner.follow.advance(sequence);
-    // The batch is committed, whatever becomes of the log now.
-    if is_logged {
-        let floor = inner.cursors.versions_floor();
-        note_removal(archived.drop_history(home, sequence, now_micros(), floor));
-        committer.refusal = None;
-        inner.trim_log(archived, committer);
-    } else {
-        let restarted = committer.restart_log(home, sequence, inner.options.log_options());
-        committer.refusal = restarted.err().map(|fault| Refusal::Failed(fault.to_string()));
-    }
-    if archived.segments.len() > MAX_SEGMENTS {
-        inner.signal.archive();
-    }
-    inner.note_growth(committer);
-    Ok(summary)
-}
-
-/// Takes a batch that memory holds; gives its edges if they can be merged into the lists while these are archived.
-fn apply_whole(draft: &mut Draft, batch: ResolvedBatch, summary: &mut BatchSummary) -> Option<Bulk> {
-    if !draft.takes_bulk(&batch) {
-        *summary = apply_batch(draft, batch.into_write_set(), summary.sequence);
-        return None;
-    }
-    let (lists, ends, _) = apply_vertices(draft, batch);
-    Some(Bulk { lists, rows: BulkRows::Ends(ends) })
-}
-
-/// Takes all of a batch but its edges, the vertices at their ends included; gives the lists that are to grow, the ends, and
-/// the properties.
-fn apply_vertices(draft: &mut Draft, mut batch: ResolvedBatch) -> (BulkLists, Vec<EndIds>, Vec<OpColumn>) {
-    let vertices = batch.vertices();
-    let ResolvedBatch { writes, edge_type, ends, columns, .. } = batch;
-    draft.apply(writes);
-    draft.flush();
-    draft.mark_ids(&vertices);
-    let options = &draft.version.schema.edge_types[usize::from(edge_type)].options;
-    (BulkLists { edge_type, symmetric: options.symmetric, reverse: options.reverse }, ends, columns)
-}
-
-/// Takes a batch piece by piece: the rows of each go to a file as soon as they have ids, and to the log as a part of the commit
-/// where that is wanted.
-fn spill_batch(
-    home: &Home,
-    committer: &mut Committer,
-    draft: &mut Draft,
-    batch: BatchWrites,
-    limit: Option<u64>,
-    is_logged: bool,
-) -> Result<Option<Bulk>, CommitError> {
-    let bytes = limit.unwrap_or(u64::MAX) / SPILLED_PER_LIMIT;
-    committer.resolver.check_batch(&batch)?;
-    let mut bulk: Option<Bulk> = None;
-    let taken = batch.for_each_piece(limit, |piece| -> Result<(), CommitError> {
-        let mut piece = committer.accept_batch(piece, draft.version.sequence)?;
-        if is_logged {
-            committer.append_part(&mut piece, draft.version.sequence, draft.version.time_micros)?;
-        }
-        let (lists, ends, columns) = apply_vertices(draft, piece);
-        if bulk.is_none() {
-            let rows = BulkRows::Spilled(Spilled::new(home, bytes).map_err(CommitError::durability)?);
-            bulk = Some(Bulk { lists, rows });
-        }
-        if let Some(Bulk { rows: BulkRows::Spilled(spilled), .. }) = &mut bulk {
-            for direction in [Direction::Out, Direction::In] {
-                let Some(side) = lists.side(direction) else { continue };
-                spilled.add(direction, side, &ends, &columns).map_err(CommitError::durability)?;
-            }
-        }
-        Ok(())
-    });
-    match (taken, &committer.refusal) {
-        (Ok(()), _) => Ok(bulk),
-        // Some of its keys have ids, which nothing else may be given.
-        (Err(error), Some(_)) => {
-            committer.refusal = Some(Refusal::Failed(error.to_string()));
-            Err(error)
-        }
-        (Err(error), None) => Err(error),
-    }
-}
-
-impl Committer {
-    /// A batch, or a piece of one, in ids. From the first that is accepted on, the store takes no other commit until the
-    /// refusal is taken back.
-    fn accept_batch(&mut self, batch: BatchWrites, sequence: Sequence) -> Result<ResolvedBatch, CommitError> {
-        let batch = self.resolver.resolve_batch(batch)?;
-        self.refusal = Some(Refusal::Failed(INTERRUPTED.to_owned()));
-        self.recent.note_bulk(batch.edge_type, sequence);
-        self.note(&batch.writes, sequence);
-        Ok(batch)
     }
 
-    /// Appends a piece of a batch to the log, as a part of commit `sequence`.
-    fn append_part(
+    /// How many segments there are to be.
+    pub(crate) fn len(&self) -> usize {
+        self.segments.len()
+    }
+
+    /// Writes a segment, durably.
+    pub(crate) fn write(
         &mut self,
-        piece: &mut ResolvedBatch,
-        sequence: Sequence,
-        time_micros: i64,
-    ) -> Result<(), CommitError> {
-        let Some(log) = &mut self.log else { return Ok(()) };
-        let payload = piece.seen_as_write_set(|writes| encode([writes].into_iter()));
-        log.append_part(sequence, time_micros, &payload).map_err(CommitError::durability)
+        home: &Home,
+        archived: &mut Archived,
+        task: Task<'_>,
+    ) -> Result<Made, ArchiveFault> {
+        let Task { version, kept, bulk, goes_on } = task;
+        // A number is used once, even if the attempt fails.
+        let number = archived.manifest.next_segment;
+        archived.manifest.next_segment += 1;
+        self.manifest.next_segment = archived.manifest.next_segment;
+        self.written.push(number);
+        let (kept_entries, merged_entries) = self.manifest.segments.split_at(kept);
+        let first_key = match (merged_entries.first(), kept_entries.last()) {
+            (Some(merged), _) => merged.first_key,
+            (None, Some(newest)) => newest.end_key,
+            (None, None) => 0,
+        };
+        let merged = self.segments.split_off(kept);
+        let directory = segment_directory(&home.directory);
+        let path = directory.join(segment_name(number));
+        let contents = Contents { version, merged: &merged, is_bottom: kept == 0, first_key, bulk, goes_on };
+        let Written { bytes, entries, growth } =
+            write_segment(&*home.disk, home.store_id, &path, number, contents)?;
+        if !goes_on() {
+            return Err(ArchiveFault::GivenUp);
+        }
+        home.disk.sync_dir(&directory)?;
+        let segment = Arc::new(Segment::open(&*home.disk, &path, &self.manifest.store_id)?);
+        self.segments.push(segment.clone());
+        self.manifest.segments.truncate(kept);
+        self.manifest.segments.push(SegmentEntry {
+            number,
+            bytes,
+            first_key,
+            end_key: version.id_bound.max(first_key),
+            format: Some(version.format),
+            entries,
+        });
+        Ok(Made { segment, merged, growth })
     }
 
-    /// Makes the parts in the log a commit, durably.
-    fn append_end(&mut self, sequence: Sequence, time_micros: i64) -> Result<(), ArchiveFault> {
-        let Some(log) = &mut self.log else { return Ok(()) };
-        let payload = encode([&WriteSet::default()].into_iter());
-        let appended = log.append_end(sequence, time_micros, &payload).and_then(|()| log.sync());
-        Ok(appended.map_err(ReplayError::Log)?)
+    /// Writes the manifest, which says that these are the files as of `version`.
+    pub(crate) fn commit(
+        self,
+        home: &Home,
+        archived: &mut Archived,
+        version: &Version,
+    ) -> Result<(), ArchiveFault> {
+        let manifest = Manifest {
+            sequence: version.sequence,
+            time_micros: version.time_micros,
+            schema: (*version.schema).clone(),
+            id_bound: version.id_bound,
+            num_vertices: version.num_vertices,
+            counts: version.edges.iter().map(EdgeCounts::from).collect(),
+            catalog: version.catalog.clone(),
+            ..self.manifest
+        };
+        if let Err(error) = manifest.write(&*home.disk, &home.directory) {
+            remove_unnamed(home, &self.written);
+            return Err(error.into());
+        }
+        home.note_manifest(&manifest);
+        archived.manifest = manifest;
+        archived.segments = self.segments;
+        Ok(())
+    }
+
+    /// Removes what was written.
+    pub(crate) fn give_up(self, home: &Home) {
+        remove_unnamed(home, &self.written);
     }
 }
 
-/// Archives a draft with the edges of `bulk`, `finish` being the last before the manifest; gives the number of edges that these
-/// add.
-fn archive_draft(
-    home: &Home,
-    archived: &mut Archived,
-    draft: &mut Draft,
-    bulk: Option<&Bulk>,
-    finish: impl FnOnce() -> Result<(), ArchiveFault>,
-) -> Result<u64, ArchiveFault> {
-    let kept = archived.segments.len();
-    let edge_type = bulk.map_or(0, |bulk| bulk.lists.edge_type);
-    let edges_before = draft.version.num_edges(edge_type);
-    let task = Task { version: &draft.version, kept, bulk, goes_on: &|| true };
-    let made = archive(home, archived, task, finish)?;
-    install(&made.segment, draft, None)?;
-    if let Some(tables) = bulk.and_then(|bulk| draft.version.edges.get_mut(usize::from(bulk.lists.edge_type)))
-    {
-        made.growth.add_to(tables);
+/// Writes a segment and the manifest that names it.
+pub(crate) fn archive(home: &Home, archived: &mut Archived, task: Task<'_>) -> Result<Made, ArchiveFault> {
+    let mut files = NextFiles::of(archived);
+    match files.write(home, archived, task) {
+        Ok(made) => files.commit(home, archived, task.version).map(|()| made),
+        Err(fault) => {
+            files.give_up(home);
+            Err(fault)
+        }
     }
-    draft.set_segments(archived.mapped());
-    Ok(draft.version.num_edges(edge_type) - edges_before)
-}
-
-/// Writes the segment and the manifest, and `finish` between them.
-pub(crate) fn archive(
-    home: &Home,
-    archived: &mut Archived,
-    task: Task<'_>,
-    finish: impl FnOnce() -> Result<(), ArchiveFault>,
-) -> Result<Made, ArchiveFault> {
-    let number = archived.manifest.next_segment;
-    // A number is used once, even if the attempt fails.
-    archived.manifest.next_segment += 1;
-    let made = archive_as(number, home, archived, task, finish);
-    if made.is_err() {
-        remove_unnamed(home, number);
-    }
-    made
-}
-
-fn archive_as(
-    number: u64,
-    home: &Home,
-    archived: &mut Archived,
-    task: Task<'_>,
-    finish: impl FnOnce() -> Result<(), ArchiveFault>,
-) -> Result<Made, ArchiveFault> {
-    let Task { version, kept, bulk, goes_on } = task;
-    let (kept_entries, merged_entries) = archived.manifest.segments.split_at(kept);
-    let first_key = match (merged_entries.first(), kept_entries.last()) {
-        (Some(merged), _) => merged.first_key,
-        (None, Some(newest)) => newest.end_key,
-        (None, None) => 0,
-    };
-    let merged = archived.segments[kept..].to_vec();
-    let directory = segment_directory(&home.directory);
-    let path = directory.join(segment_name(number));
-    let contents = Contents { version, merged: &merged, is_bottom: kept == 0, first_key, bulk, goes_on };
-    let Written { bytes, entries, growth } =
-        write_segment(&*home.disk, home.store_id, &path, number, contents)?;
-    if !goes_on() {
-        return Err(ArchiveFault::GivenUp);
-    }
-    home.disk.sync_dir(&directory)?;
-    let segment = Arc::new(Segment::open(&*home.disk, &path, &archived.manifest.store_id)?);
-    let mut tables = version.edges.clone();
-    if let Some(tables) = bulk.and_then(|bulk| tables.get_mut(usize::from(bulk.lists.edge_type))) {
-        growth.add_to(tables);
-    }
-    let counts = tables.iter().map(EdgeCounts::from).collect();
-    let mut manifest = Manifest {
-        sequence: version.sequence,
-        time_micros: version.time_micros,
-        schema: (*version.schema).clone(),
-        id_bound: version.id_bound,
-        num_vertices: version.num_vertices,
-        counts,
-        catalog: version.catalog.clone(),
-        ..archived.manifest.clone()
-    };
-    manifest.segments.truncate(kept);
-    manifest.segments.push(SegmentEntry {
-        number,
-        bytes,
-        first_key,
-        end_key: version.id_bound.max(first_key),
-        format: Some(version.format),
-        entries,
-    });
-    finish()?;
-    manifest.write(&*home.disk, &home.directory)?;
-    home.note_manifest(&manifest);
-    archived.manifest = manifest;
-    archived.segments.truncate(kept);
-    archived.segments.push(segment.clone());
-    Ok(Made { segment, merged, growth })
 }
 
 impl Archived {
@@ -480,22 +296,38 @@ impl Archived {
 }
 
 impl Inner {
-    /// Publishes the newest version with its tables pointed to a segment that holds `version`, but for what has changed
-    /// since; `segments` tells which ones there are then, from whether nothing had changed, so that no
-    /// list reaches into what the segment replaces. The committer is the caller's meanwhile.
+    /// Points the tables of the newest version to a segment that holds `version`, but for what has changed since, with
+    /// `segments` mapped; tells whether nothing had, so that no list reaches into what the segment replaces. Some rows are
+    /// published at a time, so that a commit waits for these at the most.
     fn repoint(
         &self,
         segment: &Segment,
         version: &Version,
-        segments: impl FnOnce(bool) -> Arc<[Arc<Segment>]>,
-    ) -> Result<(), Corruption> {
+        segments: Arc<[Arc<Segment>]>,
+    ) -> Result<bool, Corruption> {
+        let mut settled = true;
+        let mut lots = rows_of(segment, &version.schema, REPOINTED_ROWS);
+        while let Some(rows) = in_background(|| lots.next()) {
+            let rows = rows?;
+            let committer = self.committer.lock();
+            settled &= self.repoint_with(segments.clone(), |draft| rows.put(draft, Some(version)));
+            // Whoever waits to commit comes before the next rows.
+            MutexGuard::unlock_fair(committer);
+        }
+        Ok(settled)
+    }
+
+    /// Publishes the newest version with its tables pointed elsewhere, which is the same for its readers. The committer is
+    /// the caller's.
+    fn repoint_with(&self, segments: Arc<[Arc<Segment>]>, put: impl FnOnce(&mut Draft) -> bool) -> bool {
         let base = self.current.load_full();
         let mut draft = Draft::new(&base, base.dictionary.clone(), base.sequence, base.time_micros);
         draft.changes.stamp = None;
-        let settled = in_pool(|| install(segment, &mut draft, Some(version)))?;
-        draft.set_segments(segments(settled));
-        self.publish(base, draft);
-        Ok(())
+        draft.set_segments(segments);
+        let settled = put(&mut draft);
+        let (version, changes) = draft.finish();
+        self.publish(base, version, changes);
+        settled
     }
 
     /// Syncs the log if it is kept: one that ended before the manifest could not be gone on with.
@@ -510,7 +342,7 @@ impl Inner {
 
     /// Whether the manifest, before it is replaced by that of commit `next`, is to be kept as a base: some history is, and
     /// the log since the base before has become long; or a reader needs versions from before `next`.
-    fn wants_base(&self, archived: &Archived, committer: &Committer, next: Sequence) -> bool {
+    pub(crate) fn wants_base(&self, archived: &Archived, committer: &Committer, next: Sequence) -> bool {
         let needed = self.cursors.versions_floor();
         if needed < next && (archived.bases.is_empty() || archived.manifest.sequence <= needed) {
             return true;
@@ -523,7 +355,7 @@ impl Inner {
     }
 
     /// Lets go of what of the log neither history nor readers need.
-    fn trim_log(&self, archived: &Archived, committer: &mut Committer) {
+    pub(crate) fn trim_log(&self, archived: &Archived, committer: &mut Committer) {
         let needed = self.log_needed_after(archived);
         let trimmed = committer.log.as_mut().map_or(Ok(()), |log| log.trim(needed));
         if let Err(error) = trimmed {
@@ -540,34 +372,16 @@ impl Inner {
     }
 }
 
-impl Committer {
-    /// Begins a new log behind commit `sequence`, which is not in the old one.
-    fn restart_log(
-        &mut self,
-        home: &Home,
-        sequence: Sequence,
-        options: LogOptions,
-    ) -> Result<(), ArchiveFault> {
-        let Some(mut log) = self.log.take() else { return Ok(()) };
-        log.trim(sequence).map_err(ReplayError::Log)?;
-        drop(log);
-        let store_id = home.store_id;
-        let directory = log_directory(&home.directory);
-        let (log, _) =
-            Log::open(home.disk.clone(), &directory, store_id, sequence, options, &mut |_| Ok(()))?;
-        self.log = Some(log);
-        Ok(())
-    }
-}
-
 /// Removes what an archive that failed has written, so that further attempts do not fill the disk. A manifest that was
 /// replaced, but perhaps not durably, may name it: then it stays.
-fn remove_unnamed(home: &Home, number: u64) {
+fn remove_unnamed(home: &Home, numbers: &[u64]) {
     let Ok(manifest) = Manifest::read(&*home.disk, &home.directory) else { return };
-    let path = segment_directory(&home.directory).join(segment_name(number));
-    if manifest.segments.iter().all(|entry| entry.number != number)
-        && let Err(error) = home.disk.remove(&path)
+    for number in
+        numbers.iter().filter(|number| manifest.segments.iter().all(|entry| entry.number != **number))
     {
-        tracing::warn!(%error, "the segment of an archive that failed could not be removed");
+        let path = segment_directory(&home.directory).join(segment_name(*number));
+        if let Err(error) = home.disk.remove(&path) {
+            tracing::warn!(%error, "the segment of an archive that failed could not be removed");
+        }
     }
 }

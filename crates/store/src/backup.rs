@@ -38,6 +38,6 @@ pub(crate) fn backup(inner: &Inner, directory: &Path) -> Result<Sequence, Backup
     let home = Home::new(disk, directory, lock, archived, 0);
     // As if every segment were merged: whatever any of them holds is written anew.
     let task = Task { version: &version, kept: 0, bulk: None, goes_on: &|| true };
-    archive(&home, &mut home.archive.lock(), task, || Ok(())).map_err(|fault| failed(&fault))?;
+    archive(&home, &mut home.archive.lock(), task).map_err(|fault| failed(&fault))?;
     Ok(version.sequence)
 }

@@ -7,6 +7,7 @@
 //! Invariant: keys are added last, when nothing can fail any more.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use evergraph_types::{
     EdgeBatch, EdgeType, EdgeTypeId, EdgeTypeOptions, KeyColumn, KeyKind, Schema, SchemaError, TextValues,
@@ -77,10 +78,71 @@ pub(crate) struct ResolvedBatch {
 
 /// Rows with their keys turned into ids.
 #[derive(Default)]
-struct Mapped {
+pub(crate) struct MappedKeys {
     new_keys: Option<KeyColumn>,
-    ends: Vec<EndIds>,
+    pub(crate) ends: Vec<EndIds>,
     vertices: Option<Vec<VertexId>>,
+}
+
+/// A batch that goes with a schema, its keys still to be turned into ids.
+pub(crate) struct FittedBatch {
+    pub(crate) batch: BatchWrites,
+    /// The schema that it was compared with.
+    pub(crate) before: Arc<Schema>,
+    /// That with what the batch brings, if it brings anything.
+    pub(crate) schema: Option<Schema>,
+    pub(crate) edge_type: EdgeTypeId,
+    columns: Vec<OpColumn>,
+}
+
+impl FittedBatch {
+    pub(crate) fn new(
+        before: &Arc<Schema>,
+        wanted_kind: Option<KeyKind>,
+        batch: BatchWrites,
+    ) -> Result<Self, SchemaError> {
+        let schema = schema_for(before, wanted_kind, &batch)?;
+        let (edge_type, owner) = schema.require_edge_type(&batch.edge_type)?;
+        let columns = batch_columns(owner, &batch.parts)?;
+        if let Some(kind) = schema.key_kind {
+            let mut keys = batch.parts.iter().flat_map(|part| [&part.src, &part.dst]);
+            keys.try_for_each(|keys| check_keys(&schema, kind, keys))?;
+        }
+        let schema = (schema != **before).then_some(schema);
+        Ok(FittedBatch { batch, before: before.clone(), schema, edge_type, columns })
+    }
+
+    /// The batch but for its ends, and the parts that have their keys.
+    pub(crate) fn split(self) -> (ResolvedBatch, Vec<EdgeBatch>) {
+        let FittedBatch { batch, schema, edge_type, columns, .. } = self;
+        let writes = WriteSet { schema, items: batch.items, ..WriteSet::default() };
+        let (ends, delete) = (Vec::new(), batch.delete);
+        (ResolvedBatch { writes, edge_type, ends, columns, delete, vertices: None }, batch.parts)
+    }
+}
+
+/// The schema with what the batch brings that is new.
+fn schema_for(
+    schema: &Schema,
+    wanted_kind: Option<KeyKind>,
+    batch: &BatchWrites,
+) -> Result<Schema, SchemaError> {
+    let mut schema = schema.clone();
+    if let Some(options) = &batch.create {
+        ensure_edge_type_like(&mut schema, &batch.edge_type, options)?;
+    }
+    for part in &batch.parts {
+        check_shape(part)?;
+        // What deletes brings nothing new, not even the kind of keys.
+        if !batch.delete {
+            if let Some(key) = (!part.is_empty()).then(|| part.src.get(0)) {
+                infer_key_kind(&mut schema, key, wanted_kind)?;
+            }
+            let typed = part.columns.iter().map(|(name, column)| (name.as_str(), column.property_type()));
+            ensure_edge_type(&mut schema, &batch.edge_type, typed)?;
+        }
+    }
+    Ok(schema)
 }
 
 impl ResolvedBatch {
@@ -121,6 +183,16 @@ impl ResolvedBatch {
             self.columns = columns;
         }
         seen
+    }
+
+    /// Takes in the ids of the next rows, and the keys that were given the first of these, if it is to name them.
+    pub(crate) fn take_ends(&mut self, first_new_id: VertexId, mapped: MappedKeys, names_keys: bool) {
+        let MappedKeys { new_keys, ends, vertices } = mapped;
+        self.vertices = vertices.filter(|_| self.ends.is_empty());
+        self.ends.extend(ends);
+        if let Some(new_keys) = new_keys.filter(|_| names_keys) {
+            self.writes.extend(WriteSet { new_keys: Some(new_keys), first_new_id, ..WriteSet::default() });
+        }
     }
 
     /// The ids of all ends, each once, ascending.
@@ -222,12 +294,20 @@ fn missing_keys(sides: &[Side<'_>]) -> KeyColumn {
 impl Resolver {
     /// A batch in ids. After an error nothing has changed.
     pub(crate) fn resolve_batch(&mut self, batch: BatchWrites) -> Result<ResolvedBatch, SchemaError> {
+        let FittedBatch { batch, schema, edge_type, columns, .. } =
+            FittedBatch::new(&self.schema, self.wanted_kind, batch)?;
         let before = (self.schema.clone(), self.dictionary.clone());
-        let resolved = self.try_resolve_batch(batch);
-        if resolved.is_err() {
+        if let Some(schema) = &schema {
+            self.set_schema(schema.clone());
+        }
+        let first_new_id = self.bound;
+        let mapped = self.map_keys(batch.parts, batch.delete);
+        if mapped.is_err() {
             (self.schema, self.dictionary) = before;
         }
-        resolved
+        let MappedKeys { new_keys, ends, vertices } = mapped?;
+        let writes = WriteSet { schema, new_keys, first_new_id, items: batch.items, ..WriteSet::default() };
+        Ok(ResolvedBatch { writes, edge_type, ends, columns, delete: batch.delete, vertices })
     }
 
     /// Whether the parts in memory could be added, without adding them.
@@ -235,7 +315,7 @@ impl Resolver {
         if batch.parts.is_empty() {
             return Ok(());
         }
-        let schema = self.schema_for(batch)?;
+        let schema = schema_for(&self.schema, self.wanted_kind, batch)?;
         let (_, owner) = schema.require_edge_type(&batch.edge_type)?;
         for part in &batch.parts {
             batch_columns(owner, std::slice::from_ref(part))?;
@@ -246,52 +326,24 @@ impl Resolver {
         Ok(())
     }
 
-    fn try_resolve_batch(&mut self, batch: BatchWrites) -> Result<ResolvedBatch, SchemaError> {
-        let schema = self.schema_for(&batch)?;
-        let BatchWrites { edge_type, parts, delete, items, .. } = batch;
-        let (id, owner) = schema.require_edge_type(&edge_type)?;
-        let columns = batch_columns(owner, &parts)?;
-        if let Some(kind) = schema.key_kind {
-            let keys = parts.iter().flat_map(|part| [&part.src, &part.dst]);
-            keys.into_iter().try_for_each(|keys| check_keys(&schema, kind, keys))?;
-        }
-        let schema = (schema != *self.schema).then_some(schema);
-        if let Some(schema) = &schema {
-            self.set_schema(schema.clone());
-        }
-        let first_new_id = self.bound;
-        let mapped = match (self.schema.key_kind, &*self.dictionary) {
-            (Some(KeyKind::Dense), _) => Mapped { ends: map_ends(parts, dense_id), ..Mapped::default() },
-            (_, Dictionary::Int(_)) => self.map_numbers(parts, delete)?,
-            _ => self.map_by_lookup(parts, delete)?,
-        };
-        let Mapped { new_keys, ends, vertices } = mapped;
-        let writes = WriteSet { schema, new_keys, first_new_id, items, ..WriteSet::default() };
-        Ok(ResolvedBatch { writes, edge_type: id, ends, columns, delete, vertices })
-    }
-
-    /// The schema with what the batch brings that is new.
-    fn schema_for(&self, batch: &BatchWrites) -> Result<Schema, SchemaError> {
-        let mut schema = (*self.schema).clone();
-        if let Some(options) = &batch.create {
-            ensure_edge_type_like(&mut schema, &batch.edge_type, options)?;
-        }
-        for part in &batch.parts {
-            check_shape(part)?;
-            // What deletes brings nothing new, not even the kind of keys.
-            if !batch.delete {
-                if let Some(key) = (!part.is_empty()).then(|| part.src.get(0)) {
-                    infer_key_kind(&mut schema, key, self.wanted_kind)?;
-                }
-                let typed = part.columns.iter().map(|(name, column)| (name.as_str(), column.property_type()));
-                ensure_edge_type(&mut schema, &batch.edge_type, typed)?;
+    /// The ids of both ends of all rows, the schema being the one that goes with them; unless they are to be deleted, new keys get
+    /// ids.
+    pub(crate) fn map_keys(
+        &mut self,
+        parts: Vec<EdgeBatch>,
+        delete: bool,
+    ) -> Result<MappedKeys, SchemaError> {
+        match (self.schema.key_kind, &*self.dictionary) {
+            (Some(KeyKind::Dense), _) => {
+                Ok(MappedKeys { ends: map_ends(parts, dense_id), ..MappedKeys::default() })
             }
+            (_, Dictionary::Int(_)) => self.map_numbers(parts, delete),
+            _ => self.map_by_lookup(parts, delete),
         }
-        Ok(schema)
     }
 
     /// Numbers to ids; unless the batch deletes, new numbers get ids.
-    fn map_numbers(&mut self, parts: Vec<EdgeBatch>, delete: bool) -> Result<Mapped, SchemaError> {
+    fn map_numbers(&mut self, parts: Vec<EdgeBatch>, delete: bool) -> Result<MappedKeys, SchemaError> {
         let columns = parts.iter().flat_map(|part| [&part.src, &part.dst]);
         let slices: Vec<&[i64]> = columns.filter_map(|column| column.as_numbers()).collect();
         if !lie_close(&slices) {
@@ -319,15 +371,15 @@ impl Resolver {
             self.add_keys(first, keys);
         }
         let Some(direct) = DirectMap::new(distinct, &ids, given) else {
-            return Ok(Mapped { new_keys, ..self.map_by_lookup(parts, true)? });
+            return Ok(MappedKeys { new_keys, ..self.map_by_lookup(parts, true)? });
         };
         let ends = map_ends(parts, |number| direct.get(number));
         ids.par_sort_unstable();
-        Ok(Mapped { new_keys, ends, vertices: Some(ids) })
+        Ok(MappedKeys { new_keys, ends, vertices: Some(ids) })
     }
 
     /// Keys to ids: each is looked up, and those found nowhere get ids unless the batch deletes.
-    fn map_by_lookup(&mut self, parts: Vec<EdgeBatch>, delete: bool) -> Result<Mapped, SchemaError> {
+    fn map_by_lookup(&mut self, parts: Vec<EdgeBatch>, delete: bool) -> Result<MappedKeys, SchemaError> {
         let unknown = |rows: Range<usize>| vec![NO_ID; rows.len()];
         let pieces = parts.iter().flat_map(pieces_of);
         let mut ends: Vec<EndIds> =
@@ -336,13 +388,13 @@ impl Resolver {
         sides.iter_mut().for_each(|side| self.dictionary.find_ids(side.keys, side.first, side.ids));
         sides.retain(|side| !delete && side.ids.contains(&NO_ID));
         if sides.is_empty() {
-            return Ok(Mapped { ends, ..Mapped::default() });
+            return Ok(MappedKeys { ends, ..MappedKeys::default() });
         }
         let new = missing_keys(&sides);
         self.check_room(new.len())?;
         self.add_keys(self.bound, &new);
         sides.iter_mut().for_each(|side| self.dictionary.find_ids(side.keys, side.first, side.ids));
-        Ok(Mapped { new_keys: Some(new), ends, ..Mapped::default() })
+        Ok(MappedKeys { new_keys: Some(new), ends, ..MappedKeys::default() })
     }
 }
 

@@ -144,6 +144,10 @@ impl ChangeReader {
             }
         }
         let mut committer = inner.committer.lock();
+        // What a load adds that began without a reader is not in the log.
+        while committer.branch.is_some() {
+            inner.branch_moved.wait(&mut committer);
+        }
         if inner.is_closed.load(Ordering::Acquire) {
             return Err(ChangesError::Closed);
         }

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! A batch, and a group that waits for the disk, is recorded and applied side by side: a draft that fails to be recorded is
-//! given up.
+//! given up. A large load has a way of its own, beside which commits go on: see [`branch`](crate::branch).
 //!
 //! Invariants: what is published is in the log; a group that fails to be recorded is not published, and no other is
 //! accepted after it; every caller is answered, even if the committer panics.
@@ -24,11 +24,13 @@ use evergraph_log::Log;
 use evergraph_types::Sequence;
 
 use crate::batch::BatchWrites;
+use crate::branch::Branch;
 use crate::changes::LogPlace;
 use crate::codec::encode;
 use crate::conflict::{Late, RecentChanges, Thing};
 use crate::draft::Draft;
 use crate::error::CommitError;
+use crate::heap::Changes;
 use crate::merge::Scratch;
 use crate::ops::WriteSet;
 use crate::options::Durability;
@@ -80,6 +82,8 @@ pub(crate) struct Committer {
     pub(crate) archived: Progress,
     /// Buffers of the commit before, which a small one would spend its time on growing.
     pub(crate) scratch: Scratch,
+    /// What a load under way is to know of commits.
+    pub(crate) branch: Option<Branch>,
     /// Why no more commits are taken.
     pub(crate) refusal: Option<Refusal>,
 }
@@ -135,6 +139,9 @@ impl Inner {
             let is_overlapped = is_synced && group.len() >= OVERLAPPED_REQUESTS;
             let forks = is_overlapped || group.iter().any(Pending::is_batch);
             let mut committer = self.committer.lock();
+            while committer.is_ahead() {
+                self.branch_moved.wait(&mut committer);
+            }
             let committer = &mut *committer;
             let commit = || self.commit_group(committer, group, forks);
             if forks { in_pool(commit) } else { commit() }
@@ -171,7 +178,9 @@ impl Inner {
             return answers.into_iter().map(|(pending, _)| (pending, error())).collect();
         }
         if last > base.sequence {
-            self.publish(base, draft);
+            let (version, mut changes) = draft.finish();
+            committer.branch.iter_mut().for_each(|branch| branch.withhold(&mut changes.retired));
+            self.publish(base, version, changes);
         }
         if committer.durability != Durability::Interval || self.home.is_none() {
             self.follow.advance(last);
@@ -185,9 +194,8 @@ impl Inner {
         answers
     }
 
-    /// Makes the draft the current version. `base` is the version it was made from.
-    pub(crate) fn publish(&self, base: Arc<Version>, draft: Draft) {
-        let (version, changes) = draft.finish();
+    /// Makes a version the current one in place of `base`, and frees in time what the changes have retired.
+    pub(crate) fn publish(&self, base: Arc<Version>, version: Version, changes: Changes) {
         self.reclaimer.allocated(changes.allocated_bytes);
         self.current.store(Arc::new(version));
         base.retire(changes.retired);
@@ -232,8 +240,12 @@ impl Committer {
             let Some(request) = pending.take_request() else { continue };
             let is_batch = matches!(request, Request::Batch(_));
             match self.resolve(request) {
-                Ok(writes) => {
-                    sequence += u64::from(!writes.is_empty());
+                Ok(mut writes) => {
+                    if !writes.is_empty() {
+                        sequence += 1;
+                        self.resolver.note_logged(&mut writes);
+                        self.branch.iter_mut().for_each(|branch| branch.note_commit(&writes));
+                    }
                     self.note(&writes, sequence);
                     accepted.push(Accepted { pending, writes, is_batch, sequence });
                 }
@@ -260,6 +272,11 @@ impl Committer {
             }
             Request::Batch(batch) => Ok(self.resolver.resolve_batch(batch)?.into_write_set()),
         }
+    }
+
+    /// Whether commits are so far ahead of a load under way that they are to wait for it.
+    fn is_ahead(&self) -> bool {
+        self.branch.as_ref().is_some_and(|branch| branch.is_full(self.logged_bytes))
     }
 
     /// Remembers what commit `sequence` changes, for transactions that began before it.
@@ -346,7 +363,8 @@ mod tests {
         let base = inner.current.load_full();
         let ahead = now_micros() + 3_600_000_000;
         let draft = Draft::new(&base, base.dictionary.clone(), base.sequence + 1, ahead);
-        inner.publish(base, draft);
+        let (version, changes) = draft.finish();
+        inner.publish(base, version, changes);
         store.put_edge(2, 3, "knows", &[])?;
         let version = store.version()?;
         assert_eq!((version.sequence(), version.time_micros), (3, ahead));

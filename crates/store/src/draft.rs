@@ -34,6 +34,8 @@ use crate::version::{Adjacency, EdgeTables, Version, block_of_text, for_each_col
 pub(crate) struct Draft {
     pub(crate) version: Version,
     pub(crate) changes: Changes,
+    /// The commit that its blocks are born with, which is that of the version unless others came before.
+    born: Sequence,
     /// Vertex puts, endpoint marks and edge operations are gathered here until a vertex delete, a schema change or
     /// `finish` needs them applied, so that a group of small transactions is applied at once.
     pending_edges: Vec<(EdgeTypeId, EdgeOps)>,
@@ -65,7 +67,7 @@ impl Draft {
             turned: TurnedLists::default(),
         };
         let changes = Changes::new(sequence);
-        Draft { version, changes, pending_edges: Vec::new(), pending_vertices: Vec::new() }
+        Draft { version, changes, born: sequence, pending_edges: Vec::new(), pending_vertices: Vec::new() }
     }
 
     /// Applies one write set after those before it. Its new keys are in the dictionary already.
@@ -104,13 +106,36 @@ impl Draft {
         (self.version, self.changes)
     }
 
-    /// Gives up a draft that no version has the sequence of, and frees what it allocated.
+    /// Has it published as a later commit than it was made for, after others that were made of `base`, too.
+    pub(crate) fn postpone(&mut self, base: &Version, sequence: Sequence, time_micros: i64) {
+        let version = &mut self.version;
+        let commits = sequence - version.sequence;
+        (version.sequence, version.time_micros) = (sequence, time_micros);
+        if commits == 0 {
+            return;
+        }
+        // SAFETY: nobody but the draft reaches the leaves that it does not share with its base.
+        unsafe {
+            version.vertices.postpone_changes(&base.vertices, commits);
+            for (number, column) in version.columns.iter_mut().enumerate() {
+                column.postpone_changes(&base.columns.get(number).copied().unwrap_or_default(), commits);
+            }
+            for (number, tables) in version.edges.iter_mut().enumerate() {
+                let before = base.edges.get(number).copied().unwrap_or_default();
+                tables.out.table.postpone_changes(&before.out.table, commits);
+                tables.reverse.table.postpone_changes(&before.reverse.table, commits);
+            }
+        }
+    }
+
+    /// Gives up a draft, and frees what it allocated.
     pub(crate) fn discard(self) {
+        let born = self.born;
         let (version, changes) = self.finish();
         let mut blocks = changes.retired;
         version.for_each_block(&mut |block| blocks.push(block));
         version.reclaimer.allocated(changes.allocated_bytes);
-        version.reclaimer.discard(version.sequence, blocks);
+        version.reclaimer.discard(born, blocks);
     }
 
     /// Edges of a type and vertices as they are now, to tell what one write set changed.
@@ -194,7 +219,7 @@ impl Draft {
             let merged = merge_rows(&self.version, edge_type, lists, ends, ops, &mut self.changes);
             self.changes.found = self.changes.found.take().or(found);
             let tables = &mut self.version.edges[usize::from(edge_type)];
-            *(if direction == Direction::Out { &mut tables.out } else { &mut tables.reverse }) = merged;
+            *tables.side_mut(direction) = merged;
             // A vertex with edges of the type in either direction is there already.
             let newcomers = std::mem::take(&mut self.changes.newcomers);
             self.mark_ids(&newcomers);

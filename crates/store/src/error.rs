@@ -15,6 +15,9 @@ pub enum OpenError {
     /// Another process (or another handle in this one) has it open.
     #[error("{0}")]
     Locked(DiskError),
+    /// The path is empty, which would stand for the directory the program is in.
+    #[error("the path of a store is empty: name a directory")]
+    NoPath,
     /// The directory holds something else.
     #[error(
         "{} is no Evergraph store: it holds other files and no MANIFEST; name an empty or new directory, or an existing store",

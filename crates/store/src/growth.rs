@@ -12,7 +12,7 @@
 //! neighbors by beginning behind them, and moves when they are most of its block.
 //!
 //! Invariant: only a draft whose list ends at the mark may append behind it. A draft that was given up, or one of an
-//! older version, finds the mark elsewhere and copies.
+//! older version, finds the mark elsewhere and copies. Of two that are made of one version at a time, one always copies.
 #![allow(unsafe_code)]
 
 use evergraph_types::VertexId;
@@ -43,7 +43,7 @@ pub(crate) fn append<D: Delta>(
     let Some(run) = (unsafe { old.only_run() }) else {
         return Some(append_to_runs(old, deltas, changes));
     };
-    let (run, rest) = extend(run, deltas);
+    let (run, rest) = extend(run, deltas, changes);
     if rest.is_empty() {
         return Some(entry_of(&[run], old, changes));
     }
@@ -64,7 +64,7 @@ fn append_to_runs<D: Delta>(old: Entry, deltas: &[D], changes: &mut Changes) -> 
     let before: usize = runs.iter().map(|run| run.len as usize).sum();
     let mut rest = deltas;
     if let Some(last) = runs.last_mut() {
-        (*last, rest) = extend(*last, deltas);
+        (*last, rest) = extend(*last, deltas, changes);
     }
     if !rest.is_empty() {
         runs.push(next_run(rest, before + deltas.len(), changes));
@@ -73,11 +73,12 @@ fn append_to_runs<D: Delta>(old: Entry, deltas: &[D], changes: &mut Changes) -> 
 }
 
 /// The run with as many changes appended as there is room for, and the others.
-fn extend<D: Delta>(run: ChunkRef, deltas: &[D]) -> (ChunkRef, &[D]) {
-    let Some(block) = run.block().filter(|_| run.grows()) else { return (run, deltas) };
+fn extend<'d, D: Delta>(run: ChunkRef, deltas: &'d [D], changes: &Changes) -> (ChunkRef, &'d [D]) {
+    let may_grow = run.grows() && !changes.has_siblings;
+    let Some(block) = run.block().filter(|_| may_grow) else { return (run, deltas) };
     let words = block.pointer().cast::<u32>();
-    // SAFETY: a run with room lies in a live heap block, whose first word is the mark; drafts are edited one at a time, and
-    // a list by one task. Nobody reads behind the mark, which is where every version's list ends or later.
+    // SAFETY: a run with room lies in a live heap block, whose first word is the mark; of the drafts of a version one at a time
+    // comes here, and a list is edited by one task. Nobody reads behind the mark, which is where every version's list ends or later.
     unsafe {
         let end = run.forgotten() + run.len;
         if words.read() != end {

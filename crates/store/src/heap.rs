@@ -8,7 +8,8 @@
 //! Invariant: a block is written by the one commit that allocates it, and by later ones only while nobody but their draft
 //! reaches it ([`Changes::owned_after`]); it becomes reachable by the publish of its first
 //! commit, is *retired* by the commit that replaces it, and is freed once no version from its birth to its
-//! retirement is alive. No reference count per block: [`Reclaimer`](crate::reclaim::Reclaimer) decides by version.
+//! retirement is alive; what commits retire beside a load that may reach it is kept back for that ([`Branch`](crate::branch::Branch)).
+//! No reference count per block: [`Reclaimer`](crate::reclaim::Reclaimer) decides by version.
 //! `born` is the low half of the sequence of the commit that allocated it.
 #![allow(unsafe_code)]
 
@@ -134,6 +135,8 @@ pub(crate) struct Changes {
     /// Blocks born after this commit are reached by nobody but the draft, and are written to where they lie; `None` if every
     /// block that changes is copied.
     pub(crate) owned_after: Option<u32>,
+    /// Whether another draft may be made of the same version meanwhile, so that nothing is written behind its lists.
+    pub(crate) has_siblings: bool,
     /// Bytes allocated, headers included.
     pub(crate) allocated_bytes: usize,
     /// Blocks the previous version still reaches and the next one does not.
@@ -160,9 +163,9 @@ impl Changes {
 
     /// An empty record for a parallel task of the same commit.
     pub(crate) fn fork(&self) -> Self {
-        let Changes { born, stamp, owned_after, .. } = *self;
+        let Changes { born, stamp, owned_after, has_siblings, .. } = *self;
         let found = self.found.as_ref().map(|_| Vec::new());
-        Changes { born, stamp, owned_after, found, ..Changes::default() }
+        Changes { born, stamp, owned_after, has_siblings, found, ..Changes::default() }
     }
 
     /// Takes over what a parallel task did.

@@ -1,14 +1,15 @@
-//! A segment's rows put into the tables of a draft, the same way when a store is opened and when an archive repoints
-//! the vertex tables.
+//! A segment's rows put into the tables of a draft, some at a time, the same way when a store is opened and when an archive
+//! repoints the vertex tables.
 //!
-//! Invariant: a cell is replaced only by a row of the same content, or, on opening, of newer content.
+//! Invariants: a cell is replaced only by a row of the same content, or, on opening, of newer content; rows are checked
+//! before any of them is put.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use evergraph_disk::Corruption;
 use evergraph_segment::{SectionId, Segment};
-use evergraph_types::Direction;
+use evergraph_types::{Direction, EdgeTypeId, PropertyId, Schema};
 use rayon::prelude::*;
 
 use crate::adjacency::{AHEAD, ChunkRef};
@@ -21,51 +22,148 @@ use crate::merge::{entry_of, for_each_block};
 use crate::paged_array::{Cell, Leaf, PagedArray};
 use crate::rows::{
     CHUNKED, COLUMNS, COMPRESSED, ChunkRow, ListSections, OFFSET_TAGS, Row, VERTICES_SECTION, VertexRow,
-    WideRow, column_section, decode_rows,
+    WideRow, column_section,
 };
 use crate::version::{TEXT_MAPPED, Version, block_of_text};
 
-/// Points the draft's tables to the segment. With `archived`, the version the segment was written from, only cells
-/// that have not changed since; tells whether that was all of them.
-pub(crate) fn install(
-    segment: &Segment,
-    draft: &mut Draft,
-    archived: Option<&Version>,
-) -> Result<bool, Corruption> {
-    let reader = Reader { segment, settled: AtomicBool::new(true) };
-    let rows: Vec<VertexRow> = reader.rows(VERTICES_SECTION)?;
-    let vertices = archived.map(|version| version.vertices);
-    let set = |row: &VertexRow, _: Option<u16>, _: &mut Changes| row.label;
-    draft.version.vertices = reader.put(draft.version.vertices, vertices, &rows, &set, &mut draft.changes);
+/// So many rows are taken at once where nobody waits for them.
+const ROWS: usize = 1 << 20;
 
+/// Points the draft's tables to the segment.
+pub(crate) fn install(segment: &Segment, draft: &mut Draft) -> Result<(), Corruption> {
     let schema = draft.version.schema.clone();
-    for (property, declared) in schema.live_vertex_properties() {
-        let rows: Vec<WideRow> = reader.rows(column_section(property))?;
-        let text = declared.kind.width().is_none();
-        rows.iter().filter(|row| text && row.count > 0).try_for_each(|row| reader.check_text(row))?;
-        let set = |row: &WideRow, old: Option<u64>, changes: &mut Changes| {
-            if text {
-                old.and_then(block_of_text).into_iter().for_each(|block| changes.retire(block));
+    for rows in rows_of(segment, &schema, ROWS) {
+        rows?.put(draft, None);
+    }
+    Ok(())
+}
+
+/// The rows of a segment, table by table, so many at a time.
+pub(crate) fn rows_of<'a>(
+    segment: &'a Segment,
+    schema: &'a Schema,
+    at_once: usize,
+) -> impl Iterator<Item = Result<Rows<'a>, Corruption>> {
+    let columns = schema
+        .live_vertex_properties()
+        .map(|(property, declared)| Table::Column { property, is_text: declared.kind.width().is_none() });
+    let lists = schema.live_edge_types().flat_map(|(edge_type, _)| {
+        [Direction::Out, Direction::In].map(|direction| Table::Lists { edge_type, direction })
+    });
+    let tables = [Table::Vertices].into_iter().chain(columns).chain(lists);
+    tables.flat_map(move |table| {
+        let reader = Reader { segment, section: table.section() };
+        let rows = reader.bytes().len().div_ceil(table.row_bytes());
+        (0..rows).step_by(at_once).map(move |from| reader.read(table, from, at_once))
+    })
+}
+
+/// A table that a segment has rows of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Table {
+    Vertices,
+    Column { property: PropertyId, is_text: bool },
+    Lists { edge_type: EdgeTypeId, direction: Direction },
+}
+
+impl Table {
+    fn section(self) -> SectionId {
+        match self {
+            Table::Vertices => VERTICES_SECTION,
+            Table::Column { property, .. } => column_section(property),
+            Table::Lists { edge_type, direction } => ListSections::of(edge_type, direction).index,
+        }
+    }
+
+    fn row_bytes(self) -> usize {
+        if self == Table::Vertices { VertexRow::BYTES } else { WideRow::BYTES }
+    }
+}
+
+/// Some rows of a table.
+pub(crate) struct Rows<'a> {
+    segment: &'a Segment,
+    content: Content,
+}
+
+enum Content {
+    Vertices(Vec<VertexRow>),
+    Column { property: PropertyId, is_text: bool, rows: Vec<WideRow> },
+    Lists { edge_type: EdgeTypeId, direction: Direction, rows: Vec<WideRow>, chunks: Vec<ChunkRow> },
+}
+
+impl Rows<'_> {
+    /// Sets the cells of the rows, where the draft still has their table. With `archived`, the version the segment was
+    /// written from, only cells that have not changed since; tells whether that was all of them.
+    pub(crate) fn put(&self, draft: &mut Draft, archived: Option<&Version>) -> bool {
+        let Draft { version, changes, .. } = draft;
+        let schema = &version.schema;
+        let area = Area::of(self.segment);
+        match &self.content {
+            Content::Vertices(rows) => {
+                let archived = archived.map(|version| version.vertices);
+                let set = |row: &VertexRow, _: Option<u16>, _: &mut Changes| row.label;
+                put(&mut version.vertices, archived, rows, &set, changes)
             }
-            let cell = || if text { (reader.area().start + row.word) | TEXT_MAPPED } else { row.word };
-            (row.count > 0).then(cell)
-        };
-        let column = archived.and_then(|version| version.columns.get(usize::from(property)).copied());
-        let target = &mut draft.version.columns[usize::from(property)];
-        *target = reader.put(*target, column, &rows, &set, &mut draft.changes);
+            Content::Column { property, is_text, rows } => {
+                if schema.live_vertex_properties().all(|(live, _)| live != *property) {
+                    return true;
+                }
+                let set = |row: &WideRow, old: Option<u64>, changes: &mut Changes| {
+                    if *is_text {
+                        old.and_then(block_of_text).into_iter().for_each(|block| changes.retire(block));
+                    }
+                    let cell = || if *is_text { (area.start + row.word) | TEXT_MAPPED } else { row.word };
+                    (row.count > 0).then(cell)
+                };
+                let property = usize::from(*property);
+                let archived = archived.and_then(|version| version.columns.get(property).copied());
+                put(&mut version.columns[property], archived, rows, &set, changes)
+            }
+            Content::Lists { edge_type, direction, rows, chunks } => {
+                if schema.live_edge_types().all(|(live, _)| live != *edge_type) {
+                    return true;
+                }
+                let set = |row: &WideRow, old: Option<Entry>, changes: &mut Changes| {
+                    old.into_iter().for_each(|old| for_each_block(old, &mut |block| changes.retire(block)));
+                    (row.count > 0).then(|| area.entry(row, chunks, changes))
+                };
+                let edge_type = usize::from(*edge_type);
+                let archived = archived.and_then(|version| version.edges.get(edge_type));
+                let archived = archived.map(|tables| tables.side(*direction).table);
+                put(&mut version.edges[edge_type].side_mut(*direction).table, archived, rows, &set, changes)
+            }
+        }
     }
-    for (edge_type, _) in schema.live_edge_types() {
-        let before = archived.and_then(|version| version.edges.get(usize::from(edge_type)).copied());
-        let tables = &mut draft.version.edges[usize::from(edge_type)];
-        let out = before.map(|tables| tables.out.table);
-        let sections = ListSections::of(edge_type, Direction::Out);
-        tables.out.table = reader.put_lists(tables.out.table, out, sections, &mut draft.changes)?;
-        let reverse = before.map(|tables| tables.reverse.table);
-        let sections = ListSections::of(edge_type, Direction::In);
-        tables.reverse.table =
-            reader.put_lists(tables.reverse.table, reverse, sections, &mut draft.changes)?;
-    }
-    Ok(reader.settled.into_inner())
+}
+
+/// Sets the cells of the rows, `set` giving the new value from a row and the old value.
+fn put<T: Archived, R: Row>(
+    table: &mut PagedArray<T>,
+    archived: Option<PagedArray<T>>,
+    rows: &[R],
+    set: &(impl Fn(&R, Option<T>, &mut Changes) -> Option<T> + Sync),
+    changes: &mut Changes,
+) -> bool {
+    let settled = AtomicBool::new(true);
+    let apply = |_, leaf: &mut Leaf<T>, rows: &[R], changes: &mut Changes| {
+        for row in rows {
+            let vertex = row.vertex();
+            let old = leaf.get(vertex);
+            let is_same = |archived: PagedArray<T>| match (old, archived.get(vertex)) {
+                (Some(old), Some(archived)) => old.is_same(archived),
+                (old, archived) => old.is_none() && archived.is_none(),
+            };
+            if archived.is_none_or(is_same) {
+                leaf.set_clean(vertex, set(row, old, changes));
+            } else {
+                settled.store(false, Ordering::Relaxed);
+            }
+        }
+        T::settle(leaf, changes);
+    };
+    *table = table.edit(rows, &|row| row.vertex(), &apply, changes);
+    settled.into_inner()
 }
 
 /// A cell that a segment has rows for.
@@ -103,6 +201,12 @@ pub(crate) struct Area {
 impl Area {
     /// Nothing.
     pub(crate) const EMPTY: Area = Area { start: 0, bytes: 0 };
+
+    /// A file.
+    fn of(segment: &Segment) -> Self {
+        let data = segment.data();
+        Area { start: data.as_ptr() as u64, bytes: data.len() as u64 }
+    }
 
     /// The entry of the list that a row tells of, which lies here.
     pub(crate) fn entry(self, row: &WideRow, chunks: &[ChunkRow], changes: &mut Changes) -> Entry {
@@ -147,39 +251,92 @@ fn chunks_of<'c>(row: &WideRow, chunks: &'c [ChunkRow]) -> Option<&'c [ChunkRow]
     Some(&chunks[..runs.count()])
 }
 
+/// Reads the rows of one section.
+#[derive(Clone, Copy)]
 struct Reader<'a> {
     segment: &'a Segment,
-    settled: AtomicBool,
+    section: SectionId,
 }
 
-impl Reader<'_> {
-    /// The rows of a section, none if it is absent.
-    fn rows<R: Row>(&self, section: SectionId) -> Result<Vec<R>, Corruption> {
-        let bytes = self.segment.section(section).unwrap_or_default();
-        let rows: Vec<R> =
-            decode_rows(bytes).ok_or_else(|| self.damage(section, "it is no whole number of rows"))?;
-        let ascends =
-            rows.par_windows(2).with_min_len(1 << 14).all(|pair| pair[0].vertex() < pair[1].vertex());
-        if ascends { Ok(rows) } else { Err(self.damage(section, "its rows do not ascend")) }
+impl<'a> Reader<'a> {
+    /// The bytes of the section, none if it is absent.
+    fn bytes(&self) -> &'a [u8] {
+        self.segment.section(self.section).unwrap_or_default()
     }
 
-    fn damage(&self, section: SectionId, what: &str) -> Corruption {
-        let offset = self.segment.section_offset(section).unwrap_or(0);
+    /// So many rows from one on, as far as there are, checked.
+    fn read(&self, table: Table, from: usize, at_most: usize) -> Result<Rows<'a>, Corruption> {
+        let content = match table {
+            Table::Vertices => Content::Vertices(self.rows(from, at_most)?),
+            Table::Column { property, is_text } => {
+                let rows: Vec<WideRow> = self.rows(from, at_most)?;
+                rows.iter()
+                    .filter(|row| is_text && row.count > 0)
+                    .try_for_each(|row| self.check_text(row))?;
+                Content::Column { property, is_text, rows }
+            }
+            Table::Lists { edge_type, direction } => {
+                let mut rows: Vec<WideRow> = self.rows(from, at_most)?;
+                let all = self.segment.section(ListSections::of(edge_type, direction).chunks);
+                let chunks = self.own_chunks(&mut rows, all.unwrap_or_default())?;
+                rows.par_iter().with_min_len(1 << 14).try_for_each(|row| self.check_list(row, &chunks))?;
+                Content::Lists { edge_type, direction, rows, chunks }
+            }
+        };
+        Ok(Rows { segment: self.segment, content })
+    }
+
+    fn rows<R: Row>(&self, from: usize, at_most: usize) -> Result<Vec<R>, Corruption> {
+        let bytes = self.bytes();
+        if !bytes.len().is_multiple_of(R::BYTES) {
+            return Err(self.damage("it is no whole number of rows"));
+        }
+        let before = from.checked_sub(1).map(|last| R::decode(&bytes[last * R::BYTES..]).vertex());
+        let rows = bytes[from * R::BYTES..].chunks_exact(R::BYTES).take(at_most);
+        let rows: Vec<R> = rows.map(R::decode).collect();
+        let ascends =
+            rows.par_windows(2).with_min_len(1 << 14).all(|pair| pair[0].vertex() < pair[1].vertex());
+        let goes_on = rows.first().is_none_or(|first| before.is_none_or(|before| before < first.vertex()));
+        if ascends && goes_on { Ok(rows) } else { Err(self.damage("its rows do not ascend")) }
+    }
+
+    /// The runs of the lists that have several, out of all `chunks`, one list after the other, each as long together as its
+    /// list; the places in the rows are changed to those among these.
+    fn own_chunks(&self, rows: &mut [WideRow], chunks: &[u8]) -> Result<Vec<ChunkRow>, Corruption> {
+        let mut own: Vec<ChunkRow> = Vec::new();
+        for row in rows.iter_mut().filter(|row| row.word & CHUNKED != 0 && row.count > 0) {
+            let place = own.len() as u64;
+            let from = usize::try_from(row.word >> 2).ok().and_then(|at| at.checked_mul(ChunkRow::BYTES));
+            let chunks = from.and_then(|from| chunks.get(from..)).unwrap_or_default();
+            let mut chunks = chunks.chunks_exact(ChunkRow::BYTES).map(ChunkRow::decode);
+            let mut left = row.count;
+            while left > 0 {
+                let next = chunks.next().filter(|chunk| (1..=left).contains(&chunk.len));
+                let chunk = next.ok_or_else(|| self.no_list(row))?;
+                left -= chunk.len;
+                own.push(chunk);
+            }
+            row.word = place << 2 | row.word & 3;
+        }
+        Ok(own)
+    }
+
+    fn damage(&self, what: &str) -> Corruption {
+        let offset = self.segment.section_offset(self.section).unwrap_or(0);
+        let section = self.section;
         Corruption::new(self.path(), offset, format!("section {section} is not as it was written: {what}"))
     }
 
-    fn path(&self) -> &Path {
+    fn no_list(&self, row: &WideRow) -> Corruption {
+        self.damage(&format!("the list of vertex {} is not there", row.vertex))
+    }
+
+    fn path(&self) -> &'a Path {
         self.segment.path()
     }
 
-    /// Where the offsets of its rows lead.
-    fn area(&self) -> Area {
-        let data = self.segment.data();
-        Area { start: data.as_ptr() as u64, bytes: data.len() as u64 }
-    }
-
     fn lies_within(&self, offset: u64, bytes: u64) -> bool {
-        self.area().holds(offset, bytes)
+        Area::of(self.segment).holds(offset, bytes)
     }
 
     fn check_text(&self, row: &WideRow) -> Result<(), Corruption> {
@@ -197,76 +354,13 @@ impl Reader<'_> {
         }
     }
 
-    /// Sets the cells of the rows, `set` giving the new value from a row and the old value.
-    fn put<T: Archived, R: Row>(
-        &self,
-        table: PagedArray<T>,
-        archived: Option<PagedArray<T>>,
-        rows: &[R],
-        set: &(impl Fn(&R, Option<T>, &mut Changes) -> Option<T> + Sync),
-        changes: &mut Changes,
-    ) -> PagedArray<T> {
-        table.edit(
-            rows,
-            &|row| row.vertex(),
-            &|_, leaf, rows, changes| {
-                for row in rows {
-                    let vertex = row.vertex();
-                    let old = leaf.get(vertex);
-                    let is_same = |archived: PagedArray<T>| match (old, archived.get(vertex)) {
-                        (Some(old), Some(archived)) => old.is_same(archived),
-                        (old, archived) => old.is_none() && archived.is_none(),
-                    };
-                    if archived.is_none_or(is_same) {
-                        leaf.set_clean(vertex, set(row, old, changes));
-                    } else {
-                        self.settled.store(false, Ordering::Relaxed);
-                    }
-                }
-                T::settle(leaf, changes);
-            },
-            changes,
-        )
-    }
-
-    fn put_lists(
-        &self,
-        table: PagedArray<Entry>,
-        archived: Option<PagedArray<Entry>>,
-        sections: ListSections,
-        changes: &mut Changes,
-    ) -> Result<PagedArray<Entry>, Corruption> {
-        let index: Vec<WideRow> = self.rows(sections.index)?;
-        let chunks: Vec<ChunkRow> = decode_rows(self.segment.section(sections.chunks).unwrap_or_default())
-            .ok_or_else(|| self.damage(sections.chunks, "it is no whole number of rows"))?;
-        index.par_iter().with_min_len(1 << 14).try_for_each(|row| self.check_list(row, &chunks, sections))?;
-        let set = |row: &WideRow, old: Option<Entry>, changes: &mut Changes| {
-            old.into_iter().for_each(|old| for_each_block(old, &mut |block| changes.retire(block)));
-            (row.count > 0).then(|| self.area().entry(row, &chunks, changes))
+    /// Whether every run of the list lies in the file.
+    fn check_list(&self, row: &WideRow, chunks: &[ChunkRow]) -> Result<(), Corruption> {
+        let is_whole = match chunks_of(row, chunks) {
+            Some(runs) => runs.iter().all(|run| self.is_run(run.offset, run.len)),
+            None => row.count == 0 || self.is_run(row.word, row.count),
         };
-        Ok(self.put(table, archived, &index, &set, changes))
-    }
-
-    /// Whether every run of the list lies in the file and together they are as long as the list.
-    fn check_list(
-        &self,
-        row: &WideRow,
-        chunks: &[ChunkRow],
-        sections: ListSections,
-    ) -> Result<(), Corruption> {
-        let damage =
-            || self.damage(sections.index, &format!("the list of vertex {} is not there", row.vertex));
-        if row.count == 0 {
-            return Ok(());
-        }
-        if row.word & CHUNKED == 0 {
-            let whole = self.is_run(row.word, row.count);
-            return if whole { Ok(()) } else { Err(damage()) };
-        }
-        let runs = chunks_of(row, chunks).ok_or_else(damage)?;
-        let total: u64 = runs.iter().map(|run| u64::from(run.len)).sum();
-        let whole = runs.iter().all(|run| run.len > 0 && self.is_run(run.offset, run.len));
-        if whole && total == u64::from(row.count) { Ok(()) } else { Err(damage()) }
+        if is_whole { Ok(()) } else { Err(self.no_list(row)) }
     }
 
     /// Whether a run of this length, with its columns, lies at the offset.

@@ -9,6 +9,8 @@ mod backup;
 mod bases;
 mod batch;
 mod bits;
+mod branch;
+mod bulk;
 mod catalog;
 mod changes;
 mod check;

@@ -201,14 +201,18 @@ impl ListSink<'_> {
     }
 }
 
+/// How many neighbors are in a list.
+fn degree_of(version: &Version, list: &Selected) -> usize {
+    list.1.map_or(0, |entry| version.degree_of(entry) as usize)
+}
+
 /// The lists in parts of a piece each.
 fn parts_of<'s>(version: &Version, selected: &'s [Selected]) -> impl Iterator<Item = &'s [Selected]> {
-    let degree = |list: &Selected| list.1.map_or(0, |entry| version.degree_of(entry) as usize);
     let mut rest = selected;
     std::iter::from_fn(move || {
         let mut neighbors = 0;
         let fits = |list: &&Selected| {
-            neighbors += degree(list);
+            neighbors += degree_of(version, list);
             neighbors <= NEIGHBORS_PER_PIECE
         };
         let len = rest.iter().take(LISTS_PER_PIECE).take_while(fits).count().max(1).min(rest.len());
@@ -240,6 +244,9 @@ impl Piece {
     /// Lists of an edge type as they are in a version.
     pub(crate) fn of(version: &Version, edge_type: EdgeTypeId, selected: &[Selected]) -> Self {
         let mut piece = Piece::empty(version, edge_type);
+        if piece.coding == Coding::Plain {
+            piece.words.reserve(selected.iter().map(|list| degree_of(version, list)).sum());
+        }
         let mut runs = Vec::new();
         selected.iter().for_each(|list| piece.push(version, *list, &mut runs));
         piece

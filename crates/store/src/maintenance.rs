@@ -46,6 +46,9 @@ const PAUSE: Duration = Duration::from_millis(500);
 const PATIENCE: Duration = Duration::from_secs(1);
 /// … and after so many times what it took the last time: no more than this part of the time is spent on it.
 const PATIENCE_TURNS: u32 = 16;
+/// Passes over segments that do not fit in memory have what comes next fetched where the limit has so much for each thread:
+/// eight times what is on its way then. With less, it drives out what was not read yet.
+const FETCH_AHEAD_BYTES: u64 = 32 << 20;
 
 /// How the store wakes its thread.
 #[derive(Debug, Default)]
@@ -299,12 +302,14 @@ impl Inner {
         let Some(limit) = self.options.memory_limit_bytes else { return };
         let segments = self.current.load().segments.clone();
         let bytes: u64 = segments.iter().map(|segment| segment.bytes()).sum();
+        let has_room = limit >= FETCH_AHEAD_BYTES * rayon::current_num_threads() as u64;
+        let cold = if has_room { Access::RandomWithPasses } else { Access::Random };
         for segment in segments.iter() {
             if bytes <= limit {
                 segment.advise(Access::Normal);
                 continue;
             }
-            segment.advise(Access::Random);
+            segment.advise(cold);
             // It was read to be checked, and to be found by the vertex tables.
             segment.release(0..segment.data().len());
         }

@@ -90,6 +90,9 @@ pub(crate) fn open(disk: Arc<dyn Disk>, directory: &Path, options: Options) -> R
 
 /// Whether there is a store; an error if there is something else.
 pub(crate) fn is_store(disk: &dyn Disk, directory: &Path) -> Result<bool, OpenError> {
+    if directory.as_os_str().is_empty() {
+        return Err(OpenError::NoPath);
+    }
     let names = match disk.list(directory) {
         Ok(names) => names,
         Err(DiskError::NotFound { .. }) => return Ok(false),
@@ -209,7 +212,7 @@ impl Recovery {
         let resolver = Resolver::of(&draft.version, wanted_kind);
         let mut recovery = Recovery { draft, resolver };
         for segment in segments {
-            if let Err(damage) = install(segment, &mut recovery.draft, None) {
+            if let Err(damage) = install(segment, &mut recovery.draft) {
                 Arc::new(recovery.finish()).release();
                 return Err(damage.into());
             }

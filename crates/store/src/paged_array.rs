@@ -246,6 +246,20 @@ impl<T: Cell> PagedArray<T> {
         }
     }
 
+    /// Has the leaves that `older` does not share say that a commit so many later is the last to have changed them.
+    ///
+    /// # Safety
+    /// Nobody else reaches these leaves.
+    pub(crate) unsafe fn postpone_changes(&mut self, older: &Self, commits: u64) {
+        let mut pair = |_, height, page: Option<Block>, _: Option<Block>| {
+            if let Some(page) = page.filter(|_| height == 0) {
+                // SAFETY: pages at height 0 are leaves, alive with their draft, and nobody else's by contract.
+                unsafe { (*page.pointer().cast::<Leaf<T>>()).changed += commits };
+            }
+        };
+        zip((self.root, self.height), (older.root, older.height), 0, &mut pair);
+    }
+
     /// Bytes of all pages, counted without looking at the leaves.
     pub(crate) fn page_bytes(&self) -> usize {
         let mut bytes = 0;

@@ -1,12 +1,16 @@
-//! The threads the store forks its work to: a pool of its own.
+//! The threads the store forks its work to: a pool for what commits and readers wait for, and one for what goes on beside them.
 //!
 //! Not the pool of the caller, for two reasons. A worker that waits for its parallel tasks runs other tasks of its
 //! pool meanwhile; if one of them commits, it wants the committer that the worker holds, and both wait for ever. And
 //! when all workers wait for their commits to be answered, none is left to run the tasks of the commit. Work in
-//! the store's pool is the store's alone, so neither can happen.
+//! the store's pools is the store's alone, so neither can happen.
 //!
-//! Invariant: work in the pool takes no lock that is held while work is forked (committer, archive, history): its thread
-//! may be one that waits for the forked tasks of the holder. So these locks are taken before the pool is entered.
+//! Two, since a pool begins what is new to it when all that was begun is done: a commit of a thousand edges would wait for the tables
+//! that an archive is writing. Between threads the system is fair.
+//!
+//! Invariant: work in a pool takes no lock that is held while work is forked (committer, archive, history): its thread
+//! may be one that waits for the forked tasks of the holder. So these locks are taken before a pool is entered. Work that
+//! commits wait for is not in the background.
 
 use std::sync::OnceLock;
 
@@ -15,12 +19,24 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 /// Fewer rows than this are worked on by the thread that has them: handing them over would take longer.
 pub(crate) const PARALLEL_ROWS: usize = 1 << 12;
 
-static POOL: OnceLock<Option<ThreadPool>> = OnceLock::new();
+type Pool = OnceLock<Option<ThreadPool>>;
 
-/// Runs `work`, which forks, in the store's pool.
+static POOL: Pool = OnceLock::new();
+static BACKGROUND: Pool = OnceLock::new();
+
+/// Runs `work`, which forks, in the store's pool; in the background, if that is where it comes from.
 pub(crate) fn in_pool<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    let Some(pool) = POOL.get_or_init(new_pool) else { return work() };
-    if pool.current_thread_index().is_some() {
+    run_in(&POOL, "evergraph", work)
+}
+
+/// Runs `work`, which forks and nobody waits for who commits, in the background.
+pub(crate) fn in_background<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    run_in(&BACKGROUND, "evergraph-background", work)
+}
+
+fn run_in<T: Send>(pool: &Pool, name: &'static str, work: impl FnOnce() -> T + Send) -> T {
+    let Some(pool) = pool.get_or_init(|| new_pool(name)) else { return work() };
+    if pools().any(|pool| pool.current_thread_index().is_some()) {
         work()
     } else if rayon::current_thread_index().is_none() {
         pool.install(work)
@@ -33,6 +49,11 @@ pub(crate) fn in_pool<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     }
 }
 
+/// Those there are.
+fn pools() -> impl Iterator<Item = &'static ThreadPool> {
+    [&POOL, &BACKGROUND].into_iter().filter_map(|pool| pool.get()?.as_ref())
+}
+
 /// What the program has given.
 static GIVE_BACK: OnceLock<fn()> = OnceLock::new();
 
@@ -43,20 +64,18 @@ pub fn give_back_with(give_back: fn()) {
     GIVE_BACK.get_or_init(|| give_back);
 }
 
-/// Gives memory back on the threads of the pool, when they have time, and on this one.
+/// Gives memory back on the threads of the pools, when they have time, and on this one.
 pub(crate) fn give_back() {
     let Some(give_back) = GIVE_BACK.get() else { return };
-    if let Some(Some(pool)) = POOL.get() {
-        pool.spawn_broadcast(|_| give_back());
-    }
+    pools().for_each(|pool| pool.spawn_broadcast(|_| give_back()));
     give_back();
 }
 
 /// As many threads as the program uses elsewhere.
-fn new_pool() -> Option<ThreadPool> {
+fn new_pool(name: &'static str) -> Option<ThreadPool> {
     let builder = ThreadPoolBuilder::new()
         .num_threads(rayon::current_num_threads())
-        .thread_name(|thread| format!("evergraph-{thread}"));
+        .thread_name(move |thread| format!("{name}-{thread}"));
     builder
         .build()
         .inspect_err(|error| tracing::warn!(%error, "no threads for the store: it works alone"))

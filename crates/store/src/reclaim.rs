@@ -97,7 +97,13 @@ impl Reclaimer {
         self.collect();
     }
 
-    /// Frees those of the blocks that were born with version `sequence`, which was never published.
+    /// Whether births can be told from their low halves for a billion commits more.
+    pub(crate) fn will_know_births(&self, sequence: Sequence) -> bool {
+        let mut queue = self.queue.lock();
+        queue.knows_births(sequence) && queue.knows_births(sequence.saturating_add(1 << 30))
+    }
+
+    /// Frees those of the blocks that were born with `sequence`, by a draft of it that is not published.
     pub(crate) fn discard(&self, sequence: Sequence, mut blocks: Vec<Block>) {
         if self.queue.lock().knows_births(sequence) {
             // SAFETY: none of the blocks is freed yet.
@@ -133,6 +139,13 @@ impl Reclaimer {
         };
         self.live_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
+}
+
+/// Takes out those of the blocks, all of them alive, that were born with commit `sequence` or before.
+pub(crate) fn take_born_by(sequence: Sequence, blocks: &mut Vec<Block>) -> Vec<Block> {
+    // SAFETY: alive by contract.
+    let is_older = |block: &mut Block| sequence_distance(sequence, unsafe { block.born() }) >= 0;
+    blocks.extract_if(.., is_older).collect()
 }
 
 /// How many commits `born` lies before `sequence`; negative if behind it.

@@ -111,8 +111,7 @@ fn next_ranges(version: &Version, place: Place, from: u32, wanted: Gather) -> Ve
 }
 
 fn lists_of(version: &Version, (edge_type, direction): Place) -> Option<&Adjacency> {
-    let tables = version.edges.get(usize::from(edge_type))?;
-    Some(if direction == Direction::Out { &tables.out } else { &tables.reverse })
+    Some(version.edges.get(usize::from(edge_type))?.side(direction))
 }
 
 /// Writes the lists of ranges to a new cluster each and publishes these; gives the bytes they took.
@@ -125,11 +124,12 @@ fn gather_ranges(inner: &Inner, (edge_type, direction): Place, ranges: &[u32]) -
     let mut draft = Draft::new(&base, base.dictionary.clone(), base.sequence, base.time_micros);
     draft.changes.stamp = None;
     if let Some(tables) = draft.version.edges.get_mut(usize::from(edge_type)) {
-        let lists = if direction == Direction::Out { &mut tables.out } else { &mut tables.reverse };
+        let lists = tables.side_mut(direction);
         *lists = write_ranges(&base, edge_type, *lists, ranges, &mut draft.changes);
     }
     let written = draft.changes.allocated_bytes as u64;
-    inner.publish(base, draft);
+    let (version, changes) = draft.finish();
+    inner.publish(base, version, changes);
     // Whoever waits to commit comes before the next ranges.
     MutexGuard::unlock_fair(committer);
     Ok(written)

@@ -25,6 +25,10 @@ pub(crate) struct Resolver {
     pub(crate) schema: Arc<Schema>,
     pub(crate) dictionary: Arc<Dictionary>,
     pub(crate) bound: VertexId,
+    /// Keys of ids from this one on, and the schema if so, are those of a load that goes on or was given up: the next
+    /// commit brings them to the log.
+    unlogged: VertexId,
+    schema_is_unlogged: bool,
     /// The kind of keys the store was opened for, if the caller said so.
     pub(crate) wanted_kind: Option<KeyKind>,
     /// Whether the dictionary holds the keys of all commits to come, since they are those of the past.
@@ -38,6 +42,8 @@ impl Resolver {
             schema: version.schema.clone(),
             dictionary: version.dictionary.clone(),
             bound: version.id_bound,
+            unlogged: version.id_bound,
+            schema_is_unlogged: false,
             wanted_kind,
             keys_are_known: false,
         }
@@ -96,6 +102,46 @@ impl Resolver {
         self.bound = first + keys.len() as VertexId;
         if !self.keys_are_known {
             self.dictionary.add_all(first, keys);
+        }
+    }
+
+    /// Has a commit take along what is not logged: all ids and the schema are in the log then.
+    pub(crate) fn note_logged(&mut self, writes: &mut WriteSet) {
+        let own = if writes.new_keys.is_some() { writes.first_new_id } else { self.bound };
+        let first_new_id = std::mem::replace(&mut self.unlogged, self.bound);
+        let is_altered = std::mem::take(&mut self.schema_is_unlogged);
+        if first_new_id < own || is_altered {
+            let schema = is_altered.then(|| (*self.schema).clone());
+            let new_keys = (first_new_id < own).then(|| self.dictionary.keys(first_new_id..own));
+            let brought = WriteSet { schema, new_keys, first_new_id, ..WriteSet::default() };
+            let commit = std::mem::replace(writes, brought);
+            writes.extend(commit);
+        }
+    }
+
+    /// Notes that segments hold all keys and the schema.
+    pub(crate) fn note_archived(&mut self) {
+        (self.unlogged, self.schema_is_unlogged) = (self.bound, false);
+    }
+
+    /// Takes the schema of a load. It is in no commit yet.
+    pub(crate) fn set_unlogged_schema(&mut self, schema: Schema) {
+        self.set_schema(schema);
+        self.schema_is_unlogged = true;
+    }
+
+    /// Takes back the schema of a load that is given up, but for the kind of keys if some have ids.
+    pub(crate) fn take_back_schema(&mut self, published: &Version) {
+        if !std::mem::take(&mut self.schema_is_unlogged) {
+            return;
+        }
+        let kind = self.schema.key_kind.filter(|_| self.unlogged < self.bound);
+        self.schema = published.schema.clone();
+        if kind.is_none() {
+            self.dictionary = published.dictionary.clone();
+        } else if self.schema.key_kind != kind {
+            self.schema = Arc::new(Schema { key_kind: kind, ..(*self.schema).clone() });
+            self.schema_is_unlogged = true;
         }
     }
 
@@ -220,5 +266,36 @@ pub(crate) fn check_keys(schema: &Schema, kind: KeyKind, keys: &KeyColumn) -> Re
         }
         (_, keys) if keys.is_empty() => Ok(()),
         (_, keys) => check_key(schema, keys.get(0)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema_change::ensure_edge_type;
+
+    /// As if a load had brought a kind of keys and an edge type, and was then given up.
+    #[test]
+    fn a_schema_that_is_taken_back_leaves_the_kind_of_keys_that_have_ids() {
+        let published = Version::empty(Schema::default(), Dictionary::Dense);
+        for keys in [0, 2] {
+            let mut resolver = Resolver::of(&published, None);
+            let mut schema = Schema { key_kind: Some(KeyKind::Int64), ..Schema::default() };
+            ensure_edge_type(&mut schema, "pays", std::iter::empty()).expect("a new type");
+            resolver.set_unlogged_schema(schema);
+            if keys > 0 {
+                resolver.add_keys(0, &KeyColumn::Int(vec![7, 8]));
+            }
+            resolver.take_back_schema(&published);
+            let kind = (keys > 0).then_some(KeyKind::Int64);
+            assert_eq!((resolver.schema.key_kind, resolver.schema.edge_types.len()), (kind, 0));
+            let mut writes = WriteSet::default();
+            resolver.note_logged(&mut writes);
+            assert_eq!(writes.schema.and_then(|schema| schema.key_kind), kind);
+            assert_eq!(writes.new_keys, (keys > 0).then(|| KeyColumn::Int(vec![7, 8])));
+            let mut later = WriteSet::default();
+            resolver.note_logged(&mut later);
+            assert!(later.is_empty());
+        }
     }
 }

@@ -205,6 +205,16 @@ fn pieces_of(part: &EdgeBatch, most: u64) -> Vec<Option<EdgeBatch>> {
     bounds.map(|rows| Some(slice_of(part, rows))).collect()
 }
 
+/// A part in slices of so many rows.
+pub(crate) fn slices_of(part: EdgeBatch, rows: usize) -> Box<dyn Iterator<Item = EdgeBatch>> {
+    if part.len() <= rows {
+        return Box::new(std::iter::once(part));
+    }
+    let len = part.len();
+    let slice = move |start| slice_of(&part, start..len.min(start + rows));
+    Box::new((0..len).step_by(rows).map(slice))
+}
+
 fn slice_of(part: &EdgeBatch, rows: Range<usize>) -> EdgeBatch {
     let keys = |keys: &KeyColumn| match keys {
         KeyColumn::Int(numbers) => KeyColumn::Int(numbers[rows.clone()].to_vec()),

@@ -15,10 +15,11 @@ use evergraph_disk::{Access, Disk, MemoryDisk, OsDisk};
 use evergraph_types::{
     Alteration, EdgeBatch, EdgeTypeOptions, KeyKind, KeyRef, PropertyType, Schema, Sequence, Value,
 };
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 
-use crate::archive::{Merge, checkpoint, commit_bulk};
+use crate::archive::{Merge, checkpoint};
 use crate::batch::BatchWrites;
+use crate::bulk::commit_bulk;
 use crate::commit::{BatchSummary, Committer, Progress, Refusal, Request};
 use crate::conflict::RecentChanges;
 use crate::cursors::Cursors;
@@ -30,7 +31,7 @@ use crate::maintenance::Signal;
 use crate::merge::Scratch;
 use crate::options::Options;
 use crate::past::HistoryCache;
-use crate::pool::{give_back, in_pool};
+use crate::pool::{give_back, in_background, in_pool};
 use crate::queue::CommitQueue;
 use crate::reads::Reads;
 use crate::reclaim::Reclaimer;
@@ -81,6 +82,8 @@ pub(crate) struct Inner {
     pub(crate) writers: Writers,
     pub(crate) queue: CommitQueue,
     pub(crate) committer: Mutex<Committer>,
+    /// Told when a load under way has caught up with commits, or ended; waited for with the committer.
+    pub(crate) branch_moved: Condvar,
     pub(crate) options: Options,
     /// Where it lives on disk; `None` for a store in memory.
     pub(crate) home: Option<Home>,
@@ -362,7 +365,8 @@ impl Store {
     }
 
     /// Adds edges of one type as one transaction, which conflicts with nothing. The parts have the same columns.
-    /// Unknown vertices, an unknown type and unknown properties are created.
+    /// Unknown vertices, an unknown type and unknown properties are created. Of a store on disk others commit while so many edges
+    /// are added that they become a segment at once ([`Options::bulk_edges`]), and what they write counts as later.
     ///
     /// # Errors
     /// All of [`CommitError`] but the conflict; then nothing is added.
@@ -444,7 +448,7 @@ impl Store {
     /// Those of [`BackupError`]. What was written until then is no store and can be removed.
     pub fn backup(&self, directory: impl AsRef<Path>) -> Result<Sequence, BackupError> {
         let directory = directory.as_ref();
-        in_pool(|| crate::backup::backup(self.inner(), directory))
+        in_background(|| crate::backup::backup(self.inner(), directory))
     }
 
     /// Tells the system how the segments there are now will be read. It is a hint: results do not depend on it.
@@ -551,6 +555,7 @@ impl Inner {
             logged_bytes,
             archived,
             scratch: Scratch::default(),
+            branch: None,
             refusal: options.read_only.then_some(Refusal::ReadOnly),
         };
         let follow = Follow::new(version.sequence);
@@ -561,6 +566,7 @@ impl Inner {
             writers: Writers::default(),
             queue: CommitQueue::default(),
             committer: Mutex::new(committer),
+            branch_moved: Condvar::new(),
             options,
             home,
             gathering: Mutex::default(),

@@ -49,6 +49,16 @@ pub(crate) struct EdgeTables {
     pub(crate) reverse: Adjacency,
 }
 
+impl EdgeTables {
+    pub(crate) fn side(&self, direction: Direction) -> &Adjacency {
+        if direction == Direction::Out { &self.out } else { &self.reverse }
+    }
+
+    pub(crate) fn side_mut(&mut self, direction: Direction) -> &mut Adjacency {
+        if direction == Direction::Out { &mut self.out } else { &mut self.reverse }
+    }
+}
+
 /// The state of the graph after a commit.
 #[derive(Debug)]
 pub struct Version {
@@ -411,6 +421,21 @@ impl Version {
             adjacency.for_each_block(visit);
         }
     }
+
+    /// The pages that `older` does not share, and every heap block that is reached from these.
+    pub(crate) fn for_each_block_since(&self, older: &Version, visit: &mut dyn FnMut(Block)) {
+        self.vertices.for_each_page_since(&older.vertices, &mut |page, _| visit(page));
+        let columns = self.columns.iter().zip(&self.schema.vertex_properties);
+        for (number, (column, property)) in columns.enumerate() {
+            let before = older.columns.get(number).copied().unwrap_or_default();
+            for_each_column_block_since(column, &before, property.kind, visit);
+        }
+        for (number, tables) in self.edges.iter().enumerate() {
+            let before = older.edges.get(number).copied().unwrap_or_default();
+            tables.out.for_each_block_since(&before.out, visit);
+            tables.reverse.for_each_block_since(&before.reverse, visit);
+        }
+    }
 }
 
 impl Adjacency {
@@ -447,13 +472,23 @@ pub(crate) fn for_each_column_block(
     kind: PropertyType,
     visit: &mut dyn FnMut(Block),
 ) {
-    if kind.width().is_none() {
-        column.for_each_leaf(&mut |base, leaf| {
-            let cells = (base..=base + (LEAF_CELLS - 1)).filter_map(|index| leaf.get(index));
+    for_each_column_block_since(column, &PagedArray::default(), kind, visit);
+}
+
+/// The pages of a column that `older` does not share, and every heap block of the values in these.
+fn for_each_column_block_since(
+    column: &PagedArray<u64>,
+    older: &PagedArray<u64>,
+    kind: PropertyType,
+    visit: &mut dyn FnMut(Block),
+) {
+    column.for_each_page_since(older, &mut |page, leaf| {
+        if let Some(leaf) = leaf.filter(|_| kind.width().is_none()) {
+            let cells = (0..LEAF_CELLS).filter_map(|slot| leaf.get(slot));
             cells.filter_map(block_of_text).for_each(&mut *visit);
-        });
-    }
-    column.for_each_page(visit);
+        }
+        visit(page);
+    });
 }
 
 /// The heap block of a string cell, unless the string lies in a segment.

@@ -3,7 +3,9 @@
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use common::{
     Action, Case, HookedDisk, Model, Runner, Write, actions, case, directory, number_batch, on, options,
@@ -11,7 +13,7 @@ use common::{
 };
 use evergraph_disk::{OsDisk, SimDisk};
 use evergraph_proof::tally;
-use evergraph_store::{Durability, ListFormat, Store};
+use evergraph_store::{Durability, ListFormat, Options, Store};
 use evergraph_types::{Direction, KeyKind, PropertyType, Value};
 use parking_lot::Mutex;
 use proptest::prelude::*;
@@ -142,6 +144,73 @@ fn a_merged_segment_stays_mapped_as_long_as_a_list_reaches_into_it() {
     store.put_edge(0, 1, "knows", &[]).expect("it fits");
     store.compact().expect("a good disk");
     assert_eq!(store.stats().segments, 1);
+}
+
+/// Edges from each vertex of a ring to the next one and, from those in `far`, to the one after that.
+fn assert_ring(store: &Store, vertices: u32, far: &BTreeSet<u32>) {
+    let version = store.version().expect("open");
+    for vertex in 0..vertices {
+        let next = |step: u32| (vertex + step) % vertices;
+        let mut out = vec![next(1)];
+        out.extend(far.contains(&vertex).then(|| next(2)));
+        out.sort_unstable();
+        assert_eq!(version.neighbors(0, Direction::Out, vertex).to_vec(), out, "from {vertex}");
+        let mut into = vec![next(vertices - 1)];
+        into.extend(Some(next(vertices - 2)).filter(|from| far.contains(from)));
+        into.sort_unstable();
+        assert_eq!(version.neighbors(0, Direction::In, vertex).to_vec(), into, "to {vertex}");
+    }
+}
+
+/// An archive points the tables to its segment some rows at a time. Commits go on in between, and what they change stays;
+/// readers find the list of each vertex in whatever version they get.
+#[test]
+fn lists_are_whole_while_the_tables_are_pointed_to_a_segment() {
+    const VERTICES: u32 = 40_000;
+    let place = tempfile::tempdir().expect("a directory");
+    let open = || {
+        let options = Options { durability: Durability::None, keys: Some(KeyKind::Dense), ..options() };
+        Store::open_on(Arc::new(OsDisk), &place.path().join("net.eg"), options).expect("a good disk")
+    };
+    let store = open();
+    let key = |vertex: u32| i64::from(vertex % VERTICES);
+    store
+        .add_edges("knows", vec![number_batch((0..VERTICES).map(|v| (key(v), key(v + 1))))])
+        .expect("it fits");
+    let mut far = BTreeSet::new();
+    let mut random = 1u32;
+    for round in 0..6 {
+        let is_done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_done.load(Ordering::Relaxed) {
+                    random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                    let from = (random >> 8) % VERTICES;
+                    if far.insert(from) {
+                        store.put_edge(key(from), key(from + 2), "knows", &[]).expect("it fits");
+                    } else {
+                        far.remove(&from);
+                        store.delete_edge(key(from), key(from + 2), "knows").expect("it is there");
+                    }
+                }
+            });
+            scope.spawn(|| {
+                while !is_done.load(Ordering::Relaxed) {
+                    let version = store.version().expect("open");
+                    for from in 0..VERTICES {
+                        let next = version.has_edge(0, from, (from + 1) % VERTICES);
+                        assert!(next, "from {from}");
+                    }
+                }
+            });
+            let archived = if round % 2 == 0 { store.checkpoint() } else { store.compact() };
+            is_done.store(true, Ordering::Relaxed);
+            archived.expect("a good disk");
+        });
+        assert_ring(&store, VERTICES, &far);
+    }
+    drop(store);
+    assert_ring(&open(), VERTICES, &far);
 }
 
 #[test]

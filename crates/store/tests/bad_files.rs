@@ -323,6 +323,18 @@ fn a_plain_file_is_no_store() {
     assert_eq!(std::fs::read(&file).expect("a file"), b"0 1\n");
 }
 
+/// Nothing is made where the program happens to be.
+#[test]
+fn an_empty_path_is_no_store() {
+    for read_only in [false, true] {
+        let error = error_at(Path::new(""), Options { read_only, ..options() });
+        assert!(matches!(error, OpenError::NoPath), "{error}");
+    }
+    let error = Store::in_memory(options()).backup(Path::new("")).expect_err("there is no such place");
+    assert!(error.to_string().contains("name a directory"), "{error}");
+    assert!(!Path::new("MANIFEST").exists() && !Path::new("segments").exists());
+}
+
 #[test]
 fn a_store_to_be_read_must_be_there() {
     let place = place();

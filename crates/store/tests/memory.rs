@@ -7,9 +7,11 @@ mod common;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicIsize, Ordering};
 
-use common::{Action, Case, Runner, actions, case, directory, dump, number_batch, open, options};
+use common::{
+    Action, Case, HookedDisk, Runner, actions, case, directory, dump, number_batch, on, open, options,
+};
 use evergraph_disk::{Disk, Fault, SimDisk};
-use evergraph_store::{Options, Retain, Store};
+use evergraph_store::{CommitError, Options, Retain, Store};
 use evergraph_types::{Column, EdgeBatch, EdgeTypeOptions, KeyColumn, KeyKind, PropertyType, Value};
 use parking_lot::Mutex;
 use proptest::strategy::{Strategy, ValueTree};
@@ -114,6 +116,39 @@ fn what_a_bulk_load_that_fails_had_built_is_freed() {
         store.add_edges("likes", vec![number_batch(edges)]).expect_err("a full disk");
     });
     assert!(left.abs() < NOISE, "{left} bytes are left");
+}
+
+/// Of a load that ends well, and of one that fails.
+#[test]
+fn what_commits_beside_a_load_replace_is_freed() {
+    let _counting = COUNTING.lock();
+    for fails in [false, true] {
+        let left = bytes_left(|| {
+            let sim = SimDisk::new(0);
+            loaded(&sim).close().expect("a good disk");
+            let disk = HookedDisk::over(on(&sim));
+            let options = Options { bulk_edges: 1000, ..options() };
+            let store = Store::open_on(disk.clone(), directory(), options).expect("it is there");
+            let put = |store: &Store, row: i64| -> Result<(), CommitError> {
+                store.put_edge(row % 40, 70_000 + row, "knows", &[])?;
+                store.put_edge(row % 5, row, "likes", &[("much", 0.5.into())])?;
+                store.put_vertex(row, None, &[("name", format!("of {row}").as_str().into())])?;
+                store.delete_edge(row % 40, row, "knows").map(drop)
+            };
+            (0..100).try_for_each(|row| put(&store, row)).expect("a good disk");
+            let other = store.clone();
+            disk.when_creating("segment", move || {
+                (50..150).try_for_each(|row| put(&other, row)).expect("a good disk");
+                if fails {
+                    sim.fail_at(2, Fault::Enospc);
+                }
+            });
+            let edges = (0..3000).map(|row| (row % 47, 90_000 + row));
+            let loaded = store.add_edges("knows", vec![number_batch(edges)]);
+            assert_eq!(loaded.is_err(), fails);
+        });
+        assert!(left.abs() < NOISE, "{left} bytes are left");
+    }
 }
 
 /// It is applied while it is recorded.

@@ -5,6 +5,7 @@
 
 mod actions;
 mod commits;
+mod difference;
 mod dump;
 mod history;
 mod hooked_disk;
@@ -14,6 +15,7 @@ mod setup;
 
 pub(crate) use actions::{Action, Case, Failure, Runner, Write, actions, altering_actions, case};
 pub(crate) use commits::{ModelWrite, declare_for_commits, random_commit};
+pub(crate) use difference::compare_difference;
 pub(crate) use dump::{Dump, dump};
 pub(crate) use history::{History, States};
 pub(crate) use hooked_disk::HookedDisk;

@@ -1,0 +1,80 @@
+//! What commits leave for a load that goes on beside them.
+//!
+//! ```text
+//!  version 7 ─► the load: ids, segment, tables ................ ─► catches up ─► published as 10
+//!     │                                                               ▲
+//!     └─► commit 8 ─► commit 9 ─► published, and in the journal ──────┘
+//! ```
+//!
+//! The load and the commits are made of one version and share what neither changes. When the load is done, what was committed
+//! meanwhile is applied to what it made, as recovery would, and that is published: so the commits count as those that came
+//! later where both changed the same edge or vertex.
+//!
+//! Invariants: a block that was there when the load began is not freed before it ends, whatever commits retire; keys
+//! and types that the load brought are in the log with the first commit that may name them ([`Resolver::note_logged`]).
+//!
+//! [`Resolver::note_logged`]: crate::resolve::Resolver::note_logged
+
+use evergraph_types::Sequence;
+
+use crate::heap::Block;
+use crate::ops::WriteSet;
+use crate::reclaim::take_born_by;
+use crate::version::Version;
+
+/// Commits wait for a load when they are so many bytes of log ahead of it.
+const JOURNAL_BYTES: u64 = 64 << 20;
+
+/// A load under way, as the committer knows it.
+#[derive(Debug)]
+pub(crate) struct Branch {
+    /// The version it began with.
+    base: Sequence,
+    /// What was committed since and the load has not caught up with.
+    journal: Vec<WriteSet>,
+    /// How far the log was when the journal began.
+    journal_begin: u64,
+    /// Blocks of the version it began with that commits have replaced. What the load makes may reach them.
+    withheld: Vec<Block>,
+}
+
+impl Branch {
+    /// A load that begins with version `base`, the log being so long.
+    pub(crate) fn new(base: Sequence, logged_bytes: u64) -> Self {
+        Branch { base, journal: Vec::new(), journal_begin: logged_bytes, withheld: Vec::new() }
+    }
+
+    /// Notes what is about to be committed.
+    pub(crate) fn note_commit(&mut self, writes: &WriteSet) {
+        self.journal.push(writes.clone());
+    }
+
+    /// Keeps back those of the blocks that a commit has retired which the load may still reach.
+    pub(crate) fn withhold(&mut self, retired: &mut Vec<Block>) {
+        self.withheld.extend(take_born_by(self.base, retired));
+    }
+
+    /// Whether commits are to wait, the log being so long.
+    pub(crate) fn is_full(&self, logged_bytes: u64) -> bool {
+        logged_bytes - self.journal_begin > JOURNAL_BYTES
+    }
+
+    /// What was committed since this was last asked for, and how many bytes of log that is.
+    pub(crate) fn take_journal(&mut self, logged_bytes: u64) -> (Vec<WriteSet>, u64) {
+        let bytes = logged_bytes - std::mem::replace(&mut self.journal_begin, logged_bytes);
+        (std::mem::take(&mut self.journal), bytes)
+    }
+
+    /// The blocks that commits have made beside the load and `newest` reaches, which was made of `base` by them.
+    pub(crate) fn born_since(&self, base: &Version, newest: &Version) -> Vec<Block> {
+        let mut blocks = Vec::new();
+        newest.for_each_block_since(base, &mut |block| blocks.push(block));
+        take_born_by(self.base, &mut blocks);
+        blocks
+    }
+
+    /// The blocks that were kept back, for a load that was given up.
+    pub(crate) fn into_withheld(self) -> Vec<Block> {
+        self.withheld
+    }
+}

@@ -1,0 +1,486 @@
+//! The commit of a large batch: its edges become a segment, and nearly all of that is done while others commit.
+//!
+//! ```text
+//!  ids ─► tables, rows ─► segment, sync ─► tables point to it ─► what was committed since ─► MANIFEST ─► publish
+//!   ▲                                                            another segment              ▲
+//!  committer          commits go on (`branch.rs`) ..........................................  committer
+//! ```
+//!
+//! Where somebody follows the log or history is kept, the batch is in the log, too, in parts, and commits wait for all of it:
+//!
+//! ```text
+//!  pieces in ids ─► part by part ─► log     ... segment, sync ─► end of the commit ─► log, sync ─► MANIFEST ─► publish
+//!               └─► sorted rows  ─► spill                       from here on it is one
+//! ```
+//!
+//! Invariants: until the manifest is replaced, nothing of the batch is in the store, for anybody; the committer is never
+//! waited for within the pool, whose threads may be needed by whoever has it.
+
+use std::sync::Arc;
+
+use evergraph_log::{Log, LogOptions, ReplayError};
+use evergraph_types::{Direction, EdgeTypeId, SchemaError, Sequence};
+use parking_lot::MutexGuard;
+
+use crate::archive::{ArchiveFault, MAX_SEGMENTS, NextFiles, Task, note_removal};
+use crate::batch::{BatchWrites, EndIds, FittedBatch, ResolvedBatch};
+use crate::branch::Branch;
+use crate::codec::encode;
+use crate::commit::{BatchSummary, Committer, INTERRUPTED, Refusal, Request, apply_batch, now_micros};
+use crate::draft::Draft;
+use crate::error::CommitError;
+use crate::home::{Archived, Home, log_directory};
+use crate::install::install;
+use crate::ops::{OpColumn, WriteSet};
+use crate::pool::{in_background, in_pool};
+use crate::resolve::Resolver;
+use crate::segment_writer::{Bulk, BulkLists, BulkRows};
+use crate::spill::Spilled;
+use crate::staged::slices_of;
+use crate::store::Inner;
+use crate::version::Version;
+
+/// Of the memory limit, the part that rows which are read back at a time may take; they are merged and written in some times that.
+const SPILLED_PER_LIMIT: u64 = 8;
+/// So many bytes of log a batch catches up with while commits wait.
+const LAST_BYTES: u64 = 1 << 18;
+/// So many rows get their ids while commits wait.
+const ROWS_AT_ONCE: usize = if cfg!(debug_assertions) { 1 << 11 } else { 1 << 18 };
+/// So often it catches up while they go on.
+const ROUNDS: u32 = 4;
+
+/// Commits a large batch as a segment: without the log, or, where that is kept, in parts.
+pub(crate) fn commit_bulk(
+    inner: &Inner,
+    home: &Home,
+    batch: BatchWrites,
+) -> Result<BatchSummary, CommitError> {
+    let mut archived = home.archive.lock();
+    let committer = inner.committer.lock();
+    if let Some(refusal) = &committer.refusal {
+        return Err(refusal.clone().into());
+    }
+    let is_logged = inner.is_log_kept();
+    if is_logged && !batch.is_large(inner.options.memory_limit_bytes) {
+        // A reader came meanwhile, and it reads the log.
+        drop((committer, archived));
+        return inner.submit(Request::Batch(batch));
+    }
+    let base = inner.current.load_full();
+    let dictionary = committer.resolver.dictionary.clone();
+    let time_micros = now_micros().max(base.time_micros);
+    let mut draft = Draft::new(&base, dictionary, base.sequence + 1, time_micros);
+    let is_shared = !is_logged && inner.reclaimer.will_know_births(base.sequence);
+    draft.changes.has_siblings = is_shared;
+    let turn = Turn::begin(inner, committer, base.sequence, is_shared);
+    let mut load = Load { inner, home, archived: &mut archived, turn, base, draft, is_logged };
+    let mut files = NextFiles::of(load.archived);
+    let made = load.make(&mut files, batch);
+    let committed = match made {
+        Ok(summary) => load.commit(files).map(|()| summary).map_err(CommitError::durability),
+        Err(error) => {
+            files.give_up(home);
+            Err(error)
+        }
+    };
+    match committed {
+        Ok(summary) => Ok(load.publish(summary)),
+        Err(error) => Err(load.give_up(error)),
+    }
+}
+
+/// A batch on its way.
+struct Load<'a> {
+    inner: &'a Inner,
+    home: &'a Home,
+    archived: &'a mut Archived,
+    turn: Turn<'a>,
+    /// The version it began with.
+    base: Arc<Version>,
+    draft: Draft,
+    /// Whether it is in the log, in parts.
+    is_logged: bool,
+}
+
+impl Load<'_> {
+    /// Brings the batch, and what was committed meanwhile, to segments and to the draft. Afterwards commits wait.
+    fn make(&mut self, files: &mut NextFiles, batch: BatchWrites) -> Result<BatchSummary, CommitError> {
+        let mut summary = BatchSummary::default();
+        let bulk = match batch.is_large(self.inner.options.memory_limit_bytes) {
+            true => self.take_pieces(batch)?,
+            false => self.take_whole(batch, &mut summary)?,
+        };
+        if bulk.is_some() {
+            summary.vertices = self.draft.version.num_vertices - self.base.num_vertices;
+        }
+        summary.edges += self.archive(files, bulk)?;
+        self.catch_up(files)?;
+        Ok(summary)
+    }
+
+    /// Takes a batch that memory holds; gives its edges if they can be merged into the lists while these are archived.
+    fn take_whole(
+        &mut self,
+        batch: BatchWrites,
+        summary: &mut BatchSummary,
+    ) -> Result<Option<Bulk>, CommitError> {
+        let Load { turn, draft, .. } = self;
+        let batch = turn.accept(batch, draft)?;
+        turn.let_others_commit();
+        Ok(in_background(|| {
+            if !draft.takes_bulk(&batch) {
+                *summary = apply_batch(draft, batch.into_write_set(), draft.version.sequence);
+                return None;
+            }
+            let (lists, ends, _) = apply_vertices(draft, batch);
+            Some(Bulk { lists, rows: BulkRows::Ends(ends) })
+        }))
+    }
+
+    /// Takes a batch piece by piece: the rows of each go to a file as soon as they have ids, and to the log as a part of the commit
+    /// where that is wanted.
+    fn take_pieces(&mut self, batch: BatchWrites) -> Result<Option<Bulk>, CommitError> {
+        let Load { inner, home, turn, draft, is_logged, .. } = self;
+        let limit = inner.options.memory_limit_bytes;
+        let bytes = limit.unwrap_or(u64::MAX) / SPILLED_PER_LIMIT;
+        turn.committer()?.resolver.check_batch(&batch)?;
+        let mut bulk: Option<Bulk> = None;
+        batch.for_each_piece(limit, |piece| {
+            let mut piece = turn.accept(piece, draft)?;
+            if *is_logged {
+                let Version { sequence, time_micros, .. } = draft.version;
+                turn.committer()?.append_part(&mut piece, sequence, time_micros)?;
+            }
+            turn.let_others_commit();
+            let added = in_background(|| {
+                let (lists, ends, columns) = apply_vertices(draft, piece);
+                if bulk.is_none() {
+                    bulk = Some(Bulk { lists, rows: BulkRows::Spilled(Spilled::new(home, bytes)?) });
+                }
+                let Some(Bulk { rows: BulkRows::Spilled(spilled), .. }) = &mut bulk else { return Ok(()) };
+                let sides =
+                    [Direction::Out, Direction::In].map(|direction| (direction, lists.side(direction)));
+                sides.into_iter().try_for_each(|(direction, side)| match side {
+                    Some(side) => spilled.add(direction, side, &ends, &columns),
+                    None => Ok(()),
+                })
+            });
+            added.map_err(CommitError::durability)
+        })?;
+        Ok(bulk)
+    }
+
+    /// Writes what is dirty in the draft, and the edges of `bulk`, to a segment, and points the draft to it; gives the number of edges
+    /// added.
+    fn archive(&mut self, files: &mut NextFiles, bulk: Option<Bulk>) -> Result<u64, CommitError> {
+        let Load { draft, home, archived, turn, .. } = self;
+        let edge_type = bulk.as_ref().map_or(0, |bulk| bulk.lists.edge_type);
+        let edges_before = draft.version.num_edges(edge_type);
+        let write = move || -> Result<(), ArchiveFault> {
+            let (bulk, version) = (bulk.as_ref(), &draft.version);
+            let task = Task { version, kept: files.len(), bulk, goes_on: &|| true };
+            let made = files.write(home, archived, task)?;
+            install(&made.segment, draft)?;
+            if let Some(tables) = draft.version.edges.get_mut(usize::from(edge_type)) {
+                made.growth.add_to(tables);
+            }
+            Ok(())
+        };
+        let written = if turn.held.is_some() { in_pool(write) } else { in_background(write) };
+        written.map_err(CommitError::durability)?;
+        Ok(self.draft.version.num_edges(edge_type) - edges_before)
+    }
+
+    /// Takes in what was committed meanwhile, the last of it while commits wait.
+    fn catch_up(&mut self, files: &mut NextFiles) -> Result<(), CommitError> {
+        for round in 0.. {
+            let (missed, bytes) = self.turn.take_journal()?;
+            if missed.is_empty() {
+                break;
+            }
+            // Their keys may be the first there are.
+            self.draft.version.dictionary = self.turn.committer()?.resolver.dictionary.clone();
+            let is_last = bytes <= LAST_BYTES || round == ROUNDS;
+            if !is_last {
+                self.turn.let_others_commit();
+            }
+            let draft = &mut self.draft;
+            let apply = || {
+                missed.into_iter().for_each(|writes| draft.apply(writes));
+                draft.flush();
+            };
+            if is_last {
+                in_pool(apply)
+            } else {
+                in_background(apply)
+            }
+            self.archive(files, None)?;
+            if is_last {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the files those of the store, as of the next commit. From here on it is one.
+    fn commit(&mut self, files: NextFiles) -> Result<(), ArchiveFault> {
+        let Load { inner, home, archived, turn, base, draft, is_logged } = self;
+        let newest = inner.current.load_full();
+        let (sequence, time_micros) = (newest.sequence + 1, now_micros().max(newest.time_micros));
+        draft.postpone(base, sequence, time_micros);
+        let mut prepare = || -> Result<(), ArchiveFault> {
+            let Some(committer) = turn.held.as_deref_mut().filter(|_| *is_logged) else { return Ok(()) };
+            if inner.wants_base(archived, committer, sequence) {
+                archived.keep_base(home)?;
+            }
+            committer.append_end(sequence, time_micros)
+        };
+        match prepare() {
+            Ok(()) => files.commit(home, archived, &draft.version),
+            Err(fault) => {
+                files.give_up(home);
+                Err(fault)
+            }
+        }
+    }
+
+    /// Makes it the newest version.
+    fn publish(self, summary: BatchSummary) -> BatchSummary {
+        let Load { inner, home, archived, mut turn, base, mut draft, is_logged } = self;
+        draft.set_segments(archived.mapped());
+        let (version, mut changes) = draft.finish();
+        let sequence = version.sequence;
+        let newest = inner.current.load_full();
+        let progress = turn.end(sequence, |branch, committer| {
+            if let Some(branch) = branch {
+                // What it caught up with is in its own version a second time.
+                changes.retired.extend(branch.born_since(&base, &newest));
+            }
+            inner.publish(newest, version, changes);
+            committer.recent.forget(inner.writers.oldest());
+            inner.follow.advance(sequence);
+            // The batch is committed, whatever becomes of the log now.
+            if is_logged {
+                let floor = inner.cursors.versions_floor();
+                note_removal(archived.drop_history(home, sequence, now_micros(), floor));
+                inner.trim_log(archived, committer);
+            } else {
+                let restarted = committer.restart_log(home, sequence, inner.options.log_options());
+                committer.refusal = restarted.err().map(|fault| Refusal::Failed(fault.to_string()));
+            }
+            if archived.segments.len() > MAX_SEGMENTS {
+                inner.signal.archive();
+            }
+            inner.progress(committer)
+        });
+        drop(turn);
+        // It holds what was archived on the heap, which is freed while nobody waits.
+        drop(base);
+        let mut committer = inner.committer.lock();
+        inner.note_archived(home, &mut committer, progress);
+        inner.note_growth(&committer);
+        drop(committer);
+        inner.settle_access();
+        BatchSummary { sequence, ..summary }
+    }
+
+    /// Gives it up.
+    fn give_up(self, error: CommitError) -> CommitError {
+        let Load { mut turn, draft, .. } = self;
+        draft.discard();
+        turn.fail(&error);
+        error
+    }
+}
+
+/// The committer's part in a batch: held all the time, or only when it is needed.
+struct Turn<'a> {
+    inner: &'a Inner,
+    /// `None` while others commit.
+    held: Option<MutexGuard<'a, Committer>>,
+    is_shared: bool,
+    /// The type of the edges, and what else it changes but them, for transactions that began before.
+    changed: Option<(EdgeTypeId, WriteSet)>,
+    /// Why no more commits are taken, if it does not come to its end: some of its keys have ids, which nothing else may be
+    /// given, or are in the log in part.
+    failure: Option<String>,
+}
+
+impl<'a> Turn<'a> {
+    fn begin(
+        inner: &'a Inner,
+        mut committer: MutexGuard<'a, Committer>,
+        base: Sequence,
+        is_shared: bool,
+    ) -> Self {
+        committer.branch = is_shared.then(|| Branch::new(base, committer.logged_bytes));
+        Turn { inner, held: Some(committer), is_shared, changed: None, failure: None }
+    }
+
+    /// The committer, unless it takes no more commits.
+    fn committer(&mut self) -> Result<&mut Committer, CommitError> {
+        let committer = self.held.get_or_insert_with(|| self.inner.committer.lock());
+        match &committer.refusal {
+            Some(refusal) => Err(refusal.clone().into()),
+            None => Ok(committer),
+        }
+    }
+
+    fn let_others_commit(&mut self) {
+        if let Some(committer) = self.held.take_if(|_| self.is_shared) {
+            MutexGuard::unlock_fair(committer);
+        }
+    }
+
+    /// A batch, or a piece of one, in ids, which the draft knows the keys of. Where others may commit, they do between some
+    /// rows and the next, and their keys among its own.
+    fn accept(&mut self, batch: BatchWrites, draft: &mut Draft) -> Result<ResolvedBatch, CommitError> {
+        let Resolver { schema, wanted_kind, .. } = &self.committer()?.resolver;
+        let (schema, wanted_kind) = (schema.clone(), *wanted_kind);
+        self.let_others_commit();
+        let mut fitted = in_background(|| FittedBatch::new(&schema, wanted_kind, batch))?;
+        let begun = self.changed.as_ref().map(|(edge_type, _)| *edge_type);
+        let resolver = &mut self.committer()?.resolver;
+        if !Arc::ptr_eq(&resolver.schema, &fitted.before) {
+            fitted = in_pool(|| FittedBatch::new(&resolver.schema, wanted_kind, fitted.batch))?;
+        }
+        if let Some(edge_type) = begun {
+            let name = &fitted.batch.edge_type;
+            // Since the piece before it may have been dropped or renamed.
+            if resolver.schema.require_edge_type(name)?.0 != edge_type {
+                return Err(SchemaError::TypeExists { name: name.clone() }.into());
+            }
+        }
+        if let Some(schema) = &fitted.schema {
+            resolver.set_unlogged_schema(schema.clone());
+        }
+        let (_, changed) = self.changed.get_or_insert_with(|| (fitted.edge_type, WriteSet::default()));
+        let (schema, items) = (fitted.schema.clone(), fitted.batch.items.clone());
+        changed.extend(WriteSet { schema, items, ..WriteSet::default() });
+        self.map_keys(fitted, draft)
+    }
+
+    fn map_keys(&mut self, fitted: FittedBatch, draft: &mut Draft) -> Result<ResolvedBatch, CommitError> {
+        let (mut batch, mut parts) = fitted.split();
+        parts.iter_mut().for_each(|part| part.columns.clear());
+        let rows_at_once = if self.is_shared { ROWS_AT_ONCE } else { usize::MAX };
+        let mut slices = parts.into_iter().flat_map(|part| slices_of(part, rows_at_once)).peekable();
+        let (mut lot, mut rows) = (Vec::new(), 0);
+        while let Some(slice) = slices.next() {
+            rows += slice.len();
+            lot.push(slice);
+            if rows < rows_at_once && slices.peek().is_some() {
+                continue;
+            }
+            rows = 0;
+            let resolver = &mut self.committer()?.resolver;
+            let (lot, first_new_id) = (std::mem::take(&mut lot), resolver.bound);
+            let mapped = in_pool(|| resolver.map_keys(lot, batch.delete))?;
+            draft.version.dictionary = resolver.dictionary.clone();
+            batch.take_ends(first_new_id, mapped, !self.is_shared);
+            self.failure = Some(INTERRUPTED.to_owned());
+            if slices.peek().is_some() {
+                self.let_others_commit();
+            }
+        }
+        Ok(batch)
+    }
+
+    /// What was committed since this was last asked for, and how many bytes of log that is.
+    fn take_journal(&mut self) -> Result<(Vec<WriteSet>, u64), CommitError> {
+        let committer = self.committer()?;
+        let logged_bytes = committer.logged_bytes;
+        let journal = committer.branch.as_mut().map(|branch| branch.take_journal(logged_bytes));
+        self.inner.branch_moved.notify_all();
+        Ok(journal.unwrap_or_default())
+    }
+
+    /// Ends it as commit `sequence`, which `publish` makes the newest; gives what that gives.
+    fn end<T>(&mut self, sequence: Sequence, publish: impl FnOnce(Option<Branch>, &mut Committer) -> T) -> T {
+        let committer = self.held.get_or_insert_with(|| self.inner.committer.lock());
+        if let Some((edge_type, changed)) = self.changed.take() {
+            committer.recent.note_bulk(edge_type, sequence);
+            committer.note(&changed, sequence);
+        }
+        let branch = committer.branch.take();
+        committer.resolver.note_archived();
+        self.failure = None;
+        publish(branch, committer)
+    }
+
+    /// Notes why it is given up. If others went on committing, and it is not the disk that failed, they still may.
+    fn fail(&mut self, error: &CommitError) {
+        self.failure = self.failure.take().and_then(|_| match error {
+            CommitError::Durability { reason } => Some(reason.clone()),
+            _ if self.is_shared => None,
+            error => Some(error.to_string()),
+        });
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let mut committer = self.held.take().unwrap_or_else(|| self.inner.committer.lock());
+        if let Some(branch) = committer.branch.take() {
+            self.inner.current.load_full().retire(branch.into_withheld());
+        }
+        committer.resolver.take_back_schema(&self.inner.current.load());
+        if let Some(failure) = self.failure.take() {
+            committer.refusal.get_or_insert(Refusal::Failed(failure));
+        }
+        drop(committer);
+        self.inner.branch_moved.notify_all();
+    }
+}
+
+/// Takes all of a batch but its edges, the vertices at their ends included; gives the lists that are to grow, the ends, and
+/// the properties.
+fn apply_vertices(draft: &mut Draft, mut batch: ResolvedBatch) -> (BulkLists, Vec<EndIds>, Vec<OpColumn>) {
+    let vertices = batch.vertices();
+    let ResolvedBatch { writes, edge_type, ends, columns, .. } = batch;
+    draft.apply(writes);
+    draft.flush();
+    draft.mark_ids(&vertices);
+    let options = &draft.version.schema.edge_types[usize::from(edge_type)].options;
+    (BulkLists { edge_type, symmetric: options.symmetric, reverse: options.reverse }, ends, columns)
+}
+
+impl Committer {
+    /// Appends a piece of a batch to the log, as a part of commit `sequence`.
+    fn append_part(
+        &mut self,
+        piece: &mut ResolvedBatch,
+        sequence: Sequence,
+        time_micros: i64,
+    ) -> Result<(), CommitError> {
+        let Some(log) = &mut self.log else { return Ok(()) };
+        let payload = piece.seen_as_write_set(|writes| encode([writes].into_iter()));
+        log.append_part(sequence, time_micros, &payload).map_err(CommitError::durability)
+    }
+
+    /// Makes the parts in the log a commit, durably.
+    fn append_end(&mut self, sequence: Sequence, time_micros: i64) -> Result<(), ArchiveFault> {
+        let Some(log) = &mut self.log else { return Ok(()) };
+        let payload = encode([&WriteSet::default()].into_iter());
+        let appended = log.append_end(sequence, time_micros, &payload).and_then(|()| log.sync());
+        Ok(appended.map_err(ReplayError::Log)?)
+    }
+
+    /// Begins a new log behind commit `sequence`, which is not in the old one.
+    fn restart_log(
+        &mut self,
+        home: &Home,
+        sequence: Sequence,
+        options: LogOptions,
+    ) -> Result<(), ArchiveFault> {
+        let Some(mut log) = self.log.take() else { return Ok(()) };
+        log.trim(sequence).map_err(ReplayError::Log)?;
+        drop(log);
+        let store_id = home.store_id;
+        let directory = log_directory(&home.directory);
+        let (log, _) =
+            Log::open(home.disk.clone(), &directory, store_id, sequence, options, &mut |_| Ok(()))?;
+        self.log = Some(log);
+        Ok(())
+    }
+}
