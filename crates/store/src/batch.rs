@@ -46,6 +46,12 @@ impl BatchWrites {
         let staged = self.staged.as_ref().map_or(0, |staged| staged.rows);
         staged + self.parts.iter().map(EdgeBatch::len).sum::<usize>()
     }
+
+    /// The parts in memory, and a row of each shape that others have: what tells which schema it needs.
+    fn samples(&self) -> impl Iterator<Item = &EdgeBatch> {
+        let staged = self.staged.iter().flat_map(|staged| &staged.heads);
+        staged.chain(&self.parts)
+    }
 }
 
 /// Larger parts are turned into ids so many rows at a time, to be dropped and sorted piece by piece.
@@ -112,6 +118,17 @@ impl FittedBatch {
         Ok(FittedBatch { batch, before: before.clone(), schema, edge_type, columns })
     }
 
+    /// As [`FittedBatch::new`], for a batch that is taken piece by piece: pieces that fit its schema have the columns.
+    pub(crate) fn in_pieces(
+        before: &Arc<Schema>,
+        wanted_kind: Option<KeyKind>,
+        batch: BatchWrites,
+    ) -> Result<Self, SchemaError> {
+        let (schema, edge_type) = check_pieces(before, wanted_kind, &batch)?;
+        let schema = (schema != **before).then_some(schema);
+        Ok(FittedBatch { batch, before: before.clone(), schema, edge_type, columns: Vec::new() })
+    }
+
     /// The batch but for its ends, and the parts that have their keys.
     pub(crate) fn split(self) -> (ResolvedBatch, Vec<EdgeBatch>) {
         let FittedBatch { batch, schema, edge_type, columns, .. } = self;
@@ -131,7 +148,7 @@ fn schema_for(
     if let Some(options) = &batch.create {
         ensure_edge_type_like(&mut schema, &batch.edge_type, options)?;
     }
-    for part in &batch.parts {
+    for part in batch.samples() {
         check_shape(part)?;
         // What deletes brings nothing new, not even the kind of keys.
         if !batch.delete {
@@ -143,6 +160,24 @@ fn schema_for(
         }
     }
     Ok(schema)
+}
+
+/// Checks each part in memory without taking it, and that it goes with all others; gives the schema with what the batch
+/// brings, and the type of the edges.
+pub(crate) fn check_pieces(
+    before: &Schema,
+    wanted_kind: Option<KeyKind>,
+    batch: &BatchWrites,
+) -> Result<(Schema, EdgeTypeId), SchemaError> {
+    let schema = schema_for(before, wanted_kind, batch)?;
+    let (edge_type, owner) = schema.require_edge_type(&batch.edge_type)?;
+    for part in &batch.parts {
+        batch_columns(owner, std::slice::from_ref(part))?;
+        if let Some(kind) = schema.key_kind {
+            [&part.src, &part.dst].into_iter().try_for_each(|keys| check_keys(&schema, kind, keys))?;
+        }
+    }
+    Ok((schema, edge_type))
 }
 
 impl ResolvedBatch {
@@ -308,22 +343,6 @@ impl Resolver {
         let MappedKeys { new_keys, ends, vertices } = mapped?;
         let writes = WriteSet { schema, new_keys, first_new_id, items: batch.items, ..WriteSet::default() };
         Ok(ResolvedBatch { writes, edge_type, ends, columns, delete: batch.delete, vertices })
-    }
-
-    /// Whether the parts in memory could be added, without adding them.
-    pub(crate) fn check_batch(&self, batch: &BatchWrites) -> Result<(), SchemaError> {
-        if batch.parts.is_empty() {
-            return Ok(());
-        }
-        let schema = schema_for(&self.schema, self.wanted_kind, batch)?;
-        let (_, owner) = schema.require_edge_type(&batch.edge_type)?;
-        for part in &batch.parts {
-            batch_columns(owner, std::slice::from_ref(part))?;
-            if let Some(kind) = schema.key_kind {
-                [&part.src, &part.dst].into_iter().try_for_each(|keys| check_keys(&schema, kind, keys))?;
-            }
-        }
-        Ok(())
     }
 
     /// The ids of both ends of all rows, the schema being the one that goes with them; unless they are to be deleted, new keys get

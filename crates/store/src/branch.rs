@@ -10,6 +10,9 @@
 //! meanwhile is applied to what it made, as recovery would, and that is published: so the commits count as those that came
 //! later where both changed the same edge or vertex.
 //!
+//! The schema of the load is the newest one when it begins, with what it brings, and the next commit's is made of that: so all
+//! schemas follow each other in the order in which they are applied.
+//!
 //! Invariants: a block that was there when the load began is not freed before it ends, whatever commits retire; keys
 //! and types that the load brought are in the log with the first commit that may name them ([`Resolver::note_logged`]).
 //!

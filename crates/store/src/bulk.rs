@@ -19,7 +19,7 @@
 use std::sync::Arc;
 
 use evergraph_log::{Log, LogOptions, ReplayError};
-use evergraph_types::{Direction, EdgeTypeId, SchemaError, Sequence};
+use evergraph_types::{Direction, EdgeTypeId, Sequence};
 use parking_lot::MutexGuard;
 
 use crate::archive::{ArchiveFault, MAX_SEGMENTS, NextFiles, Task, note_removal};
@@ -33,7 +33,6 @@ use crate::home::{Archived, Home, log_directory};
 use crate::install::install;
 use crate::ops::{OpColumn, WriteSet};
 use crate::pool::{in_background, in_pool};
-use crate::resolve::Resolver;
 use crate::segment_writer::{Bulk, BulkLists, BulkRows};
 use crate::spill::Spilled;
 use crate::staged::slices_of;
@@ -56,15 +55,15 @@ pub(crate) fn commit_bulk(
     batch: BatchWrites,
 ) -> Result<BatchSummary, CommitError> {
     let mut archived = home.archive.lock();
-    let committer = inner.committer.lock();
-    if let Some(refusal) = &committer.refusal {
-        return Err(refusal.clone().into());
-    }
+    let (fitted, mut committer) = fit(inner, batch)?;
     let is_logged = inner.is_log_kept();
-    if is_logged && !batch.is_large(inner.options.memory_limit_bytes) {
+    if is_logged && !fitted.batch.is_large(inner.options.memory_limit_bytes) {
         // A reader came meanwhile, and it reads the log.
         drop((committer, archived));
-        return inner.submit(Request::Batch(batch));
+        return inner.submit(Request::Batch(fitted.batch));
+    }
+    if let Some(schema) = &fitted.schema {
+        committer.resolver.set_unlogged_schema(schema.clone());
     }
     let base = inner.current.load_full();
     let dictionary = committer.resolver.dictionary.clone();
@@ -72,10 +71,10 @@ pub(crate) fn commit_bulk(
     let mut draft = Draft::new(&base, dictionary, base.sequence + 1, time_micros);
     let is_shared = !is_logged && inner.reclaimer.will_know_births(base.sequence);
     draft.changes.has_siblings = is_shared;
-    let turn = Turn::begin(inner, committer, base.sequence, is_shared);
+    let turn = Turn::begin(inner, committer, base.sequence, is_shared, &fitted);
     let mut load = Load { inner, home, archived: &mut archived, turn, base, draft, is_logged };
     let mut files = NextFiles::of(load.archived);
-    let made = load.make(&mut files, batch);
+    let made = load.make(&mut files, fitted);
     let committed = match made {
         Ok(summary) => load.commit(files).map(|()| summary).map_err(CommitError::durability),
         Err(error) => {
@@ -87,6 +86,26 @@ pub(crate) fn commit_bulk(
         Ok(summary) => Ok(load.publish(summary)),
         Err(error) => Err(load.give_up(error)),
     }
+}
+
+/// A batch that goes with the newest schema, and the committer, which has that.
+fn fit(inner: &Inner, batch: BatchWrites) -> Result<(FittedBatch, MutexGuard<'_, Committer>), CommitError> {
+    let fit = match batch.is_large(inner.options.memory_limit_bytes) {
+        true => FittedBatch::in_pieces,
+        false => FittedBatch::new,
+    };
+    let before = inner.committer.lock().resolver.schema.clone();
+    let fitted = in_background(|| fit(&before, inner.options.keys, batch))?;
+    let committer = inner.committer.lock();
+    if let Some(refusal) = &committer.refusal {
+        return Err(refusal.clone().into());
+    }
+    let newest = &committer.resolver.schema;
+    let fitted = match Arc::ptr_eq(newest, &before) {
+        true => fitted,
+        false => in_pool(|| fit(newest, inner.options.keys, fitted.batch))?,
+    };
+    Ok((fitted, committer))
 }
 
 /// A batch on its way.
@@ -104,11 +123,11 @@ struct Load<'a> {
 
 impl Load<'_> {
     /// Brings the batch, and what was committed meanwhile, to segments and to the draft. Afterwards commits wait.
-    fn make(&mut self, files: &mut NextFiles, batch: BatchWrites) -> Result<BatchSummary, CommitError> {
+    fn make(&mut self, files: &mut NextFiles, fitted: FittedBatch) -> Result<BatchSummary, CommitError> {
         let mut summary = BatchSummary::default();
-        let bulk = match batch.is_large(self.inner.options.memory_limit_bytes) {
-            true => self.take_pieces(batch)?,
-            false => self.take_whole(batch, &mut summary)?,
+        let bulk = match fitted.batch.is_large(self.inner.options.memory_limit_bytes) {
+            true => self.take_pieces(fitted)?,
+            false => self.take_whole(fitted, &mut summary)?,
         };
         if bulk.is_some() {
             summary.vertices = self.draft.version.num_vertices - self.base.num_vertices;
@@ -121,11 +140,11 @@ impl Load<'_> {
     /// Takes a batch that memory holds; gives its edges if they can be merged into the lists while these are archived.
     fn take_whole(
         &mut self,
-        batch: BatchWrites,
+        fitted: FittedBatch,
         summary: &mut BatchSummary,
     ) -> Result<Option<Bulk>, CommitError> {
         let Load { turn, draft, .. } = self;
-        let batch = turn.accept(batch, draft)?;
+        let batch = turn.map_keys(fitted, draft)?;
         turn.let_others_commit();
         Ok(in_background(|| {
             if !draft.takes_bulk(&batch) {
@@ -139,14 +158,19 @@ impl Load<'_> {
 
     /// Takes a batch piece by piece: the rows of each go to a file as soon as they have ids, and to the log as a part of the commit
     /// where that is wanted.
-    fn take_pieces(&mut self, batch: BatchWrites) -> Result<Option<Bulk>, CommitError> {
+    fn take_pieces(&mut self, fitted: FittedBatch) -> Result<Option<Bulk>, CommitError> {
         let Load { inner, home, turn, draft, is_logged, .. } = self;
         let limit = inner.options.memory_limit_bytes;
         let bytes = limit.unwrap_or(u64::MAX) / SPILLED_PER_LIMIT;
-        turn.committer()?.resolver.check_batch(&batch)?;
+        let FittedBatch { batch, before, mut schema, .. } = fitted;
+        // Whatever others make of it meanwhile counts as later.
+        let own_schema = schema.clone().map_or(before, Arc::new);
         let mut bulk: Option<Bulk> = None;
         batch.for_each_piece(limit, |piece| {
-            let mut piece = turn.accept(piece, draft)?;
+            turn.let_others_commit();
+            let mut piece = in_background(|| FittedBatch::new(&own_schema, inner.options.keys, piece))?;
+            piece.schema = schema.take();
+            let mut piece = turn.map_keys(piece, draft)?;
             if *is_logged {
                 let Version { sequence, time_micros, .. } = draft.version;
                 turn.committer()?.append_part(&mut piece, sequence, time_micros)?;
@@ -299,8 +323,10 @@ struct Turn<'a> {
     /// `None` while others commit.
     held: Option<MutexGuard<'a, Committer>>,
     is_shared: bool,
-    /// The type of the edges, and what else it changes but them, for transactions that began before.
-    changed: Option<(EdgeTypeId, WriteSet)>,
+    /// The type of the edges …
+    edge_type: EdgeTypeId,
+    /// … and what else it changes but them, for transactions that began before.
+    changed: WriteSet,
     /// Why no more commits are taken, if it does not come to its end: some of its keys have ids, which nothing else may be
     /// given, or are in the log in part.
     failure: Option<String>,
@@ -312,9 +338,12 @@ impl<'a> Turn<'a> {
         mut committer: MutexGuard<'a, Committer>,
         base: Sequence,
         is_shared: bool,
+        fitted: &FittedBatch,
     ) -> Self {
         committer.branch = is_shared.then(|| Branch::new(base, committer.logged_bytes));
-        Turn { inner, held: Some(committer), is_shared, changed: None, failure: None }
+        let (schema, items) = (fitted.schema.clone(), fitted.batch.items.clone());
+        let changed = WriteSet { schema, items, ..WriteSet::default() };
+        Turn { inner, held: Some(committer), is_shared, edge_type: fitted.edge_type, changed, failure: None }
     }
 
     /// The committer, unless it takes no more commits.
@@ -334,32 +363,6 @@ impl<'a> Turn<'a> {
 
     /// A batch, or a piece of one, in ids, which the draft knows the keys of. Where others may commit, they do between some
     /// rows and the next, and their keys among its own.
-    fn accept(&mut self, batch: BatchWrites, draft: &mut Draft) -> Result<ResolvedBatch, CommitError> {
-        let Resolver { schema, wanted_kind, .. } = &self.committer()?.resolver;
-        let (schema, wanted_kind) = (schema.clone(), *wanted_kind);
-        self.let_others_commit();
-        let mut fitted = in_background(|| FittedBatch::new(&schema, wanted_kind, batch))?;
-        let begun = self.changed.as_ref().map(|(edge_type, _)| *edge_type);
-        let resolver = &mut self.committer()?.resolver;
-        if !Arc::ptr_eq(&resolver.schema, &fitted.before) {
-            fitted = in_pool(|| FittedBatch::new(&resolver.schema, wanted_kind, fitted.batch))?;
-        }
-        if let Some(edge_type) = begun {
-            let name = &fitted.batch.edge_type;
-            // Since the piece before it may have been dropped or renamed.
-            if resolver.schema.require_edge_type(name)?.0 != edge_type {
-                return Err(SchemaError::TypeExists { name: name.clone() }.into());
-            }
-        }
-        if let Some(schema) = &fitted.schema {
-            resolver.set_unlogged_schema(schema.clone());
-        }
-        let (_, changed) = self.changed.get_or_insert_with(|| (fitted.edge_type, WriteSet::default()));
-        let (schema, items) = (fitted.schema.clone(), fitted.batch.items.clone());
-        changed.extend(WriteSet { schema, items, ..WriteSet::default() });
-        self.map_keys(fitted, draft)
-    }
-
     fn map_keys(&mut self, fitted: FittedBatch, draft: &mut Draft) -> Result<ResolvedBatch, CommitError> {
         let (mut batch, mut parts) = fitted.split();
         parts.iter_mut().for_each(|part| part.columns.clear());
@@ -398,10 +401,8 @@ impl<'a> Turn<'a> {
     /// Ends it as commit `sequence`, which `publish` makes the newest; gives what that gives.
     fn end<T>(&mut self, sequence: Sequence, publish: impl FnOnce(Option<Branch>, &mut Committer) -> T) -> T {
         let committer = self.held.get_or_insert_with(|| self.inner.committer.lock());
-        if let Some((edge_type, changed)) = self.changed.take() {
-            committer.recent.note_bulk(edge_type, sequence);
-            committer.note(&changed, sequence);
-        }
+        committer.recent.note_bulk(self.edge_type, sequence);
+        committer.note(&self.changed, sequence);
         let branch = committer.branch.take();
         committer.resolver.note_archived();
         self.failure = None;

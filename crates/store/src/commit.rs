@@ -121,6 +121,8 @@ struct Accepted {
     writes: WriteSet,
     is_batch: bool,
     sequence: Sequence,
+    /// Why nothing is written but the schema of a load under way, which the next try then finds.
+    refused: Option<CommitError>,
 }
 
 /// Commits as they are logged.
@@ -205,14 +207,14 @@ impl Inner {
 /// Makes the next version of what was accepted, and the answers.
 fn apply(mut draft: Draft, accepted: Vec<Accepted>) -> (Draft, Vec<(Pending, Outcome)>) {
     let mut answers = Vec::with_capacity(accepted.len());
-    for Accepted { pending, writes, is_batch, sequence } in accepted {
+    for Accepted { pending, writes, is_batch, sequence, refused } in accepted {
         let mut summary = BatchSummary { sequence, ..BatchSummary::default() };
         if is_batch {
             summary = apply_batch(&mut draft, writes, sequence);
         } else {
             draft.apply(writes);
         }
-        answers.push((pending, Ok(summary)));
+        answers.push((pending, refused.map_or(Ok(summary), Err)));
     }
     draft.flush();
     (draft, answers)
@@ -239,18 +241,23 @@ impl Committer {
         for mut pending in group {
             let Some(request) = pending.take_request() else { continue };
             let is_batch = matches!(request, Request::Batch(_));
-            match self.resolve(request) {
-                Ok(mut writes) => {
-                    if !writes.is_empty() {
-                        sequence += 1;
-                        self.resolver.note_logged(&mut writes);
-                        self.branch.iter_mut().for_each(|branch| branch.note_commit(&writes));
-                    }
-                    self.note(&writes, sequence);
-                    accepted.push(Accepted { pending, writes, is_batch, sequence });
+            let (mut writes, refused) = match self.resolve(request) {
+                Ok(writes) => (writes, None),
+                Err(CommitError::Conflict { what, .. }) if self.resolver.schema_is_unlogged => {
+                    (WriteSet::default(), Some(CommitError::Conflict { what, sequence: sequence + 1 }))
                 }
-                Err(error) => pending.answer(Err(error)),
+                Err(error) => {
+                    pending.answer(Err(error));
+                    continue;
+                }
+            };
+            if !writes.is_empty() || refused.is_some() {
+                sequence += 1;
+                self.resolver.note_logged(&mut writes);
+                self.branch.iter_mut().for_each(|branch| branch.note_commit(&writes));
             }
+            self.note(&writes, sequence);
+            accepted.push(Accepted { pending, writes, is_batch, sequence, refused });
         }
         accepted
     }

@@ -28,7 +28,7 @@ pub(crate) struct Resolver {
     /// Keys of ids from this one on, and the schema if so, are those of a load that goes on or was given up: the next
     /// commit brings them to the log.
     unlogged: VertexId,
-    schema_is_unlogged: bool,
+    pub(crate) schema_is_unlogged: bool,
     /// The kind of keys the store was opened for, if the caller said so.
     pub(crate) wanted_kind: Option<KeyKind>,
     /// Whether the dictionary holds the keys of all commits to come, since they are those of the past.

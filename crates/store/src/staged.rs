@@ -13,11 +13,12 @@ use std::ops::Range;
 use evergraph_disk::DiskError;
 use evergraph_types::{Column, EdgeBatch, EdgeTypeOptions, KeyColumn, PropertyType, TextValues};
 
-use crate::batch::BatchWrites;
+use crate::batch::{BatchWrites, check_pieces};
 use crate::catalog::ItemChange;
 use crate::codec::{decode_batch, encode_batch};
 use crate::commit::BatchSummary;
 use crate::error::CommitError;
+use crate::pool::in_background;
 use crate::spill::SpillFile;
 use crate::store::Store;
 
@@ -34,6 +35,8 @@ pub(crate) struct Staged {
     file: SpillFile,
     places: Vec<Range<u64>>,
     pub(crate) rows: usize,
+    /// A row of each shape that they have.
+    pub(crate) heads: Vec<EdgeBatch>,
 }
 
 impl Staged {
@@ -62,13 +65,11 @@ pub struct BulkLoad {
     batch: BatchWrites,
     /// Of the parts in memory.
     bytes: u64,
-    /// A row of each shape that parts have had, which those that come must agree with.
-    heads: Vec<EdgeBatch>,
 }
 
 impl BulkLoad {
     pub(crate) fn new(store: Store, edge_type: &str, create: Option<EdgeTypeOptions>) -> Self {
-        BulkLoad { store, batch: BatchWrites::of(edge_type, create), bytes: 0, heads: Vec::new() }
+        BulkLoad { store, batch: BatchWrites::of(edge_type, create), bytes: 0 }
     }
 
     /// Takes edges, which have the same columns as those before.
@@ -87,17 +88,9 @@ impl BulkLoad {
         };
         self.bytes = 0;
         // What cannot be committed is refused before it is written.
-        let parts = self.batch.parts.len();
-        self.batch.parts.extend(self.heads.iter().cloned());
-        let checked = inner.committer.lock().resolver.check_batch(&self.batch);
-        self.batch.parts.truncate(parts);
-        checked?;
-        for part in &self.batch.parts {
-            let head = slice_of(part, 0..part.len().min(1));
-            if !self.heads.iter().any(|known| shape_of(known).eq(shape_of(&head))) {
-                self.heads.push(head);
-            }
-        }
+        let schema = inner.committer.lock().resolver.schema.clone();
+        let batch = &mut self.batch;
+        in_background(move || check_pieces(&schema, inner.options.keys, batch))?;
         self.batch.stage(limit, || SpillFile::create(home))
     }
 
@@ -127,7 +120,12 @@ impl BatchWrites {
     ) -> Result<(), CommitError> {
         let mut staged = match self.staged.take() {
             Some(staged) => staged,
-            None => Staged { file: create().map_err(CommitError::durability)?, places: Vec::new(), rows: 0 },
+            None => Staged {
+                file: create().map_err(CommitError::durability)?,
+                places: Vec::new(),
+                rows: 0,
+                heads: Vec::new(),
+            },
         };
         let mut bytes = Vec::new();
         for part in std::mem::take(&mut self.parts) {
@@ -137,6 +135,9 @@ impl BatchWrites {
                 staged.places.push(staged.file.append(&bytes).map_err(CommitError::durability)?);
             }
             staged.rows += part.len();
+            if !staged.heads.iter().any(|known| shape_of(known).eq(shape_of(&part))) {
+                staged.heads.push(slice_of(&part, 0..part.len().min(1)));
+            }
         }
         self.staged = Some(staged);
         Ok(())

@@ -4,18 +4,21 @@
 mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use common::{
     Action, Case, Dump, HookedDisk, Model, Runner, States, Write, actions, compare_difference, directory,
-    dump, number_batch, on, options,
+    dump, number_batch, on, options, with_columns,
 };
 use evergraph_disk::{CrashPlan, Disk, Fault, MemoryDisk, SimDisk};
 use evergraph_store::{
     ChangeOptions, CommitError, Durability, ListFormat, Options, Store, Version, check_on,
 };
-use evergraph_types::{Alteration, Direction, EdgeTypeOptions, Key, KeyKind};
+use evergraph_types::{
+    Alteration, Direction, EdgeBatch, EdgeTypeOptions, Key, KeyKind, PropertyOwner, PropertyType, Value,
+};
 use parking_lot::Mutex;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -361,42 +364,143 @@ fn commits_between_the_pieces_of_a_load_may_name_its_keys() {
     }
 }
 
+/// Rows of two shapes, some pieces of each.
+fn of_two_shapes() -> Vec<EdgeBatch> {
+    let part = |rows: Range<i64>, column| {
+        let batch = number_batch(rows.map(|row| (row, row + 1)));
+        with_columns(batch, &[(column, PropertyType::Int64)], |_, row| Value::Int(row as i64))
+    };
+    vec![part(0..1500, "weight"), part(1500..3000, "height")]
+}
+
+/// Whatever is done to the schema between the pieces of a load counts as later.
 #[test]
-fn a_load_whose_type_is_dropped_between_its_pieces_is_given_up_and_others_go_on() {
-    for comes_back in [false, true] {
-        given_up(comes_back);
+fn the_schema_may_change_between_the_pieces_of_a_load() {
+    let alter = |store: &Store, alteration| store.alter(&alteration).expect("it is there");
+    let owner = || PropertyOwner::EdgeType("plain".to_owned());
+    let name = |name: &str| name.to_owned();
+    let drop_type = move |store: &Store| alter(store, Alteration::DropEdgeType { name: name("plain") });
+    let drop_weight = move |store: &Store| {
+        alter(store, Alteration::DropProperty { owner: owner(), name: name("weight") });
+    };
+    let put = |store: &Store, properties: &[(&str, Value)]| {
+        store.put_edge(5, 70_000, "plain", properties).expect("it fits");
+    };
+    let changes: Vec<Box<dyn Fn(&Store) + Send + Sync>> = vec![
+        Box::new(move |store| put(store, &[("depth", 5.into())])),
+        Box::new(move |store| put(store, &[("height", 5.into())])),
+        Box::new(drop_type),
+        Box::new(move |store| {
+            drop_type(store);
+            put(store, &[("weight", "heavy".into())]);
+        }),
+        Box::new(move |store| {
+            let new_name = name("fancy");
+            alter(store, Alteration::RenameEdgeType { name: name("plain"), new_name });
+            put(store, &[]);
+        }),
+        Box::new(drop_weight),
+        Box::new(move |store| {
+            drop_weight(store);
+            put(store, &[("weight", "heavy".into())]);
+        }),
+    ];
+    for change in changes {
+        is_later(Arc::new(move |store| {
+            // The first commit shows what the load brings to the schema.
+            store.put_edge(6, 70_000, "plain", &[]).expect("it fits");
+            change(store);
+        }));
     }
 }
 
-fn given_up(comes_back: bool) {
-    let drop_type = Alteration::DropEdgeType { name: "plain".to_owned() };
-    let (sim, store) = in_pieces(move |store| {
-        store.alter(&drop_type).expect("it is there");
-        if comes_back {
-            store.create_edge_type("plain", EdgeTypeOptions::default()).expect("a type of its own");
-        }
-    });
-    let rows = (0..3_000).map(|row| (row, row + 1));
-    let error = store.add_edges("plain", vec![number_batch(rows)]).expect_err("it is gone");
-    assert!(matches!(error, CommitError::Schema(_)), "{error}");
-    // A key that the load had brought, and one that it had not.
-    store.put_edge(5, 70_000, "other", &[]).expect("all goes on");
+fn is_later(change: Arc<dyn Fn(&Store) + Send + Sync>) {
+    let twin = Store::in_memory(options());
+    twin.put_edge(-1, -2, "plain", &[]).expect("it fits");
+    twin.add_edges("plain", of_two_shapes()).expect("it fits");
+    change(&twin);
+    let (sim, store) = in_pieces(move |store| change(store));
+    let summary = store.add_edges("plain", of_two_shapes()).expect("it fits");
+    assert_eq!((summary.edges, summary.vertices), (3000, 3001));
     let compare = |store: &Store| {
-        let version = store.version().expect("open");
-        let plain = version.schema().edge_type("plain").map(|(id, _)| version.num_edges(id));
-        let (other, _) = version.schema().edge_type("other").expect("it was made");
-        assert_eq!(plain, comes_back.then_some(0));
-        assert_eq!((list(&version, other, 5), version.num_vertices()), (vec![70_000], 4));
+        assert_eq!(dump(&store.version().expect("open")), dump(&twin.version().expect("open")));
     };
     compare(&store);
     let crashed = sim.crash(CrashPlan::LoseUnsynced);
     drop(store);
     compare(&Store::open_on(on(&crashed), directory(), limited()).expect("it is there"));
     let store = Store::open_on(on(&sim), directory(), limited()).expect("it is there");
-    store.checkpoint().expect("a good disk");
+    store.compact().expect("a good disk");
     compare(&store);
     drop(store);
     assert!(check_on(on(&sim), directory()).is_ok_and(|report| report.is_healthy()));
+}
+
+/// A transaction that brings a type beside a load that brings one is refused, and finds that when it tries again.
+#[test]
+fn a_type_may_be_made_beside_a_load_that_brings_one() {
+    let disk = HookedDisk::over(on(&SimDisk::new(0)));
+    let options = Options { bulk_edges: 100, ..options() };
+    let store = Store::open_on(disk.clone(), directory(), options).expect("a new store");
+    let other = store.clone();
+    disk.when_creating("segment", move || {
+        let mut transaction = other.begin().expect("open");
+        transaction.put_edge(1, 2, "another", &[]).expect("it fits");
+        let refused = transaction.commit().expect_err("there is a type it does not know of");
+        assert!(matches!(refused, CommitError::Conflict { sequence: 1, .. }), "{refused}");
+        let retried = other
+            .transact(0, |transaction| Ok::<_, CommitError>(transaction.put_edge(1, 2, "another", &[])?));
+        retried.expect("it knows the type now");
+    });
+    let rows = (0..LOADED).map(|row| (row, row + 1));
+    store.add_edges("plain", vec![number_batch(rows)]).expect("it fits");
+    let version = store.version().expect("open");
+    let schema = version.schema();
+    let names: Vec<&str> = schema.live_edge_types().map(|(_, kind)| kind.name.as_str()).collect();
+    assert_eq!((names, version.num_edges(1), version.sequence()), (vec!["plain", "another"], 1, 3));
+}
+
+/// Loads bring types and properties, and so do others, who commit at any time.
+#[test]
+fn loads_and_commits_bring_types_and_properties_side_by_side() {
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+    let options = || Options { bulk_edges: 1_000, ..Options::default() };
+    let store = Store::open_on(disk.clone(), directory(), options()).expect("a new store");
+    let rows = || (0..3_000).map(|row| (row, row + 1));
+    let (loads, is_over) = (12, AtomicBool::new(false));
+    let written = std::thread::scope(|scope| {
+        let other = scope.spawn(|| {
+            let goes_on = |_: &i64| !is_over.load(Ordering::Relaxed);
+            let write = |round: i64| {
+                let (name, property) = (format!("other {}", round % 20), format!("property {round}"));
+                store.put_edge(round, -1, &name, &[(&property, round.into())]).expect("it fits");
+                store.put_vertex(round, None, &[(&property, round.into())]).expect("it fits");
+            };
+            (0..200).take_while(goes_on).map(write).count() as i64
+        });
+        for load in 0..loads {
+            let column = [(&*format!("number {load}"), PropertyType::Int64)];
+            let batch = with_columns(number_batch(rows()), &column, |_, row| Value::Int(row as i64));
+            let summary = store.add_edges(&format!("load {}", load / 2), vec![batch]).expect("it fits");
+            assert_eq!(summary.edges, if load % 2 == 0 { 3_000 } else { 0 });
+        }
+        is_over.store(true, Ordering::Relaxed);
+        other.join().expect("all is written")
+    });
+    let before = dump(&store.version().expect("open"));
+    for (load, (src, dst)) in (0..loads).flat_map(|load| rows().map(move |row| (load, row))) {
+        let (neighbor, properties) = &before.out[&format!("load {}", load / 2)][&Key::Int(src)][0];
+        assert_eq!((neighbor, &properties[&format!("number {load}")]), (&Key::Int(dst), &Value::Int(src)));
+    }
+    for round in 0..written {
+        let property = format!("property {round}");
+        assert_eq!(before.vertices[&Key::Int(round)].properties[&property], Value::Int(round));
+    }
+    drop(store);
+    let store = Store::open_on(disk.clone(), directory(), options()).expect("it is there");
+    assert_eq!(dump(&store.version().expect("open")), before);
+    drop(store);
+    assert!(check_on(disk, directory()).is_ok_and(|report| report.is_healthy()));
 }
 
 /// The edges of a vertex, as a sorted list.
