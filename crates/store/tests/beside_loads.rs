@@ -386,7 +386,7 @@ fn the_schema_may_change_between_the_pieces_of_a_load() {
     let put = |store: &Store, properties: &[(&str, Value)]| {
         store.put_edge(5, 70_000, "plain", properties).expect("it fits");
     };
-    let changes: Vec<Box<dyn Fn(&Store) + Send + Sync>> = vec![
+    let changes: Vec<Box<Change>> = vec![
         Box::new(move |store| put(store, &[("depth", 5.into())])),
         Box::new(move |store| put(store, &[("height", 5.into())])),
         Box::new(drop_type),
@@ -414,7 +414,10 @@ fn the_schema_may_change_between_the_pieces_of_a_load() {
     }
 }
 
-fn is_later(change: Arc<dyn Fn(&Store) + Send + Sync>) {
+/// What others do to a store.
+type Change = dyn Fn(&Store) + Send + Sync;
+
+fn is_later(change: Arc<Change>) {
     let twin = Store::in_memory(options());
     twin.put_edge(-1, -2, "plain", &[]).expect("it fits");
     twin.add_edges("plain", of_two_shapes()).expect("it fits");
