@@ -229,7 +229,7 @@ impl NextFiles {
 
     /// Writes the manifest, which says that these are the files as of `version`.
     pub(crate) fn commit(
-        self,
+        &mut self,
         home: &Home,
         archived: &mut Archived,
         version: &Version,
@@ -242,34 +242,35 @@ impl NextFiles {
             num_vertices: version.num_vertices,
             counts: version.edges.iter().map(EdgeCounts::from).collect(),
             catalog: version.catalog.clone(),
-            ..self.manifest
+            ..self.manifest.clone()
         };
-        if let Err(error) = manifest.write(&*home.disk, &home.directory) {
-            remove_unnamed(home, &self.written);
-            return Err(error.into());
-        }
+        manifest.write(&*home.disk, &home.directory)?;
         home.note_manifest(&manifest);
         archived.manifest = manifest;
-        archived.segments = self.segments;
+        archived.segments = std::mem::take(&mut self.segments);
         Ok(())
     }
 
-    /// Removes what was written.
+    /// Removes what was written, so that further attempts do not fill the disk. A manifest that was replaced, but perhaps not
+    /// durably, may name it: then it stays.
     pub(crate) fn give_up(self, home: &Home) {
-        remove_unnamed(home, &self.written);
+        let Ok(manifest) = Manifest::read(&*home.disk, &home.directory) else { return };
+        let is_named = |number: &u64| manifest.segments.iter().any(|entry| entry.number == *number);
+        for number in self.written.iter().filter(|number| !is_named(number)) {
+            let path = segment_directory(&home.directory).join(segment_name(*number));
+            if let Err(error) = home.disk.remove(&path) {
+                tracing::warn!(%error, "the segment of an archive that failed could not be removed");
+            }
+        }
     }
 }
 
 /// Writes a segment and the manifest that names it.
 pub(crate) fn archive(home: &Home, archived: &mut Archived, task: Task<'_>) -> Result<Made, ArchiveFault> {
     let mut files = NextFiles::of(archived);
-    match files.write(home, archived, task) {
-        Ok(made) => files.commit(home, archived, task.version).map(|()| made),
-        Err(fault) => {
-            files.give_up(home);
-            Err(fault)
-        }
-    }
+    let made = files.write(home, archived, task);
+    let made = made.and_then(|made| files.commit(home, archived, task.version).map(|()| made));
+    made.inspect_err(|_| files.give_up(home))
 }
 
 impl Archived {
@@ -368,20 +369,6 @@ impl Inner {
         match (self.retain, self.cursors.floor()) {
             (Retain::Nothing, Some(floor)) => floor.min(archived.oldest().sequence),
             _ => archived.oldest().sequence,
-        }
-    }
-}
-
-/// Removes what an archive that failed has written, so that further attempts do not fill the disk. A manifest that was
-/// replaced, but perhaps not durably, may name it: then it stays.
-fn remove_unnamed(home: &Home, numbers: &[u64]) {
-    let Ok(manifest) = Manifest::read(&*home.disk, &home.directory) else { return };
-    for number in
-        numbers.iter().filter(|number| manifest.segments.iter().all(|entry| entry.number != **number))
-    {
-        let path = segment_directory(&home.directory).join(segment_name(*number));
-        if let Err(error) = home.disk.remove(&path) {
-            tracing::warn!(%error, "the segment of an archive that failed could not be removed");
         }
     }
 }

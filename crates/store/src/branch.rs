@@ -20,12 +20,13 @@
 
 use evergraph_types::Sequence;
 
+use crate::codec::encode;
 use crate::heap::Block;
 use crate::ops::WriteSet;
 use crate::reclaim::take_born_by;
 use crate::version::Version;
 
-/// Commits wait for a load when they are so many bytes of log ahead of it.
+/// Commits wait for a load when they are so many bytes, as they are logged, ahead of it.
 const JOURNAL_BYTES: u64 = 64 << 20;
 
 /// A load under way, as the committer knows it.
@@ -35,20 +36,21 @@ pub(crate) struct Branch {
     base: Sequence,
     /// What was committed since and the load has not caught up with.
     journal: Vec<WriteSet>,
-    /// How far the log was when the journal began.
-    journal_begin: u64,
+    /// What that takes in a log.
+    journal_bytes: u64,
     /// Blocks of the version it began with that commits have replaced. What the load makes may reach them.
     withheld: Vec<Block>,
 }
 
 impl Branch {
-    /// A load that begins with version `base`, the log being so long.
-    pub(crate) fn new(base: Sequence, logged_bytes: u64) -> Self {
-        Branch { base, journal: Vec::new(), journal_begin: logged_bytes, withheld: Vec::new() }
+    /// A load that begins with version `base`.
+    pub(crate) fn new(base: Sequence) -> Self {
+        Branch { base, journal: Vec::new(), journal_bytes: 0, withheld: Vec::new() }
     }
 
     /// Notes what is about to be committed.
     pub(crate) fn note_commit(&mut self, writes: &WriteSet) {
+        self.journal_bytes += encode([writes].into_iter()).len() as u64;
         self.journal.push(writes.clone());
     }
 
@@ -57,15 +59,14 @@ impl Branch {
         self.withheld.extend(take_born_by(self.base, retired));
     }
 
-    /// Whether commits are to wait, the log being so long.
-    pub(crate) fn is_full(&self, logged_bytes: u64) -> bool {
-        logged_bytes - self.journal_begin > JOURNAL_BYTES
+    /// Whether commits are to wait.
+    pub(crate) fn is_full(&self) -> bool {
+        self.journal_bytes > JOURNAL_BYTES
     }
 
-    /// What was committed since this was last asked for, and how many bytes of log that is.
-    pub(crate) fn take_journal(&mut self, logged_bytes: u64) -> (Vec<WriteSet>, u64) {
-        let bytes = logged_bytes - std::mem::replace(&mut self.journal_begin, logged_bytes);
-        (std::mem::take(&mut self.journal), bytes)
+    /// What was committed since this was last asked for, and how many bytes that takes in a log.
+    pub(crate) fn take_journal(&mut self) -> (Vec<WriteSet>, u64) {
+        (std::mem::take(&mut self.journal), std::mem::take(&mut self.journal_bytes))
     }
 
     /// The blocks that commits have made beside the load and `newest` reaches, which was made of `base` by them.

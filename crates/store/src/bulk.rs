@@ -6,6 +6,8 @@
 //!  committer          commits go on (`branch.rs`) ..........................................  committer
 //! ```
 //!
+//! In a store without files it is the same without segments and manifest.
+//!
 //! Where somebody follows the log or history is kept, the batch is in the log, too, in parts, and commits wait for all of it:
 //!
 //! ```text
@@ -48,16 +50,12 @@ const ROWS_AT_ONCE: usize = if cfg!(debug_assertions) { 1 << 11 } else { 1 << 18
 /// So often it catches up while they go on.
 const ROUNDS: u32 = 4;
 
-/// Commits a large batch as a segment: without the log, or, where that is kept, in parts.
-pub(crate) fn commit_bulk(
-    inner: &Inner,
-    home: &Home,
-    batch: BatchWrites,
-) -> Result<BatchSummary, CommitError> {
-    let mut archived = home.archive.lock();
+/// Commits a large batch, of a store on disk as a segment: without the log or, where that is kept, in parts.
+pub(crate) fn commit_bulk(inner: &Inner, batch: BatchWrites) -> Result<BatchSummary, CommitError> {
+    let mut archived = inner.home.as_ref().map(|home| home.archive.lock());
     let (fitted, mut committer) = fit(inner, batch)?;
-    let is_logged = inner.is_log_kept();
-    if is_logged && !fitted.batch.is_large(inner.options.memory_limit_bytes) {
+    let is_logged = inner.is_log_kept() || inner.home.is_none() && committer.log.is_some();
+    if is_logged && !inner.is_in_pieces(&fitted.batch) {
         // A reader came meanwhile, and it reads the log.
         drop((committer, archived));
         return inner.submit(Request::Batch(fitted.batch));
@@ -68,21 +66,13 @@ pub(crate) fn commit_bulk(
     let base = inner.current.load_full();
     let dictionary = committer.resolver.dictionary.clone();
     let time_micros = now_micros().max(base.time_micros);
-    let mut draft = Draft::new(&base, dictionary, base.sequence + 1, time_micros);
+    let draft = Draft::new(&base, dictionary, base.sequence + 1, time_micros);
     let is_shared = !is_logged && inner.reclaimer.will_know_births(base.sequence);
-    draft.changes.has_siblings = is_shared;
     let turn = Turn::begin(inner, committer, base.sequence, is_shared, &fitted);
-    let mut load = Load { inner, home, archived: &mut archived, turn, base, draft, is_logged };
-    let mut files = NextFiles::of(load.archived);
-    let made = load.make(&mut files, fitted);
-    let committed = match made {
-        Ok(summary) => load.commit(files).map(|()| summary).map_err(CommitError::durability),
-        Err(error) => {
-            files.give_up(home);
-            Err(error)
-        }
-    };
-    match committed {
+    let disk = inner.home.as_ref().zip(archived.as_deref_mut());
+    let disk = disk.map(|(home, archived)| OnDisk { home, files: NextFiles::of(archived), archived });
+    let mut load = Load { inner, disk, turn, base, draft, is_logged };
+    match load.make(fitted).and_then(|summary| load.commit().map(|()| summary)) {
         Ok(summary) => Ok(load.publish(summary)),
         Err(error) => Err(load.give_up(error)),
     }
@@ -90,13 +80,10 @@ pub(crate) fn commit_bulk(
 
 /// A batch that goes with the newest schema, and the committer, which has that.
 fn fit(inner: &Inner, batch: BatchWrites) -> Result<(FittedBatch, MutexGuard<'_, Committer>), CommitError> {
-    let fit = match batch.is_large(inner.options.memory_limit_bytes) {
-        true => FittedBatch::in_pieces,
-        false => FittedBatch::new,
-    };
+    let fit = if inner.is_in_pieces(&batch) { FittedBatch::in_pieces } else { FittedBatch::new };
     let before = inner.committer.lock().resolver.schema.clone();
     let fitted = in_background(|| fit(&before, inner.options.keys, batch))?;
-    let committer = inner.committer.lock();
+    let committer = inner.committer_without_load();
     if let Some(refusal) = &committer.refusal {
         return Err(refusal.clone().into());
     }
@@ -111,8 +98,7 @@ fn fit(inner: &Inner, batch: BatchWrites) -> Result<(FittedBatch, MutexGuard<'_,
 /// A batch on its way.
 struct Load<'a> {
     inner: &'a Inner,
-    home: &'a Home,
-    archived: &'a mut Archived,
+    disk: Option<OnDisk<'a>>,
     turn: Turn<'a>,
     /// The version it began with.
     base: Arc<Version>,
@@ -121,19 +107,29 @@ struct Load<'a> {
     is_logged: bool,
 }
 
+/// Where the segments of a batch go.
+struct OnDisk<'a> {
+    home: &'a Home,
+    archived: &'a mut Archived,
+    /// As they are to be.
+    files: NextFiles,
+}
+
 impl Load<'_> {
     /// Brings the batch, and what was committed meanwhile, to segments and to the draft. Afterwards commits wait.
-    fn make(&mut self, files: &mut NextFiles, fitted: FittedBatch) -> Result<BatchSummary, CommitError> {
+    fn make(&mut self, fitted: FittedBatch) -> Result<BatchSummary, CommitError> {
         let mut summary = BatchSummary::default();
-        let bulk = match fitted.batch.is_large(self.inner.options.memory_limit_bytes) {
-            true => self.take_pieces(fitted)?,
-            false => self.take_whole(fitted, &mut summary)?,
+        let bulk = match &self.disk {
+            Some(OnDisk { home, .. }) if self.inner.is_in_pieces(&fitted.batch) => {
+                self.take_pieces(fitted, home)?
+            }
+            _ => self.take_whole(fitted, &mut summary)?,
         };
         if bulk.is_some() {
             summary.vertices = self.draft.version.num_vertices - self.base.num_vertices;
         }
-        summary.edges += self.archive(files, bulk)?;
-        self.catch_up(files)?;
+        summary.edges += self.archive(bulk)?;
+        self.catch_up()?;
         Ok(summary)
     }
 
@@ -143,12 +139,12 @@ impl Load<'_> {
         fitted: FittedBatch,
         summary: &mut BatchSummary,
     ) -> Result<Option<Bulk>, CommitError> {
-        let Load { turn, draft, .. } = self;
+        let Load { disk, turn, draft, .. } = self;
         let batch = turn.map_keys(fitted, draft)?;
         turn.let_others_commit();
         Ok(in_background(|| {
-            if !draft.takes_bulk(&batch) {
-                *summary = apply_batch(draft, batch.into_write_set(), draft.version.sequence);
+            if disk.is_none() || !draft.takes_bulk(&batch) {
+                *summary = apply_batch(draft, batch.into_write_set());
                 return None;
             }
             let (lists, ends, _) = apply_vertices(draft, batch);
@@ -158,8 +154,8 @@ impl Load<'_> {
 
     /// Takes a batch piece by piece: the rows of each go to a file as soon as they have ids, and to the log as a part of the commit
     /// where that is wanted.
-    fn take_pieces(&mut self, fitted: FittedBatch) -> Result<Option<Bulk>, CommitError> {
-        let Load { inner, home, turn, draft, is_logged, .. } = self;
+    fn take_pieces(&mut self, fitted: FittedBatch, home: &Home) -> Result<Option<Bulk>, CommitError> {
+        let Load { inner, turn, draft, is_logged, .. } = self;
         let limit = inner.options.memory_limit_bytes;
         let bytes = limit.unwrap_or(u64::MAX) / SPILLED_PER_LIMIT;
         let FittedBatch { batch, before, mut schema, .. } = fitted;
@@ -196,8 +192,9 @@ impl Load<'_> {
 
     /// Writes what is dirty in the draft, and the edges of `bulk`, to a segment, and points the draft to it; gives the number of edges
     /// added.
-    fn archive(&mut self, files: &mut NextFiles, bulk: Option<Bulk>) -> Result<u64, CommitError> {
-        let Load { draft, home, archived, turn, .. } = self;
+    fn archive(&mut self, bulk: Option<Bulk>) -> Result<u64, CommitError> {
+        let Load { disk, draft, turn, .. } = self;
+        let Some(OnDisk { home, archived, files }) = disk else { return Ok(0) };
         let edge_type = bulk.as_ref().map_or(0, |bulk| bulk.lists.edge_type);
         let edges_before = draft.version.num_edges(edge_type);
         let write = move || -> Result<(), ArchiveFault> {
@@ -216,7 +213,7 @@ impl Load<'_> {
     }
 
     /// Takes in what was committed meanwhile, the last of it while commits wait.
-    fn catch_up(&mut self, files: &mut NextFiles) -> Result<(), CommitError> {
+    fn catch_up(&mut self) -> Result<(), CommitError> {
         for round in 0.. {
             let (missed, bytes) = self.turn.take_journal()?;
             if missed.is_empty() {
@@ -238,7 +235,7 @@ impl Load<'_> {
             } else {
                 in_background(apply)
             }
-            self.archive(files, None)?;
+            self.archive(None)?;
             if is_last {
                 break;
             }
@@ -246,35 +243,32 @@ impl Load<'_> {
         Ok(())
     }
 
-    /// Makes the files those of the store, as of the next commit. From here on it is one.
-    fn commit(&mut self, files: NextFiles) -> Result<(), ArchiveFault> {
-        let Load { inner, home, archived, turn, base, draft, is_logged } = self;
+    /// Makes it the next commit, and its files those of the store.
+    fn commit(&mut self) -> Result<(), CommitError> {
+        let Load { inner, disk, turn, base, draft, is_logged } = self;
         let newest = inner.current.load_full();
         let (sequence, time_micros) = (newest.sequence + 1, now_micros().max(newest.time_micros));
         draft.postpone(base, sequence, time_micros);
-        let mut prepare = || -> Result<(), ArchiveFault> {
-            let Some(committer) = turn.held.as_deref_mut().filter(|_| *is_logged) else { return Ok(()) };
-            if inner.wants_base(archived, committer, sequence) {
-                archived.keep_base(home)?;
+        let Some(OnDisk { home, archived, files }) = disk else { return Ok(()) };
+        let mut record = || -> Result<(), ArchiveFault> {
+            if let Some(committer) = turn.held.as_deref_mut().filter(|_| *is_logged) {
+                if inner.wants_base(archived, committer, sequence) {
+                    archived.keep_base(home)?;
+                }
+                committer.append_end(sequence, time_micros)?;
             }
-            committer.append_end(sequence, time_micros)
+            files.commit(home, archived, &draft.version)
         };
-        match prepare() {
-            Ok(()) => files.commit(home, archived, &draft.version),
-            Err(fault) => {
-                files.give_up(home);
-                Err(fault)
-            }
-        }
+        record().map_err(CommitError::durability)
     }
 
     /// Makes it the newest version.
     fn publish(self, summary: BatchSummary) -> BatchSummary {
-        let Load { inner, home, archived, mut turn, base, mut draft, is_logged } = self;
-        draft.set_segments(archived.mapped());
+        let Load { inner, mut disk, mut turn, base, mut draft, is_logged } = self;
+        disk.iter().for_each(|disk| draft.set_segments(disk.archived.mapped()));
         let (version, mut changes) = draft.finish();
         let sequence = version.sequence;
-        let newest = inner.current.load_full();
+        let (newest, follows) = (inner.current.load_full(), base.sequence);
         let progress = turn.end(sequence, |branch, committer| {
             if let Some(branch) = branch {
                 // What it caught up with is in its own version a second time.
@@ -283,17 +277,8 @@ impl Load<'_> {
             inner.publish(newest, version, changes);
             committer.recent.forget(inner.writers.oldest());
             inner.follow.advance(sequence);
-            // The batch is committed, whatever becomes of the log now.
-            if is_logged {
-                let floor = inner.cursors.versions_floor();
-                note_removal(archived.drop_history(home, sequence, now_micros(), floor));
-                inner.trim_log(archived, committer);
-            } else {
-                let restarted = committer.restart_log(home, sequence, inner.options.log_options());
-                committer.refusal = restarted.err().map(|fault| Refusal::Failed(fault.to_string()));
-            }
-            if archived.segments.len() > MAX_SEGMENTS {
-                inner.signal.archive();
+            if let Some(disk) = &mut disk {
+                disk.settle(inner, committer, sequence, is_logged);
             }
             inner.progress(committer)
         });
@@ -301,19 +286,42 @@ impl Load<'_> {
         // It holds what was archived on the heap, which is freed while nobody waits.
         drop(base);
         let mut committer = inner.committer.lock();
-        inner.note_archived(home, &mut committer, progress);
+        if let Some(OnDisk { home, .. }) = disk {
+            inner.note_archived(home, &mut committer, progress);
+        }
         inner.note_growth(&committer);
         drop(committer);
         inner.settle_access();
-        BatchSummary { sequence, ..summary }
+        BatchSummary { sequence, follows, ..summary }
     }
 
     /// Gives it up.
     fn give_up(self, error: CommitError) -> CommitError {
-        let Load { mut turn, draft, .. } = self;
+        let Load { disk, mut turn, draft, .. } = self;
         draft.discard();
+        if let Some(OnDisk { home, files, .. }) = disk {
+            files.give_up(home);
+        }
         turn.fail(&error);
         error
+    }
+}
+
+impl OnDisk<'_> {
+    /// Lets go of the log, as far as it may go, behind commit `sequence`: the batch is committed, whatever becomes of that.
+    fn settle(&mut self, inner: &Inner, committer: &mut Committer, sequence: Sequence, is_logged: bool) {
+        let OnDisk { home, archived, .. } = self;
+        if is_logged {
+            let floor = inner.cursors.versions_floor();
+            note_removal(archived.drop_history(home, sequence, now_micros(), floor));
+            inner.trim_log(archived, committer);
+        } else {
+            let restarted = committer.restart_log(home, sequence, inner.options.log_options());
+            committer.refusal = restarted.err().map(|fault| Refusal::Failed(fault.to_string()));
+        }
+        if archived.segments.len() > MAX_SEGMENTS {
+            inner.signal.archive();
+        }
     }
 }
 
@@ -340,7 +348,7 @@ impl<'a> Turn<'a> {
         is_shared: bool,
         fitted: &FittedBatch,
     ) -> Self {
-        committer.branch = is_shared.then(|| Branch::new(base, committer.logged_bytes));
+        committer.branch = is_shared.then(|| Branch::new(base));
         let (schema, items) = (fitted.schema.clone(), fitted.batch.items.clone());
         let changed = WriteSet { schema, items, ..WriteSet::default() };
         Turn { inner, held: Some(committer), is_shared, edge_type: fitted.edge_type, changed, failure: None }
@@ -391,9 +399,7 @@ impl<'a> Turn<'a> {
 
     /// What was committed since this was last asked for, and how many bytes of log that is.
     fn take_journal(&mut self) -> Result<(Vec<WriteSet>, u64), CommitError> {
-        let committer = self.committer()?;
-        let logged_bytes = committer.logged_bytes;
-        let journal = committer.branch.as_mut().map(|branch| branch.take_journal(logged_bytes));
+        let journal = self.committer()?.branch.as_mut().map(Branch::take_journal);
         self.inner.branch_moved.notify_all();
         Ok(journal.unwrap_or_default())
     }

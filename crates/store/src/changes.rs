@@ -143,11 +143,8 @@ impl ChangeReader {
                 return Err(ChangesError::ReadOnly);
             }
         }
-        let mut committer = inner.committer.lock();
         // What a load adds that began without a reader is not in the log.
-        while committer.branch.is_some() {
-            inner.branch_moved.wait(&mut committer);
-        }
+        let mut committer = inner.committer_without_load();
         if inner.is_closed.load(Ordering::Acquire) {
             return Err(ChangesError::Closed);
         }

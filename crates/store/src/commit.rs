@@ -60,6 +60,8 @@ pub(crate) enum Request {
 pub struct BatchSummary {
     /// The commit, or the newest one before where there was nothing to change.
     pub sequence: Sequence,
+    /// The commit it follows. Those with numbers between this and its own were made beside it, and what they wrote counts as later.
+    pub follows: Sequence,
     /// Edges added or deleted. Only told of batches.
     pub edges: u64,
     /// Vertices added. Only told of batches.
@@ -208,12 +210,14 @@ impl Inner {
 fn apply(mut draft: Draft, accepted: Vec<Accepted>) -> (Draft, Vec<(Pending, Outcome)>) {
     let mut answers = Vec::with_capacity(accepted.len());
     for Accepted { pending, writes, is_batch, sequence, refused } in accepted {
-        let mut summary = BatchSummary { sequence, ..BatchSummary::default() };
+        let follows = sequence - u64::from(!writes.is_empty());
+        let mut summary = BatchSummary::default();
         if is_batch {
-            summary = apply_batch(&mut draft, writes, sequence);
+            summary = apply_batch(&mut draft, writes);
         } else {
             draft.apply(writes);
         }
+        summary = BatchSummary { sequence, follows, ..summary };
         answers.push((pending, refused.map_or(Ok(summary), Err)));
     }
     draft.flush();
@@ -221,16 +225,13 @@ fn apply(mut draft: Draft, accepted: Vec<Accepted>) -> (Draft, Vec<(Pending, Out
 }
 
 /// Applies a batch and counts what it changed.
-pub(crate) fn apply_batch(draft: &mut Draft, writes: WriteSet, sequence: Sequence) -> BatchSummary {
+pub(crate) fn apply_batch(draft: &mut Draft, writes: WriteSet) -> BatchSummary {
     let edge_type = writes.edges.first().map_or(0, |(edge_type, _)| *edge_type);
     let (edges_before, vertices_before) = draft.counts(edge_type);
     draft.apply(writes);
     let (edges, vertices) = draft.counts(edge_type);
-    BatchSummary {
-        sequence,
-        edges: edges.abs_diff(edges_before),
-        vertices: vertices.saturating_sub(vertices_before),
-    }
+    let (edges, vertices) = (edges.abs_diff(edges_before), vertices.saturating_sub(vertices_before));
+    BatchSummary { edges, vertices, ..BatchSummary::default() }
 }
 
 impl Committer {
@@ -283,7 +284,7 @@ impl Committer {
 
     /// Whether commits are so far ahead of a load under way that they are to wait for it.
     fn is_ahead(&self) -> bool {
-        self.branch.as_ref().is_some_and(|branch| branch.is_full(self.logged_bytes))
+        self.branch.as_ref().is_some_and(Branch::is_full)
     }
 
     /// Remembers what commit `sequence` changes, for transactions that began before it.

@@ -11,9 +11,11 @@
 //! another run, an eighth as long as the list, so that it has few runs and little unused room. A list forgets its oldest
 //! neighbors by beginning behind them, and moves when they are most of its block.
 //!
-//! Invariant: only a draft whose list ends at the mark may append behind it. A draft that was given up, or one of an
-//! older version, finds the mark elsewhere and copies. Of two that are made of one version at a time, one always copies.
+//! Invariant: only a draft whose list ends at the mark, and which moves it, may append behind it. A draft that was given up, or one
+//! of an older version, finds the mark elsewhere and copies; so does one of two that are made of one version at a time.
 #![allow(unsafe_code)]
+
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use evergraph_types::VertexId;
 
@@ -43,7 +45,7 @@ pub(crate) fn append<D: Delta>(
     let Some(run) = (unsafe { old.only_run() }) else {
         return Some(append_to_runs(old, deltas, changes));
     };
-    let (run, rest) = extend(run, deltas, changes);
+    let (run, rest) = extend(run, deltas);
     if rest.is_empty() {
         return Some(entry_of(&[run], old, changes));
     }
@@ -64,7 +66,7 @@ fn append_to_runs<D: Delta>(old: Entry, deltas: &[D], changes: &mut Changes) -> 
     let before: usize = runs.iter().map(|run| run.len as usize).sum();
     let mut rest = deltas;
     if let Some(last) = runs.last_mut() {
-        (*last, rest) = extend(*last, deltas, changes);
+        (*last, rest) = extend(*last, deltas);
     }
     if !rest.is_empty() {
         runs.push(next_run(rest, before + deltas.len(), changes));
@@ -73,25 +75,24 @@ fn append_to_runs<D: Delta>(old: Entry, deltas: &[D], changes: &mut Changes) -> 
 }
 
 /// The run with as many changes appended as there is room for, and the others.
-fn extend<'d, D: Delta>(run: ChunkRef, deltas: &'d [D], changes: &Changes) -> (ChunkRef, &'d [D]) {
-    let may_grow = run.grows() && !changes.has_siblings;
-    let Some(block) = run.block().filter(|_| may_grow) else { return (run, deltas) };
+fn extend<D: Delta>(run: ChunkRef, deltas: &[D]) -> (ChunkRef, &[D]) {
+    let Some(block) = run.block().filter(|_| run.grows()) else { return (run, deltas) };
     let words = block.pointer().cast::<u32>();
-    // SAFETY: a run with room lies in a live heap block, whose first word is the mark; of the drafts of a version one at a time
-    // comes here, and a list is edited by one task. Nobody reads behind the mark, which is where every version's list ends or later.
-    unsafe {
-        let end = run.forgotten() + run.len;
-        if words.read() != end {
-            return (run, deltas);
-        }
-        let room = block.payload_bytes() / size_of::<u32>() - 1 - end as usize;
-        let (taken, rest) = deltas.split_at(deltas.len().min(room));
-        for (place, delta) in (1 + end as usize..).zip(taken) {
-            words.add(place).write(delta.neighbor());
-        }
-        words.write(end + taken.len() as u32);
-        (ChunkRef { len: run.len + taken.len() as u32, ..run }, rest)
+    let end = run.forgotten() + run.len;
+    // SAFETY: a run with room lies in a live heap block, whose first word is the mark.
+    let (mark, words_in_all) =
+        unsafe { (AtomicU32::from_ptr(words), block.payload_bytes() / size_of::<u32>()) };
+    let (taken, rest) = deltas.split_at(deltas.len().min(words_in_all - 1 - end as usize));
+    let new_end = end + taken.len() as u32;
+    if mark.compare_exchange(end, new_end, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+        return (run, deltas);
     }
+    for (place, delta) in (1 + end as usize..).zip(taken) {
+        // SAFETY: the block has room up to the mark, and what lies between its old place and its new one is for whoever has moved
+        // it: nobody reads there until the list is published.
+        unsafe { words.add(place).write(delta.neighbor()) };
+    }
+    (ChunkRef { len: run.len + taken.len() as u32, ..run }, rest)
 }
 
 /// A run of a list and changes to it, with room for more.
@@ -119,4 +120,54 @@ fn run_with_room<D: Delta>(list: &[VertexId], deltas: &[D], room: usize, changes
         }
     }
     ChunkRef::growing(block, len)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use super::*;
+    use crate::merge::PlainDelta;
+
+    /// Two drafts append to a list of the version that both are made of, as nearly at once as can be.
+    #[test]
+    fn of_two_drafts_of_one_version_one_grows_the_list() {
+        const TURNS: usize = 20_000;
+        let additions = |neighbors: std::ops::Range<VertexId>| -> Vec<PlainDelta<true>> {
+            neighbors.map(|neighbor| PlainDelta::of(0, neighbor)).collect()
+        };
+        let mut changes = Changes::new(1);
+        let list = additions(0..40);
+        let runs: Vec<ChunkRef> = (0..TURNS).map(|_| new_run(&[], &list, &mut changes)).collect();
+        let arrived = AtomicUsize::new(0);
+        let grow = |own: Vec<PlainDelta<true>>| -> Vec<ChunkRef> {
+            let turn = |(turn, run): (usize, &ChunkRef)| {
+                arrived.fetch_add(1, Ordering::AcqRel);
+                while arrived.load(Ordering::Acquire) < 2 * (turn + 1) {
+                    std::hint::spin_loop();
+                }
+                extend(*run, &own).0
+            };
+            runs.iter().enumerate().map(turn).collect()
+        };
+        let (left, right) = std::thread::scope(|scope| {
+            let other = scope.spawn(|| grow(additions(200..208)));
+            (grow(additions(100..104)), other.join().expect("no panic"))
+        });
+        let neighbors = |run: &ChunkRef| -> Vec<VertexId> {
+            let mut buffer = RunBuffer::new();
+            // SAFETY: the blocks are freed below.
+            unsafe { run.read(&mut buffer) }.to_vec()
+        };
+        for (left, right) in left.iter().zip(&right) {
+            let (grown, added, other) =
+                if left.len > 40 { (left, 100..104, right) } else { (right, 200..208, left) };
+            assert_eq!(neighbors(grown), (0..40).chain(added).collect::<Vec<_>>());
+            assert_eq!(neighbors(other), (0..40).collect::<Vec<_>>());
+        }
+        for block in runs.iter().filter_map(|run| run.block()) {
+            // SAFETY: nothing reads them from here on.
+            unsafe { block.free() };
+        }
+    }
 }

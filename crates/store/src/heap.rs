@@ -135,8 +135,6 @@ pub(crate) struct Changes {
     /// Blocks born after this commit are reached by nobody but the draft, and are written to where they lie; `None` if every
     /// block that changes is copied.
     pub(crate) owned_after: Option<u32>,
-    /// Whether another draft may be made of the same version meanwhile, so that nothing is written behind its lists.
-    pub(crate) has_siblings: bool,
     /// Bytes allocated, headers included.
     pub(crate) allocated_bytes: usize,
     /// Blocks the previous version still reaches and the next one does not.
@@ -163,9 +161,9 @@ impl Changes {
 
     /// An empty record for a parallel task of the same commit.
     pub(crate) fn fork(&self) -> Self {
-        let Changes { born, stamp, owned_after, has_siblings, .. } = *self;
+        let Changes { born, stamp, owned_after, .. } = *self;
         let found = self.found.as_ref().map(|_| Vec::new());
-        Changes { born, stamp, owned_after, has_siblings, found, ..Changes::default() }
+        Changes { born, stamp, owned_after, found, ..Changes::default() }
     }
 
     /// Takes over what a parallel task did.

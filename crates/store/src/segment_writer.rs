@@ -250,7 +250,7 @@ impl Contents<'_> {
             let split = Additions::<u64>::split(&ends, Side::Source, version.id_bound, None);
             return sink.write_part(sections, &before.table, selected, Some(&split));
         }
-        let mut changes = Changes { has_siblings: true, ..Changes::new(version.sequence) };
+        let mut changes = Changes::new(version.sequence);
         let ends = Ends { from: &rows.src, to: &rows.dst, symmetric: false };
         let after = merge_rows(version, edge_type, before, ends, &rows, &mut changes);
         // Where a row was added there is a list.

@@ -15,7 +15,7 @@ use evergraph_disk::{Access, Disk, MemoryDisk, OsDisk};
 use evergraph_types::{
     Alteration, EdgeBatch, EdgeTypeOptions, KeyKind, KeyRef, PropertyType, Schema, Sequence, Value,
 };
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::archive::{Merge, checkpoint};
 use crate::batch::BatchWrites;
@@ -506,9 +506,9 @@ impl Store {
     }
 
     pub(crate) fn commit_batch(&self, batch: BatchWrites) -> Result<BatchSummary, CommitError> {
-        match &self.inner().home {
-            Some(home) if self.inner().is_bulk(home, &batch) => commit_bulk(self.inner(), home, batch),
-            _ => self.inner().submit(Request::Batch(batch.unstaged()?)),
+        match self.inner().is_bulk(&batch) {
+            true => commit_bulk(self.inner(), batch),
+            false => self.inner().submit(Request::Batch(batch.unstaged()?)),
         }
     }
 }
@@ -585,10 +585,25 @@ impl Inner {
         self.retain != Retain::Nothing || self.cursors.floor().is_some()
     }
 
-    /// Whether a batch is committed as a segment: one that memory does not hold, and one of many edges unless the log is kept.
-    fn is_bulk(&self, home: &Home, batch: &BatchWrites) -> bool {
-        let is_spilled = !home.is_in_memory && batch.is_large(self.options.memory_limit_bytes);
+    /// Whether others commit beside a batch: one that memory does not hold, and one of many edges unless the log is kept.
+    fn is_bulk(&self, batch: &BatchWrites) -> bool {
+        let is_spilled =
+            self.is_in_pieces(batch) && self.home.as_ref().is_some_and(|home| !home.is_in_memory);
         is_spilled || batch.rows() >= self.options.bulk_edges && !self.is_log_kept()
+    }
+
+    /// Whether such a batch is taken piece by piece.
+    pub(crate) fn is_in_pieces(&self, batch: &BatchWrites) -> bool {
+        self.home.is_some() && batch.is_large(self.options.memory_limit_bytes)
+    }
+
+    /// The committer, when no load is under way.
+    pub(crate) fn committer_without_load(&self) -> MutexGuard<'_, Committer> {
+        let mut committer = self.committer.lock();
+        while committer.branch.is_some() {
+            self.branch_moved.wait(&mut committer);
+        }
+        committer
     }
 
     pub(crate) fn close(&self) -> Result<(), CommitError> {

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::time::Duration;
 
 use common::{
     Action, Case, Dump, HookedDisk, Model, Runner, States, Write, actions, compare_difference, directory,
@@ -466,9 +467,19 @@ fn a_type_may_be_made_beside_a_load_that_brings_one() {
 /// Loads bring types and properties, and so do others, who commit at any time.
 #[test]
 fn loads_and_commits_bring_types_and_properties_side_by_side() {
-    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
     let options = || Options { bulk_edges: 1_000, ..Options::default() };
+    bring_types(&Store::in_memory(options()));
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
     let store = Store::open_on(disk.clone(), directory(), options()).expect("a new store");
+    let before = bring_types(&store);
+    drop(store);
+    let store = Store::open_on(disk.clone(), directory(), options()).expect("it is there");
+    assert_eq!(dump(&store.version().expect("open")), before);
+    drop(store);
+    assert!(check_on(disk, directory()).is_ok_and(|report| report.is_healthy()));
+}
+
+fn bring_types(store: &Store) -> Dump {
     let rows = || (0..3_000).map(|row| (row, row + 1));
     let (loads, is_over) = (12, AtomicBool::new(false));
     let written = std::thread::scope(|scope| {
@@ -499,11 +510,7 @@ fn loads_and_commits_bring_types_and_properties_side_by_side() {
         let property = format!("property {round}");
         assert_eq!(before.vertices[&Key::Int(round)].properties[&property], Value::Int(round));
     }
-    drop(store);
-    let store = Store::open_on(disk.clone(), directory(), options()).expect("it is there");
-    assert_eq!(dump(&store.version().expect("open")), before);
-    drop(store);
-    assert!(check_on(disk, directory()).is_ok_and(|report| report.is_healthy()));
+    before
 }
 
 /// The edges of a vertex, as a sorted list.
@@ -570,25 +577,58 @@ fn read_loads(store: &Store, is_over: &AtomicBool) {
     }
 }
 
-/// Threads write to lists that loads write to, while another reads.
+/// Threads write to lists that loads write to, while others read, and move the lists.
 #[test]
 fn many_threads_commit_and_read_while_loads_come() {
-    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
     let options = || Options { bulk_edges: 10_000, ..Options::default() };
+    load_beside_threads(&Store::in_memory(options()));
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
     let store = Store::open_on(disk.clone(), directory(), options()).expect("a new store");
+    let expected = load_beside_threads(&store);
+    drop(store);
+    let report = check_on(disk.clone(), directory()).expect("it can be read");
+    assert!(report.is_healthy(), "{report:?}");
+    compare_lists(&Store::open_on(disk, directory(), options()).expect("it is there"), &expected);
+}
+
+/// Sorted lists, of either type.
+type Lists = BTreeMap<i64, Vec<i64>>;
+
+fn compare_lists(store: &Store, expected: &Lists) {
+    let version = store.version().expect("open");
+    for edge_type in [0, 1] {
+        for (src, expected) in expected {
+            assert!(list(&version, edge_type, *src) == *expected, "{src}, type {edge_type}");
+        }
+        let count = expected.values().map(|list| list.len() as u64).sum::<u64>();
+        assert_eq!(version.num_edges(edge_type), count);
+    }
+}
+
+/// Gives what there is in the end.
+fn load_beside_threads(store: &Store) -> Lists {
     for (name, multi) in [("simple", false), ("multi", true)] {
         let kind = EdgeTypeOptions { multi, ..EdgeTypeOptions::default() };
         store.create_edge_type(name, kind).expect("it is new");
     }
     let (is_over, done) = (AtomicBool::new(false), AtomicI64::new(0));
+    let mut beside = 0;
     let written: Vec<Vec<(i64, i64)>> = std::thread::scope(|scope| {
-        let (store, is_over, done) = (&store, &is_over, &done);
+        let (is_over, done) = (&is_over, &done);
         let writers = [0, 1].map(|writer| scope.spawn(move || write_edges(store, writer, is_over, done)));
         let reader = scope.spawn(|| read_loads(store, is_over));
+        let mover = scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                store.compact().expect("a good disk");
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        });
         for round in 0..ROUNDS {
             for name in ["simple", "multi"] {
                 let before = done.load(Ordering::Relaxed);
-                store.add_edges(name, vec![number_batch(rows_of(round))]).expect("it fits");
+                let summary = store.add_edges(name, vec![number_batch(rows_of(round))]).expect("it fits");
+                beside += done.load(Ordering::Relaxed) - before;
+                assert_eq!(summary.edges, 2 * MANY as u64);
                 while done.load(Ordering::Relaxed) == before {
                     std::thread::yield_now();
                 }
@@ -596,26 +636,15 @@ fn many_threads_commit_and_read_while_loads_come() {
         }
         is_over.store(true, Ordering::Relaxed);
         reader.join().expect("what is read is whole");
+        mover.join().expect("nothing stops it");
         writers.into_iter().map(|writer| writer.join().expect("all is written")).collect()
     });
-    let mut expected: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
+    assert!(beside > 2 * ROUNDS, "{beside} commits beside loads");
+    let mut expected = Lists::new();
     for (src, dst) in written.into_iter().flatten().chain((0..ROUNDS).flat_map(rows_of)) {
         expected.entry(src).or_default().push(dst);
     }
     expected.values_mut().for_each(|list| list.sort_unstable());
-    let compare = |store: &Store| {
-        let version = store.version().expect("open");
-        for edge_type in [0, 1] {
-            for (src, expected) in &expected {
-                assert!(list(&version, edge_type, *src) == *expected, "{src}, type {edge_type}");
-            }
-            let count = expected.values().map(|list| list.len() as u64).sum::<u64>();
-            assert_eq!(version.num_edges(edge_type), count);
-        }
-    };
-    compare(&store);
-    drop(store);
-    let report = check_on(disk.clone(), directory()).expect("it can be read");
-    assert!(report.is_healthy(), "{report:?}");
-    compare(&Store::open_on(disk, directory(), options()).expect("it is there"));
+    compare_lists(store, &expected);
+    expected
 }

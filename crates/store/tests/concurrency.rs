@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use common::{
-    Dump, HookedDisk, declare_for_commits, directory, dump, number_batch, on, options, random_commit,
+    Dump, HookedDisk, declare_for_commits, directory, dump, in_order, model_at, number_batch, on, options,
+    random_commit,
 };
 use evergraph_disk::SimDisk;
 use evergraph_proof::{Random, tally};
@@ -442,7 +443,7 @@ fn closing_waits_for_commits_and_refuses_those_after() {
 
 /// However commits are put into groups, the outcome is that of one after the other.
 fn commits_in_order(store: &Store, threads: u64, turns: u64) -> Dump {
-    let mut model = declare_for_commits(store);
+    let model = declare_for_commits(store);
     let commits = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for thread in 0..threads {
@@ -455,18 +456,16 @@ fn commits_in_order(store: &Store, threads: u64, turns: u64) -> Dump {
         }
     });
     let mut commits = commits.into_inner();
-    commits.sort_by_key(|(sequence, _)| *sequence);
-    for (_, write) in commits {
-        write(&mut model);
-    }
+    in_order(&mut commits);
     let found = dump(&store.version().expect("open"));
-    assert_eq!(found, model.dump());
+    assert_eq!(found, model_at(&model, &commits, u64::MAX).dump());
     found
 }
 
 #[test]
 fn groups_of_commits_are_commits_in_their_order() {
     commits_in_order(&Store::in_memory(Options::default()), 4, 400);
+    commits_in_order(&Store::in_memory(Options { bulk_edges: 5, ..Options::default() }), 4, 400);
     let (store, directory) = on_disk(Durability::Sync);
     let found = commits_in_order(&store, 6, 100);
     drop(store);

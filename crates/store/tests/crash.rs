@@ -4,8 +4,8 @@
 mod common;
 
 use common::{
-    Action, Case, History, Model, Runner, States, Write, actions, declare_for_commits, dump, open, options,
-    random_commit,
+    Action, Case, Dump, History, Model, Runner, States, Write, actions, declare_for_commits, dump, in_order,
+    model_at, open, options, random_commit,
 };
 use evergraph_disk::{CrashPlan, SimDisk};
 use evergraph_proof::{Random, tally};
@@ -153,17 +153,18 @@ fn crash_threads(seed: u64, turns: u64, seeds: u64) -> u64 {
     let disk = SimDisk::new(seed);
     let options = || Options { log_limit_bytes: 4000, bulk_edges: 6, ..options() };
     let store = open(&disk, options());
-    let mut model = declare_for_commits(&store);
+    let model = declare_for_commits(&store);
     let declared = (store.version().expect("open").sequence(), disk.operations());
-    let commits = Mutex::new(Vec::new());
+    let (commits, acknowledged) = (Mutex::new(Vec::new()), Mutex::new(vec![declared]));
     std::thread::scope(|scope| {
         for thread in 0..THREADS {
-            let (store, disk, commits) = (&store, &disk, &commits);
+            let (store, disk, commits, acknowledged) = (&store, &disk, &commits, &acknowledged);
             scope.spawn(move || {
                 let mut random = Random::new(seed << 8 | thread);
                 for _ in 0..turns {
-                    let Some((sequence, write)) = random_commit(store, &mut random) else { continue };
-                    commits.lock().push((sequence, disk.operations(), write));
+                    let Some(made) = random_commit(store, &mut random) else { continue };
+                    acknowledged.lock().push((made.sequence, disk.operations()));
+                    commits.lock().push(made);
                 }
             });
         }
@@ -174,14 +175,11 @@ fn crash_threads(seed: u64, turns: u64, seeds: u64) -> u64 {
     });
     drop(store);
     let mut commits = commits.into_inner();
-    commits.sort_by_key(|(sequence, ..)| *sequence);
-    let mut dumps = vec![model.dump()];
-    let mut acknowledged = vec![declared];
-    for (sequence, operations, write) in commits {
-        write(&mut model);
-        acknowledged.push((sequence, operations));
-        dumps.push(model.dump());
-    }
+    in_order(&mut commits);
+    let mut acknowledged = acknowledged.into_inner();
+    acknowledged.sort_unstable();
+    let dump_at = |(sequence, _): &(u64, u64)| model_at(&model, &commits, *sequence).dump();
+    let dumps: Vec<Dump> = acknowledged.iter().map(dump_at).collect();
     let newest = acknowledged[acknowledged.len() - 1].0;
     let (mut states, mut replay) = (States::default(), disk.replay());
     loop {

@@ -151,6 +151,29 @@ fn what_commits_beside_a_load_replace_is_freed() {
     }
 }
 
+/// In memory, where others commit at any time.
+#[test]
+fn what_threads_commit_beside_loads_in_memory_is_freed() {
+    let _counting = COUNTING.lock();
+    let left = bytes_left(|| {
+        let store = Store::in_memory(Options { bulk_edges: 1000, ..options() });
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                for row in 0..500 {
+                    store.put_edge(row % 40, 70_000 + row, "knows", &[]).expect("it fits");
+                    store.put_edge(row % 5, row, "likes", &[("much", 0.5.into())]).expect("it fits");
+                    store.delete_edge(row % 40, 90_000 + row, "knows").expect("it fits");
+                }
+            });
+            while !other.is_finished() {
+                let edges = (0..3000).map(|row| (row % 47, 90_000 + row));
+                store.add_edges("knows", vec![number_batch(edges)]).expect("it fits");
+            }
+        });
+    });
+    assert!(left.abs() < NOISE, "{left} bytes are left");
+}
+
 /// It is applied while it is recorded.
 #[test]
 fn what_a_batch_that_fails_had_built_is_freed() {

@@ -1,8 +1,10 @@
 //! Random commits of threads that each stand for themselves, and how each is done to the model: whatever the order
-//! in which they commit, it is told by their sequences.
+//! in which they commit, it is told by their sequences and, of large batches, by what they follow.
+
+use std::cmp::Reverse;
 
 use evergraph_proof::Random;
-use evergraph_store::Store;
+use evergraph_store::{BatchSummary, Store};
 use evergraph_types::{EdgeTypeOptions, Key, Property, PropertyType, Value};
 
 use super::{Model, number_batch};
@@ -29,29 +31,59 @@ pub(crate) fn declare_for_commits(store: &Store) -> Model {
 }
 
 /// How a commit is done to the model.
-pub(crate) type ModelWrite = Box<dyn FnOnce(&mut Model) + Send>;
+type ModelWrite = Box<dyn Fn(&mut Model) + Send>;
 
-/// One commit of a thread, done to the store; gives its sequence and how it is done to the model.
-pub(crate) fn random_commit(store: &Store, random: &mut Random) -> Option<(u64, ModelWrite)> {
+/// A commit that was made.
+pub(crate) struct Made {
+    pub(crate) sequence: u64,
+    /// The commit that it follows.
+    follows: u64,
+    write: ModelWrite,
+}
+
+impl Made {
+    fn of(sequence: u64, write: impl Fn(&mut Model) + Send + 'static) -> Self {
+        Made { sequence, follows: sequence - 1, write: Box::new(write) }
+    }
+
+    fn of_batch(summary: BatchSummary, write: impl Fn(&mut Model) + Send + 'static) -> Self {
+        Made { sequence: summary.sequence, follows: summary.follows, write: Box::new(write) }
+    }
+}
+
+/// Puts commits in the order in which they take effect: one that others were made beside comes before those.
+pub(crate) fn in_order(commits: &mut [Made]) {
+    commits.sort_by_key(|made| (made.follows, made.sequence > made.follows, Reverse(made.sequence)));
+}
+
+/// The model with those of the commits done to it, which are in order, that are in a version.
+pub(crate) fn model_at(before: &Model, commits: &[Made], version: u64) -> Model {
+    let mut model = before.clone();
+    commits.iter().filter(|made| made.sequence <= version).for_each(|made| (made.write)(&mut model));
+    model
+}
+
+/// One commit of a thread, done to the store.
+pub(crate) fn random_commit(store: &Store, random: &mut Random) -> Option<Made> {
     const TYPES: [&str; 4] = ["simple", "multi", "mirror", "both"];
     let (src, dst, value) = (below(random, 6), below(random, 6), below(random, 1000));
     let edge_type = TYPES[below(random, 4) as usize];
     let (src_key, dst_key) = (Key::Int(src), Key::Int(dst));
     let given = move || if value % 3 > 0 { vec![("value", Value::Int(value))] } else { Vec::new() };
-    let done: (u64, ModelWrite) = match below(random, 12) {
+    let made = match below(random, 12) {
         0..5 => {
             let sequence = store.put_edge(src, dst, edge_type, &given()).expect("it fits");
-            (sequence, Box::new(move |model| model.put_edge(&src_key, &dst_key, edge_type, &given())))
+            Made::of(sequence, move |model| model.put_edge(&src_key, &dst_key, edge_type, &given()))
         }
         5 | 6 => {
             let sequence = store.put_vertex(src, None, &given()).expect("it fits");
-            (sequence, Box::new(move |model| model.put_vertex(&src_key, None, &given())))
+            Made::of(sequence, move |model| model.put_vertex(&src_key, None, &given()))
         }
         7 => {
             let mut transaction = store.begin().expect("open");
             transaction.delete_vertex(src).expect("it fits").then_some(())?;
             let sequence = transaction.commit().ok()?;
-            (sequence, Box::new(move |model| assert!(model.delete_vertex(&src_key))))
+            Made::of(sequence, move |model| assert!(model.delete_vertex(&src_key)))
         }
         8 | 9 => {
             let mut transaction = store.begin().expect("open");
@@ -62,7 +94,7 @@ pub(crate) fn random_commit(store: &Store, random: &mut Random) -> Option<(u64, 
                 assert!(model.delete_edge(&src_key, &dst_key, edge_type));
                 model.put_edge(&dst_key, &src_key, "multi", &given());
             };
-            (sequence, Box::new(write))
+            Made::of(sequence, write)
         }
         10 => {
             let edges: Vec<(i64, i64)> = (0..4 + value % 4).map(|row| (src, (dst + row * row) % 6)).collect();
@@ -72,18 +104,18 @@ pub(crate) fn random_commit(store: &Store, random: &mut Random) -> Option<(u64, 
                     .iter()
                     .for_each(|(src, dst)| model.put_edge(&(*src).into(), &(*dst).into(), edge_type, &[]));
             };
-            (summary.sequence, Box::new(write))
+            Made::of_batch(summary, write)
         }
         _ => {
             let edges: Vec<(i64, i64)> = (0..3).map(|row| (src, (dst + row) % 6)).collect();
             let summary = store.delete_edges(edge_type, vec![number_batch(edges.clone())]).expect("it fits");
             let write = move |model: &mut Model| {
-                for (src, dst) in edges {
-                    model.delete_edge(&src.into(), &dst.into(), edge_type);
+                for (src, dst) in &edges {
+                    model.delete_edge(&(*src).into(), &(*dst).into(), edge_type);
                 }
             };
-            (summary.sequence, Box::new(write))
+            Made::of_batch(summary, write)
         }
     };
-    Some(done)
+    Some(made)
 }

@@ -14,7 +14,7 @@ mod replica;
 mod setup;
 
 pub(crate) use actions::{Action, Case, Failure, Runner, Write, actions, altering_actions, case};
-pub(crate) use commits::{ModelWrite, declare_for_commits, random_commit};
+pub(crate) use commits::{Made, declare_for_commits, in_order, model_at, random_commit};
 pub(crate) use difference::compare_difference;
 pub(crate) use dump::{Dump, dump};
 pub(crate) use history::{History, States};
