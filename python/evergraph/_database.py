@@ -233,7 +233,7 @@ class Database(Schematic["_native.Database"]):
     ) -> LoadResult:
         """Load a file of edges, in parallel, as one transaction: all of it, or nothing.
 
-        Others commit while a large load into a store on disk goes on, and what they write counts as later.
+        Others commit while a large load goes on, and what they write counts as later.
 
         Reads edge lists as SNAP has them, CSV and TSV, plain or compressed (``.gz``, ``.zst``). What is not
         said is found out from the file's name and first lines.
@@ -308,7 +308,7 @@ class Database(Schematic["_native.Database"]):
 
         Columns are numpy arrays, lists, or columns of pyarrow, pandas, polars and anything else with Arrow's
         PyCapsule interface. Vertices, types and properties that are new are created. While a million edges
-        and more are added to a store on disk, others commit, and what they write counts as later.
+        and more are added, others commit, and what they write counts as later.
 
         Parameters
         ----------

@@ -94,9 +94,9 @@ pub struct Options {
     pub memory_limit_bytes: Option<u64>,
     /// Archive whenever the log has grown to this many bytes: it bounds how long recovery takes.
     pub log_limit_bytes: u64,
-    /// Batches of at least this many edges go straight to a segment instead of through the log, unless that is kept, for history or
-    /// for readers. Those that are large under the limit on memory go to a segment however many edges they have, and where the log
-    /// is kept they are in it, too.
+    /// While a batch of at least this many edges is added others commit, and in a store on disk it goes straight to a segment
+    /// instead of through the log; unless that is kept, for history or for readers. Those that are large under the limit on
+    /// memory go to a segment however many edges they have, and where the log is kept they are in it, too.
     pub bulk_edges: usize,
     /// How much history to keep, from now on; `None` leaves that as the store has it, for a new one nothing.
     pub retain: Option<Retain>,

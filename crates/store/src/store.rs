@@ -365,8 +365,8 @@ impl Store {
     }
 
     /// Adds edges of one type as one transaction, which conflicts with nothing. The parts have the same columns.
-    /// Unknown vertices, an unknown type and unknown properties are created. Of a store on disk others commit while so many edges
-    /// are added that they become a segment at once ([`Options::bulk_edges`]), and what they write counts as later.
+    /// Unknown vertices, an unknown type and unknown properties are created. Others commit while as many edges as
+    /// [`Options::bulk_edges`] are added, and what they write counts as later.
     ///
     /// # Errors
     /// All of [`CommitError`] but the conflict; then nothing is added.
