@@ -35,7 +35,7 @@ use crate::merge::Scratch;
 use crate::ops::WriteSet;
 use crate::options::Durability;
 use crate::pool::in_pool;
-use crate::queue::{Outcome, Pace, Pending};
+use crate::queue::{Outcome, Pace};
 use crate::reads::Reads;
 use crate::resolve::Resolver;
 use crate::store::Inner;
@@ -53,6 +53,12 @@ pub(crate) enum Request {
     /// Those of a transaction; with what it read, if that must not have changed.
     Writes(Writes, Option<Box<Reads>>),
     Batch(BatchWrites),
+}
+
+impl Request {
+    fn is_batch(&self) -> bool {
+        matches!(self, Request::Batch(_))
+    }
 }
 
 /// What a commit did.
@@ -117,13 +123,12 @@ impl From<Refusal> for CommitError {
     }
 }
 
-/// A request that will be committed.
+/// A request that was looked at.
 struct Accepted {
-    pending: Pending,
     writes: WriteSet,
     is_batch: bool,
     sequence: Sequence,
-    /// Why nothing is written but the schema of a load under way, which the next try then finds.
+    /// Why nothing of it is written.
     refused: Option<CommitError>,
 }
 
@@ -141,7 +146,7 @@ impl Inner {
         let pace = if is_synced { Pace::Disk } else { Pace::Memory };
         self.queue.submit(pace, request, |group| {
             let is_overlapped = is_synced && group.len() >= OVERLAPPED_REQUESTS;
-            let forks = is_overlapped || group.iter().any(Pending::is_batch);
+            let forks = is_overlapped || group.iter().any(Request::is_batch);
             let mut committer = self.committer.lock();
             while committer.is_ahead() {
                 self.branch_moved.wait(&mut committer);
@@ -153,14 +158,9 @@ impl Inner {
     }
 
     /// The way of every commit; gives the answers. Whether it `forks` is whether it records and applies side by side.
-    fn commit_group(
-        &self,
-        committer: &mut Committer,
-        group: Vec<Pending>,
-        forks: bool,
-    ) -> Vec<(Pending, Outcome)> {
+    fn commit_group(&self, committer: &mut Committer, group: Vec<Request>, forks: bool) -> Vec<Outcome> {
         if let Some(refusal) = &committer.refusal {
-            return group.into_iter().map(|pending| (pending, Err(refusal.clone().into()))).collect();
+            return group.iter().map(|_| Err(refusal.clone().into())).collect();
         }
         let base = self.current.load_full();
         committer.refusal = Some(Refusal::Failed(INTERRUPTED.to_owned()));
@@ -179,7 +179,7 @@ impl Inner {
             draft.discard();
             committer.refusal = Some(Refusal::Failed(reason.clone()));
             let error = || Err(CommitError::Durability { reason: reason.clone() });
-            return answers.into_iter().map(|(pending, _)| (pending, error())).collect();
+            return answers.into_iter().map(|answer| answer.and_then(|_| error())).collect();
         }
         if last > base.sequence {
             let (version, mut changes) = draft.finish();
@@ -207,9 +207,9 @@ impl Inner {
 }
 
 /// Makes the next version of what was accepted, and the answers.
-fn apply(mut draft: Draft, accepted: Vec<Accepted>) -> (Draft, Vec<(Pending, Outcome)>) {
+fn apply(mut draft: Draft, accepted: Vec<Accepted>) -> (Draft, Vec<Outcome>) {
     let mut answers = Vec::with_capacity(accepted.len());
-    for Accepted { pending, writes, is_batch, sequence, refused } in accepted {
+    for Accepted { writes, is_batch, sequence, refused } in accepted {
         let follows = sequence - u64::from(!writes.is_empty());
         let mut summary = BatchSummary::default();
         if is_batch {
@@ -218,7 +218,7 @@ fn apply(mut draft: Draft, accepted: Vec<Accepted>) -> (Draft, Vec<(Pending, Out
             draft.apply(writes);
         }
         summary = BatchSummary { sequence, follows, ..summary };
-        answers.push((pending, refused.map_or(Ok(summary), Err)));
+        answers.push(refused.map_or(Ok(summary), Err));
     }
     draft.flush();
     (draft, answers)
@@ -235,30 +235,29 @@ pub(crate) fn apply_batch(draft: &mut Draft, writes: WriteSet) -> BatchSummary {
 }
 
 impl Committer {
-    /// Validates each request and turns it into ids; answers those that are refused.
-    fn accept(&mut self, group: Vec<Pending>, last: Sequence) -> Vec<Accepted> {
+    /// Validates each request and turns it into ids.
+    fn accept(&mut self, group: Vec<Request>, last: Sequence) -> Vec<Accepted> {
         let mut sequence = last;
         let mut accepted = Vec::with_capacity(group.len());
-        for mut pending in group {
-            let Some(request) = pending.take_request() else { continue };
-            let is_batch = matches!(request, Request::Batch(_));
-            let (mut writes, refused) = match self.resolve(request) {
+        for request in group {
+            let is_batch = request.is_batch();
+            let (mut writes, mut refused) = match self.resolve(request) {
                 Ok(writes) => (writes, None),
-                Err(CommitError::Conflict { what, .. }) if self.resolver.schema_is_unlogged => {
-                    (WriteSet::default(), Some(CommitError::Conflict { what, sequence: sequence + 1 }))
-                }
-                Err(error) => {
-                    pending.answer(Err(error));
-                    continue;
-                }
+                Err(error) => (WriteSet::default(), Some(error)),
             };
-            if !writes.is_empty() || refused.is_some() {
+            // In vain but for the schema of a load under way, which the next try then finds.
+            let mut brings_schema = false;
+            if let Some(CommitError::Conflict { sequence: newest, .. }) = &mut refused {
+                brings_schema = self.resolver.schema_is_unlogged;
+                *newest = if brings_schema { sequence + 1 } else { *newest };
+            }
+            if !writes.is_empty() || brings_schema {
                 sequence += 1;
                 self.resolver.note_logged(&mut writes);
                 self.branch.iter_mut().for_each(|branch| branch.note_commit(&writes));
             }
             self.note(&writes, sequence);
-            accepted.push(Accepted { pending, writes, is_batch, sequence, refused });
+            accepted.push(Accepted { writes, is_batch, sequence, refused });
         }
         accepted
     }

@@ -1,32 +1,32 @@
 //! The commit queue: callers wait here, and one of them at a time commits all that wait as one group.
 //!
 //! ```text
-//!  A: submit ─► leads ── commits A ──────────────► tells B of the lead, answers A ─► returns
-//!  B:    submit ─► waits ......................... leads ── commits B, C, D ─► answers B, C, D
-//!  C:        submit ─► waits .................................................. returns
-//!  D:               submit ─► waits ........................................... returns
+//!  A: submit ─► leads ── commits A ──────────────► offers the lead, answers A ─► returns
+//!  B:    submit ─► waits ......................... takes the lead ── commits B, C, D ─► answers B, C, D
+//!  C:        submit ─► waits ............................................................. returns
+//!  D:               submit ─► waits ...................................................... returns
 //! ```
 //!
 //! The lead goes on before the answers are given: to wake those who sleep takes as long as to commit for them, and the next
-//! group is committed meanwhile.
+//! group is committed meanwhile. Those of a group wait in one place, and one system call wakes them all.
 //!
 //! What a commit takes decides between two ways of waiting ([`Pace`]). Where it takes microseconds, sleeping and waking
-//! take longer: one who waits looks a while whether the answer has come before it sleeps, and the lead is free for whoever
-//! comes first while the one who was told of it wakes. Where it waits for a disk, the lead is kept for the one
-//! who was told: until that one is awake, those who were just answered come back and join its group.
+//! take longer: one who waits looks a while whether the answer has come before it sleeps, unless others sleep already, who
+//! could use the processor; and the lead is free for whoever comes first while one who waits wakes. Where it waits for a disk,
+//! the lead is kept for those who wait: until one of them is awake, those who were just answered come back and join its group.
 //!
 //! Nobody who waits holds or wants the committer, so that callers whose commit is done can ask for the next one
 //! while the group after theirs is being synced.
 //!
-//! Invariant: as long as anyone waits, one caller leads or one who waits has been told of the lead; every request is
+//! Invariant: as long as anyone waits, one caller leads or the lead is offered to those who wait; every request is
 //! answered, even if whoever leads panics.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::commit::{BatchSummary, INTERRUPTED, Request};
 use crate::error::CommitError;
-use crate::sync::{Condvar, Mutex};
+use crate::sync::{Condvar, Mutex, lock, wait};
 
 pub(crate) type Outcome = Result<BatchSummary, CommitError>;
 
@@ -34,6 +34,8 @@ pub(crate) type Outcome = Result<BatchSummary, CommitError>;
 #[derive(Debug, Default)]
 pub(crate) struct CommitQueue {
     state: Mutex<QueueState>,
+    /// How many callers sleep; those of a group change it while they have its lock.
+    sleepers: AtomicUsize,
 }
 
 /// How long a commit takes.
@@ -45,170 +47,150 @@ pub(crate) enum Pace {
     Memory,
 }
 
-/// Of more callers than this none looks: they would take the processor from the one that commits.
-const LOOKING_CALLERS: usize = 2;
 /// How often a caller looks before it sleeps: for some commits' time.
 const LOOKS: u32 = 1_000;
 
 #[derive(Debug, Default)]
 struct QueueState {
-    waiting: Vec<Pending>,
+    /// What the next group is to commit.
+    requests: Vec<Request>,
+    /// Where its callers wait.
+    group: Arc<Group>,
     is_led: bool,
 }
 
-/// A request in the queue.
-#[derive(Debug)]
-pub(crate) struct Pending {
-    request: Option<Request>,
-    ticket: Arc<Ticket>,
-}
-
-/// Where a caller waits.
+/// Callers whose requests are committed together.
 #[derive(Debug, Default)]
-struct Ticket {
-    /// Whether there is more to see than that the caller waits.
-    is_set: AtomicBool,
-    state: Mutex<TicketState>,
+struct Group {
+    /// Whether there is more to see than that they wait.
+    is_called: AtomicBool,
+    state: Mutex<GroupState>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-enum TicketState {
-    #[default]
-    Waiting,
-    /// The caller is to commit the next group.
-    Leads,
-    /// The caller may commit the next group, unless another does.
-    MayLead,
-    Answered(Outcome),
-    Taken,
+struct GroupState {
+    /// The lead, until one of them takes it.
+    offered: Option<Offer>,
+    /// In the order of the requests, once there are any; each caller takes its own.
+    answers: Option<Vec<Option<Outcome>>>,
+}
+
+/// The lead, as it is offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Offer {
+    /// It is kept for those who wait.
+    Kept,
+    /// It is for whoever comes first.
+    Free,
 }
 
 /// What a caller who waits is told.
 enum Told {
     Answer(Outcome),
-    /// It leads.
-    Leads,
-    /// It leads unless another does.
-    MayLead,
+    Offer(Offer),
 }
 
 impl CommitQueue {
-    /// Hands in a request and waits for its answer, which `commit` gives, or returns, for every request of the group it is
+    /// Hands in a request and waits for its answer, which `commit` gives, in order, for all requests of the group it is
     /// called with; this caller's may be among them.
     pub(crate) fn submit(
         &self,
         pace: Pace,
         request: Request,
-        commit: impl FnOnce(Vec<Pending>) -> Vec<(Pending, Outcome)>,
+        commit: impl FnOnce(Vec<Request>) -> Vec<Outcome>,
     ) -> Outcome {
-        let ticket = Arc::new(Ticket::default());
-        let mut state = self.state.lock();
-        state.waiting.push(Pending { request: Some(request), ticket: ticket.clone() });
+        let mut state = lock(&self.state);
+        let (own, place) = (state.group.clone(), state.requests.len());
+        state.requests.push(request);
         while state.is_led {
-            let looks = pace == Pace::Memory && state.waiting.len() <= LOOKING_CALLERS;
             drop(state);
-            let told = ticket.wait(if looks { LOOKS } else { 0 });
+            let looks = pace == Pace::Memory && self.sleepers.load(Ordering::Relaxed) == 0;
+            let told = self.wait(&own, place, if looks { LOOKS } else { 0 });
             state = match told {
                 Told::Answer(outcome) => return outcome,
-                Told::Leads | Told::MayLead => self.state.lock(),
+                Told::Offer(_) => lock(&self.state),
             };
-            if matches!(told, Told::Leads) {
+            if matches!(told, Told::Offer(Offer::Kept)) {
                 break;
             }
         }
         state.is_led = true;
-        let group = std::mem::take(&mut state.waiting);
+        let requests = std::mem::take(&mut state.requests);
+        let group = std::mem::take(&mut state.group);
         drop(state);
-        let lead = Lead { queue: self, pace };
-        let answers = if group.is_empty() { Vec::new() } else { commit(group) };
+        let mut lead = Lead { queue: self, pace, group, answers: Vec::new() };
+        if !requests.is_empty() {
+            lead.answers = commit(requests);
+        }
         drop(lead);
-        answers.into_iter().for_each(|(pending, outcome)| pending.answer(outcome));
-        match ticket.wait(0) {
-            Told::Answer(outcome) => outcome,
-            Told::Leads | Told::MayLead => interrupted(),
+        loop {
+            // An offer that was left is too late: the group is led, or was.
+            if let Told::Answer(outcome) = self.wait(&own, place, 0) {
+                return outcome;
+            }
         }
     }
-}
 
-/// The lead, given up when dropped.
-struct Lead<'a> {
-    queue: &'a CommitQueue,
-    pace: Pace,
-}
-
-impl Drop for Lead<'_> {
-    fn drop(&mut self) {
-        let mut state = self.queue.state.lock();
-        let is_kept = self.pace == Pace::Disk && !state.waiting.is_empty();
-        state.is_led = is_kept;
-        // Within the lock: what is told here must not come after the answer.
-        if let Some(next) = state.waiting.first() {
-            next.ticket.set(if is_kept { TicketState::Leads } else { TicketState::MayLead });
-        }
-    }
-}
-
-fn interrupted() -> Outcome {
-    Err(CommitError::Durability { reason: INTERRUPTED.to_owned() })
-}
-
-impl Ticket {
-    fn set(&self, state: TicketState) {
-        let mut now = self.state.lock();
-        *now = state;
-        self.is_set.store(true, Ordering::Release);
-        drop(now);
-        self.changed.notify_one();
-    }
-
-    /// Waits until there is something to be told; sleeps only after so many looks.
-    fn wait(&self, looks: u32) -> Told {
+    /// Waits until there is something to tell the caller of a group whose request has this place; sleeps only after so many
+    /// looks.
+    fn wait(&self, group: &Group, place: usize, looks: u32) -> Told {
         for _ in 0..looks {
-            if self.is_set.load(Ordering::Acquire) {
+            if group.is_called.load(Ordering::Acquire) {
                 break;
             }
             std::hint::spin_loop();
         }
-        let mut state = self.state.lock();
-        while matches!(*state, TicketState::Waiting) {
-            self.changed.wait(&mut state);
-        }
-        match std::mem::replace(&mut *state, TicketState::Taken) {
-            TicketState::Answered(outcome) => Told::Answer(outcome),
-            TicketState::Taken => Told::Answer(interrupted()),
-            told => {
-                *state = TicketState::Waiting;
-                self.is_set.store(false, Ordering::Relaxed);
-                if matches!(told, TicketState::Leads) { Told::Leads } else { Told::MayLead }
+        let mut state = lock(&group.state);
+        loop {
+            if let Some(answers) = &mut state.answers {
+                let answer = answers.get_mut(place).and_then(Option::take);
+                let interrupted = || CommitError::Durability { reason: INTERRUPTED.to_owned() };
+                return Told::Answer(answer.unwrap_or_else(|| Err(interrupted())));
             }
+            if let Some(offer) = state.offered.take() {
+                group.is_called.store(false, Ordering::Relaxed);
+                return Told::Offer(offer);
+            }
+            self.sleepers.fetch_add(1, Ordering::Relaxed);
+            state = wait(&group.changed, state);
+            self.sleepers.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Changes what a group is told, and has it notified.
+    fn tell(&self, group: &Group, change: impl FnOnce(&mut GroupState), notify: impl FnOnce(&Condvar)) {
+        let mut state = lock(&group.state);
+        change(&mut state);
+        group.is_called.store(true, Ordering::Release);
+        let sleepers = self.sleepers.load(Ordering::Relaxed);
+        drop(state);
+        if sleepers > 0 {
+            notify(&group.changed);
         }
     }
 }
 
-impl Pending {
-    /// Whether a batch is to be committed, which forks tasks.
-    pub(crate) fn is_batch(&self) -> bool {
-        matches!(self.request, Some(Request::Batch(_)))
-    }
-
-    /// What is asked for; once.
-    pub(crate) fn take_request(&mut self) -> Option<Request> {
-        self.request.take()
-    }
-
-    /// Answers the caller. Dropping a request that was not answered tells the caller that it failed.
-    pub(crate) fn answer(self, outcome: Outcome) {
-        self.ticket.set(TicketState::Answered(outcome));
-    }
+/// The lead. When dropped it goes on, and the group is answered.
+struct Lead<'a> {
+    queue: &'a CommitQueue,
+    pace: Pace,
+    group: Arc<Group>,
+    answers: Vec<Outcome>,
 }
 
-impl Drop for Pending {
+impl Drop for Lead<'_> {
     fn drop(&mut self) {
-        let mut state = self.ticket.state.lock();
-        if !matches!(*state, TicketState::Answered(_) | TicketState::Taken) {
-            *state = TicketState::Answered(interrupted());
-            self.ticket.changed.notify_one();
+        let mut state = lock(&self.queue.state);
+        let is_kept = self.pace == Pace::Disk && !state.requests.is_empty();
+        state.is_led = is_kept;
+        if !state.requests.is_empty() {
+            let offer = if is_kept { Offer::Kept } else { Offer::Free };
+            // Within the lock: what is offered here must not come after the answers.
+            self.queue.tell(&state.group, |group| group.offered = Some(offer), Condvar::notify_one);
         }
+        drop(state);
+        let answers = std::mem::take(&mut self.answers).into_iter().map(Some).collect();
+        self.queue.tell(&self.group, |group| group.answers = Some(answers), Condvar::notify_all);
     }
 }

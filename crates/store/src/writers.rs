@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use evergraph_types::Sequence;
 
-use crate::sync::Mutex;
+use crate::sync::{Mutex, lock};
 use crate::version::Version;
 
 /// The begin versions of all open transactions.
@@ -27,7 +27,7 @@ pub(crate) struct PinnedWriter {
 impl Writers {
     /// Counts a transaction that begins with the version `current` tells.
     pub(crate) fn begin(&self, current: impl FnOnce() -> Arc<Version>) -> (Arc<Version>, PinnedWriter) {
-        let mut begins = self.begins.lock();
+        let mut begins = lock(&self.begins);
         let version = current();
         let begin = version.sequence;
         *begins.entry(begin).or_default() += 1;
@@ -36,13 +36,13 @@ impl Writers {
 
     /// The oldest begin version of an open transaction.
     pub(crate) fn oldest(&self) -> Option<Sequence> {
-        self.begins.lock().first_key_value().map(|(begin, _)| *begin)
+        lock(&self.begins).first_key_value().map(|(begin, _)| *begin)
     }
 }
 
 impl Drop for PinnedWriter {
     fn drop(&mut self) {
-        let mut begins = self.writers.begins.lock();
+        let mut begins = lock(&self.writers.begins);
         if let Some(count) = begins.get_mut(&self.begin) {
             *count -= 1;
             if *count == 0 {

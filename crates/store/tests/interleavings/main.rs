@@ -26,8 +26,8 @@ use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::{Config, Runner, thread};
 
 use commit::Request;
-use queue::{CommitQueue, Outcome, Pace, Pending};
-use sync::Mutex;
+use queue::{CommitQueue, Outcome, Pace};
+use sync::{Mutex, lock};
 use version::Version;
 use writers::Writers;
 
@@ -63,29 +63,25 @@ impl Committing {
 
     /// Hands in a number, which the answer has to be about.
     fn submit(&self, number: u64, forgets: bool) -> Outcome {
-        self.queue.submit(self.pace, Request::of(number), |group| {
+        self.queue.submit(self.pace, number, |group| {
             assert!(!self.is_busy.swap(true, Ordering::SeqCst), "one leads at a time");
             thread::yield_now();
             let is_first = self.groups.fetch_add(1, Ordering::SeqCst) == 0;
-            let commit = |pending| {
-                let answer = self.commit(pending, forgets && is_first);
+            let commit = |request| {
+                let answer = self.commit(request);
                 thread::yield_now();
                 answer
             };
-            let answers = group.into_iter().filter_map(commit).collect();
+            let answers = group.into_iter().map(commit).collect();
             assert!(self.is_busy.swap(false, Ordering::SeqCst));
-            answers
+            // No answers are what a leader leaves that unwinds.
+            if forgets && is_first { Vec::new() } else { answers }
         })
     }
 
-    fn commit(&self, mut pending: Pending, forgets: bool) -> Option<(Pending, Outcome)> {
-        let is_batch = pending.is_batch();
-        let Some(request) = pending.take_request() else { panic!("a request is taken once") };
-        assert_eq!(is_batch, matches!(request, Request::Batch(_)));
-        assert!(self.committed.lock().insert(request.number()), "a request is committed once");
-        let summary = BatchSummary { sequence: request.number(), ..BatchSummary::default() };
-        // Dropping it is what an unwinding leader does.
-        (!forgets).then_some((pending, Ok(summary)))
+    fn commit(&self, request: Request) -> Outcome {
+        assert!(lock(&self.committed).insert(request), "a request is committed once");
+        Ok(BatchSummary { sequence: request, ..BatchSummary::default() })
     }
 }
 
@@ -104,7 +100,7 @@ fn everyone_is_answered(pace: Pace) {
         })
         .collect();
     threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
-    assert_eq!(all.committed.lock().len(), 6);
+    assert_eq!(lock(&all.committed).len(), 6);
     assert!(all.groups.load(Ordering::SeqCst) <= 6);
 }
 
@@ -139,11 +135,11 @@ struct Remembering {
 impl Remembering {
     /// A commit: remembers, publishes, forgets, in the order in which the committer does.
     fn commit(&self) {
-        let mut recent = self.recent.lock();
-        let sequence = self.current.lock().sequence + 1;
+        let mut recent = lock(&self.recent);
+        let sequence = lock(&self.current).sequence + 1;
         recent.insert(sequence);
         thread::yield_now();
-        *self.current.lock() = Arc::new(Version { sequence });
+        *lock(&self.current) = Arc::new(Version { sequence });
         match self.writers.oldest() {
             Some(oldest) => recent.retain(|sequence| *sequence > oldest),
             None => recent.clear(),
@@ -152,10 +148,10 @@ impl Remembering {
 
     /// A transaction from its begin to its validation.
     fn transaction(&self) {
-        let (version, pin) = self.writers.begin(|| self.current.lock().clone());
+        let (version, pin) = self.writers.begin(|| lock(&self.current).clone());
         thread::yield_now();
-        let recent = self.recent.lock();
-        let newest = self.current.lock().sequence;
+        let recent = lock(&self.recent);
+        let newest = lock(&self.current).sequence;
         for sequence in version.sequence + 1..=newest {
             assert!(recent.contains(&sequence), "{sequence} is forgotten, begun at {}", version.sequence);
         }
@@ -177,7 +173,7 @@ fn what_open_transactions_need_is_remembered() {
     threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
     assert_eq!(all.writers.oldest(), None);
     all.commit();
-    assert!(all.recent.lock().is_empty(), "nobody needs anything");
+    assert!(lock(&all.recent).is_empty(), "nobody needs anything");
 }
 
 fn the_queue_in_many_orders(orders: usize) {
