@@ -26,8 +26,8 @@ class Stats:
     """Bytes in memory by purpose.
 
     These are ``vertex_table``, ``fragments``, ``columns``, ``retired`` (only older versions reach it),
-    ``dictionary``, ``catalog``, ``turned_lists``, ``segments`` (mapped from disk) and ``log`` (of a graph
-    without files).
+    ``spare`` (freed, kept for the next commit), ``dictionary``, ``catalog``, ``turned_lists``,
+    ``segments`` (mapped from disk) and ``log`` (of a graph without files).
     """
     log_bytes: int
     segments: int

@@ -170,11 +170,13 @@ impl Inner {
         let record = committer.encode(&base, &accepted);
         let mut draft = Draft::new(&base, committer.resolver.dictionary.clone(), last, time_micros);
         draft.changes.scratch = std::mem::take(&mut committer.scratch);
+        draft.changes.spares = self.reclaimer.take_spares();
         let record = || committer.append(record, time_micros);
         let apply = || apply(draft, accepted);
         let (recorded, (mut draft, answers)) =
             if forks { rayon::join(record, apply) } else { (record(), apply()) };
         committer.scratch = std::mem::take(&mut draft.changes.scratch).kept();
+        self.reclaimer.put_spares(std::mem::take(&mut draft.changes.spares));
         if let Err(reason) = recorded {
             draft.discard();
             committer.refusal = Some(Refusal::Failed(reason.clone()));

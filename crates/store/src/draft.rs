@@ -20,15 +20,19 @@ use crate::batch::ResolvedBatch;
 use crate::dictionary::Dictionary;
 use crate::entry::Entry;
 use crate::heap::{Block, Changes};
-use crate::leaf_edit::edit_leaf;
+use crate::leaf_edit::{edit_leaf, lists_of};
 use crate::merge::{Delta, PlainDelta, Policy, RowDelta};
 use crate::ops::{EdgeOps, VertexPut, WriteSet};
 use crate::options::ListFormat;
-use crate::paged_array::{Leaf, PagedArray};
+use crate::paged_array::{LEAF_CELLS, Leaf, PagedArray};
 use crate::pool::{PARALLEL_ROWS, in_pool};
+use crate::prefetch::prefetch;
 use crate::sort::{Ends, sorted_deltas};
 use crate::turned::TurnedLists;
 use crate::version::{Adjacency, EdgeTables, Version, block_of_text, for_each_column_block};
+
+/// As many changes of a leaf are worth asking for its lists when it is edited, not before.
+const DENSE_CHANGES: usize = 8;
 
 /// The next version while it is made.
 pub(crate) struct Draft {
@@ -395,8 +399,32 @@ pub(crate) fn edit_lists<D: Delta>(
     edit: impl Fn(VertexId, &mut Leaf<Entry>, &[D], &mut Changes) + Sync,
 ) -> Adjacency {
     (changes.entries, changes.loops) = (0, 0);
-    let table = lists.table.edit(deltas, &|delta| delta.vertex(), &edit, changes);
+    let ask = |deltas: &[D]| prefetch_lists(&lists.table, deltas);
+    let table = lists.table.edit_asked(deltas, &|delta| delta.vertex(), &ask, &edit, changes);
     let entries = lists.entries.saturating_add_signed(changes.entries);
     let loops = lists.loops.saturating_add_signed(changes.loops);
     Adjacency { table, entries, loops, ..lists }
+}
+
+/// Asks the processor for what these changes read: for all leaves, then the lists that these tell of, then the runs in these.
+/// Where a leaf has many changes, its lists are left to [`edit_leaf`].
+fn prefetch_lists<D: Delta>(table: &PagedArray<Entry>, deltas: &[D]) {
+    table.prefetch_leaves(deltas, &|delta| delta.vertex());
+    let leaf_of = |delta: &D| delta.vertex() / LEAF_CELLS;
+    let leaves = deltas.chunk_by(|left, right| leaf_of(left) == leaf_of(right)).count();
+    if deltas.len() >= DENSE_CHANGES * leaves {
+        return;
+    }
+    let entry_of = |list: &[D]| table.cell(list[0].vertex()).unwrap_or(Entry::EMPTY);
+    lists_of(deltas).for_each(|list| entry_of(list).prefetch());
+    for list in lists_of(deltas) {
+        let entry = entry_of(list);
+        if entry.has_directory() {
+            for delta in list {
+                // SAFETY: the version being edited is alive.
+                let run = unsafe { entry.run_around(delta.neighbor()) };
+                run.into_iter().for_each(|run| prefetch(run.pointer(), 4 * run.len as usize));
+            }
+        }
+    }
 }

@@ -19,6 +19,7 @@ use std::ptr::NonNull;
 use evergraph_types::VertexId;
 
 use crate::merge::Scratch;
+use crate::spares::Spares;
 
 const HEADER_BYTES: usize = 8;
 const ALIGN: usize = 8;
@@ -34,6 +35,9 @@ unsafe impl Send for Block {}
 unsafe impl Sync for Block {}
 
 impl Block {
+    /// Payloads are multiples of so many bytes.
+    pub(crate) const UNIT_BYTES: usize = ALIGN;
+
     /// A new block of at least `bytes`, contents undefined.
     pub(crate) fn allocate(bytes: usize, born: u32) -> Self {
         let units = bytes.div_ceil(ALIGN).max(1);
@@ -95,6 +99,26 @@ impl Block {
         born
     }
 
+    /// Makes the block one of the commit `born`, contents undefined.
+    ///
+    /// # Safety
+    /// The block is alive, and nobody else reaches it.
+    unsafe fn renew(self, born: u32) {
+        // SAFETY: the header lies before the payload of every live block; nobody else reaches it.
+        unsafe { self.0.sub(HEADER_BYTES).cast::<u32>().add(1).write(born) };
+    }
+
+    /// Overwrites the payload in programs that are tested, so that a read of what is given up shows.
+    ///
+    /// # Safety
+    /// The block is alive, and nobody else reaches it.
+    pub(crate) unsafe fn spoil(self) {
+        if cfg!(debug_assertions) {
+            // SAFETY: by contract.
+            unsafe { self.0.write_bytes(0xdd, self.payload_bytes()) };
+        }
+    }
+
     /// Frees the block and tells how many bytes came back.
     ///
     /// # Safety
@@ -103,10 +127,7 @@ impl Block {
         // SAFETY: alive by contract; the layout is the one it was allocated with.
         unsafe {
             let bytes = self.footprint();
-            if cfg!(debug_assertions) {
-                // So that a read after the free shows.
-                self.0.write_bytes(0xdd, bytes - HEADER_BYTES);
-            }
+            self.spoil();
             dealloc(self.0.sub(HEADER_BYTES).as_ptr(), Layout::from_size_align_unchecked(bytes, ALIGN));
             bytes
         }
@@ -151,6 +172,8 @@ pub(crate) struct Changes {
     pub(crate) found: Option<Vec<Pair>>,
     /// Buffers of the task.
     pub(crate) scratch: Scratch,
+    /// Freed blocks to take before new ones are allocated.
+    pub(crate) spares: Spares,
 }
 
 impl Changes {
@@ -179,7 +202,14 @@ impl Changes {
 
     /// A new block of at least `bytes`.
     pub(crate) fn allocate(&mut self, bytes: usize) -> Block {
-        let block = Block::allocate(bytes, self.born);
+        let block = match self.spares.take(bytes) {
+            Some(spare) => {
+                // SAFETY: nobody reaches a spare.
+                unsafe { spare.renew(self.born) };
+                spare
+            }
+            None => Block::allocate(bytes, self.born),
+        };
         // SAFETY: just allocated.
         self.allocated_bytes += unsafe { block.footprint() };
         block

@@ -62,6 +62,7 @@ mod scan;
 mod schema_change;
 mod segment_writer;
 mod sort;
+mod spares;
 mod spill;
 mod staged;
 mod stats;

@@ -25,6 +25,8 @@ pub struct MemoryUse {
     pub column_bytes: u64,
     /// Blocks on the heap that only older versions reach, which somebody still holds or which are about to be freed.
     pub retired_bytes: u64,
+    /// Freed blocks that the next small commit takes instead of new ones, at most a megabyte.
+    pub spare_bytes: u64,
     /// Keys and the index of them.
     pub dictionary_bytes: u64,
     /// Named items beside the graph.
@@ -50,6 +52,7 @@ impl MemoryUse {
             + self.fragment_bytes
             + self.column_bytes
             + self.retired_bytes
+            + self.spare_bytes
             + self.dictionary_bytes
             + self.catalog_bytes
             + self.turned_bytes
@@ -57,12 +60,13 @@ impl MemoryUse {
     }
 
     /// The parts by name, in the order of their fields.
-    pub fn parts(&self) -> [(&'static str, u64); 9] {
+    pub fn parts(&self) -> [(&'static str, u64); 10] {
         [
             ("vertex table", self.vertex_table_bytes),
             ("fragments", self.fragment_bytes),
             ("columns", self.column_bytes),
             ("retired", self.retired_bytes),
+            ("spare", self.spare_bytes),
             ("dictionary", self.dictionary_bytes),
             ("catalog", self.catalog_bytes),
             ("turned lists", self.turned_bytes),
@@ -97,6 +101,7 @@ impl MemoryUse {
             fragment_bytes: fragment_bytes as u64,
             column_bytes: column_bytes as u64,
             retired_bytes: retired_bytes as u64,
+            spare_bytes: inner.reclaimer.spare_bytes() as u64,
             dictionary_bytes: version.dictionary.bytes() as u64,
             catalog_bytes: version.catalog.bytes() as u64,
             turned_bytes: version.turned.bytes() as u64,

@@ -35,6 +35,8 @@ const TOUCHED_MAX: u32 = LEAF_CELLS / 2;
 const PARALLEL_ITEMS: usize = 1 << 10;
 /// A task edits at least so many items, if the page has them.
 const ITEMS_PER_TASK: usize = 1 << 9;
+/// So many items are asked for together: enough that the processor waits for all of them at once, few enough that they stay near.
+const ITEMS_AHEAD: usize = 1 << 5;
 
 /// A cell of a leaf.
 ///
@@ -196,6 +198,15 @@ impl<T: Cell> PagedArray<T> {
         self.leaf(index).map(|leaf| leaf.cells[(index % LEAF_CELLS) as usize])
     }
 
+    /// Asks the processor for the leaves of these items.
+    pub(crate) fn prefetch_leaves<I>(&self, items: &[I], index_of: &impl Fn(&I) -> u32) {
+        for group in items.chunk_by(|left, right| index_of(left) / LEAF_CELLS == index_of(right) / LEAF_CELLS)
+        {
+            let leaf = self.leaf_page(index_of(&group[0]));
+            leaf.into_iter().for_each(|leaf| prefetch(leaf.pointer(), size_of::<Leaf<T>>()));
+        }
+    }
+
     /// Calls `visit` with each leaf and the index of its first cell, ascending.
     pub(crate) fn for_each_leaf<'a>(&'a self, visit: &mut dyn FnMut(u32, &'a Leaf<T>)) {
         if let Some(root) = self.root {
@@ -280,6 +291,19 @@ impl<T: Cell> PagedArray<T> {
         apply: &(impl Fn(u32, &mut Leaf<T>, &[I], &mut Changes) + Sync),
         changes: &mut Changes,
     ) -> Self {
+        self.edit_asked(items, index_of, &|items| self.prefetch_leaves(items, index_of), apply, changes)
+    }
+
+    /// As [`edit`](Self::edit), with a way to `ask` the processor for what editing some items will read. Not asked where pages
+    /// are written to where they lie.
+    pub(crate) fn edit_asked<I: Sync>(
+        &self,
+        items: &[I],
+        index_of: &(impl Fn(&I) -> u32 + Sync),
+        ask: &(impl Fn(&[I]) + Sync),
+        apply: &(impl Fn(u32, &mut Leaf<T>, &[I], &mut Changes) + Sync),
+        changes: &mut Changes,
+    ) -> Self {
         let Some(last) = items.last() else { return *self };
         let mut array = *self;
         while u64::from(index_of(last)) >= capacity(array.height) {
@@ -291,56 +315,88 @@ impl<T: Cell> PagedArray<T> {
             }
             array.height += 1;
         }
-        let editor = Editor { index_of, apply, marker: PhantomData };
-        let mut edit = || editor.page(array.root, array.height, 0, items, changes);
+        let editor = Editor { index_of, ask, apply, marker: PhantomData };
+        let mut ahead = Ahead::of(items);
+        let mut edit = || editor.page(array.root, array.height, 0, items, &mut ahead, changes);
         array.root = Some(if items.len() < PARALLEL_ITEMS { edit() } else { in_pool(edit) });
         array
     }
 }
 
-struct Editor<'a, T, I, F, A> {
+/// How far a task is with its items, and how far it has asked for what they read.
+struct Ahead<'i, I> {
+    items: &'i [I],
+    done: usize,
+    asked: usize,
+}
+
+impl<'i, I> Ahead<'i, I> {
+    fn of(items: &'i [I]) -> Self {
+        Ahead { items, done: 0, asked: 0 }
+    }
+
+    /// Takes the next items, those of a leaf; gives those to ask for before. Many items are read from one end to the other and
+    /// need no asking, only what comes after them.
+    fn take(&mut self, items: usize) -> &'i [I] {
+        self.done += items;
+        let from = if items < ITEMS_AHEAD { self.asked } else { self.asked.max(self.done) };
+        if from < self.done + ITEMS_AHEAD / 2 {
+            self.asked = (self.done + ITEMS_AHEAD).min(self.items.len());
+        }
+        &self.items[from..self.asked]
+    }
+}
+
+struct Editor<'a, T, I, F, Q, A> {
     index_of: &'a F,
+    ask: &'a Q,
     apply: &'a A,
     marker: PhantomData<fn(T, I)>,
 }
 
-impl<T, I, F, A> Editor<'_, T, I, F, A>
+impl<T, I, F, Q, A> Editor<'_, T, I, F, Q, A>
 where
     T: Cell,
     I: Sync,
     F: Fn(&I) -> u32 + Sync,
+    Q: Fn(&[I]) + Sync,
     A: Fn(u32, &mut Leaf<T>, &[I], &mut Changes) + Sync,
 {
     /// The new page in place of `old`, or `old` itself with the edit made, where nobody else reaches it; recursion ends at the
     /// leaves, at most four levels down.
-    fn page(&self, old: Option<Block>, height: u32, base: u32, items: &[I], changes: &mut Changes) -> Block {
+    fn page<'i>(
+        &self,
+        old: Option<Block>,
+        height: u32,
+        base: u32,
+        items: &'i [I],
+        ahead: &mut Ahead<'_, I>,
+        changes: &mut Changes,
+    ) -> Block {
         if height == 0 {
-            return self.leaf(old, base, items, changes);
+            return self.leaf(old, base, items, ahead, changes);
         }
         // SAFETY: pages above height 0 are inner pages, alive with the version that is being edited.
         let (page, inner) = unsafe { own_page::<Inner>(old, changes) };
-        let groups = items.chunk_by(|left, right| {
-            child_of((self.index_of)(left), height) == child_of((self.index_of)(right), height)
-        });
+        let groups = |items: &'i [I]| {
+            items.chunk_by(|left, right| {
+                child_of((self.index_of)(left), height) == child_of((self.index_of)(right), height)
+            })
+        };
         if items.len() < PARALLEL_ITEMS {
-            for group in groups {
-                let (child, edited) = self.child(inner, group, height, base, changes);
+            for group in groups(items) {
+                let (child, edited) = self.child(inner, group, height, base, ahead, changes);
                 inner[child] = Some(edited);
             }
             return page;
         }
-        let groups: Vec<&[I]> = groups.collect();
         let before = &*inner;
-        let results: Vec<(Vec<(usize, Block)>, Changes)> = tasks_of(&groups)
+        let results: Vec<(Vec<(usize, Block)>, Changes)> = tasks_of(items, groups(items))
             .into_par_iter()
-            .map(|groups| {
-                let mut own = changes.fork();
-                let next = groups.iter().skip(1).map(Some).chain([None]);
-                let edit = |(group, next): (&&[I], Option<&&[I]>)| {
-                    next.into_iter().for_each(|next| self.prefetch_child(before, next, height));
-                    self.child(before, group, height, base, &mut own)
-                };
-                (groups.iter().zip(next).map(edit).collect(), own)
+            .map(|items| {
+                let (mut ahead, mut own) = (Ahead::of(items), changes.fork());
+                let edit = |group| self.child(before, group, height, base, &mut ahead, &mut own);
+                (groups(items).map(edit).collect(), own)
             })
             .collect();
         for (edited, own) in results {
@@ -357,23 +413,26 @@ where
         items: &[I],
         height: u32,
         base: u32,
+        ahead: &mut Ahead<'_, I>,
         changes: &mut Changes,
     ) -> (usize, Block) {
         let child = child_of((self.index_of)(&items[0]), height);
         let base = base + ((child as u32) << shift(height));
-        (child, self.page(inner[child], height - 1, base, items, changes))
+        (child, self.page(inner[child], height - 1, base, items, ahead, changes))
     }
 
-    /// Asks the processor for the cells that these items of a child touch, if it is a leaf.
-    fn prefetch_child(&self, inner: &Inner, items: &[I], height: u32) {
-        let Some(page) = inner[child_of((self.index_of)(&items[0]), height)].filter(|_| height == 1) else {
-            return;
-        };
-        prefetch(page.pointer(), 1);
-        items.iter().for_each(|item| prefetch_cell_of::<T>(page, (self.index_of)(item)));
-    }
-
-    fn leaf(&self, old: Option<Block>, base: u32, items: &[I], changes: &mut Changes) -> Block {
+    fn leaf(
+        &self,
+        old: Option<Block>,
+        base: u32,
+        items: &[I],
+        ahead: &mut Ahead<'_, I>,
+        changes: &mut Changes,
+    ) -> Block {
+        let next = ahead.take(items.len());
+        if !next.is_empty() && changes.owned_after.is_none() {
+            (self.ask)(next);
+        }
         // SAFETY: pages at height 0 are leaves, alive with the version that is being edited; zeros are a value of every cell.
         let (page, leaf) = unsafe { own_page::<Leaf<T>>(old, changes) };
         match changes.stamp {
@@ -392,22 +451,15 @@ where
     }
 }
 
-/// Asks the processor for the cell of `index` in a leaf.
-fn prefetch_cell_of<T>(leaf: Block, index: u32) {
-    let slot = (index % LEAF_CELLS) as usize;
-    let at = std::mem::offset_of!(Leaf<T>, cells) + slot * size_of::<T>();
-    prefetch(leaf.pointer().wrapping_add(at), 1);
-}
-
-/// Groups that follow each other, enough of them together to be worth a task.
-fn tasks_of<'g, 'i, I>(groups: &'g [&'i [I]]) -> Vec<&'g [&'i [I]]> {
-    let mut tasks = Vec::new();
-    let (mut start, mut items) = (0, 0);
-    for (position, group) in groups.iter().enumerate() {
-        items += group.len();
-        if items >= ITEMS_PER_TASK || position + 1 == groups.len() {
-            tasks.push(&groups[start..=position]);
-            (start, items) = (position + 1, 0);
+/// The items, cut between groups into tasks that are worth it.
+fn tasks_of<'i, I>(items: &'i [I], groups: impl Iterator<Item = &'i [I]>) -> Vec<&'i [I]> {
+    let (mut tasks, mut rest, mut len) = (Vec::new(), items, 0);
+    for group in groups {
+        len += group.len();
+        if len >= ITEMS_PER_TASK || len == rest.len() {
+            let (task, behind) = rest.split_at(len);
+            tasks.push(task);
+            (rest, len) = (behind, 0);
         }
     }
     tasks

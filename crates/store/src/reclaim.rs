@@ -21,6 +21,7 @@ use rayon::prelude::*;
 
 use crate::heap::Block;
 use crate::pool::in_pool;
+use crate::spares::Spares;
 use crate::version::Version;
 
 /// Groups pile up only behind a pinned version; they are swept when there are twice as many as after the last sweep.
@@ -29,10 +30,15 @@ const SWEEP_BLOCKS: usize = 1 << 16;
 /// Fewer blocks than this are not worth a parallel task.
 const PARALLEL_BLOCKS: usize = 1 << 14;
 
+/// Some of so few blocks, which a small commit gave up, are kept for the next one.
+const SMALL_BLOCKS: usize = 1 << 6;
+
 /// Frees what no living version reaches.
 #[derive(Debug, Default)]
 pub(crate) struct Reclaimer {
     queue: Mutex<Queue>,
+    /// Freed blocks that wait for the next commit; none are kept before one has asked for them.
+    spares: Mutex<Option<Spares>>,
     live_bytes: AtomicUsize,
     written_bytes: AtomicU64,
 }
@@ -76,6 +82,21 @@ impl Reclaimer {
         let blocks = queue.groups.iter().flat_map(|group| &group.blocks);
         // SAFETY: a block in the queue is not freed yet.
         blocks.map(|block| unsafe { block.footprint() }).sum()
+    }
+
+    /// Bytes of freed blocks that wait for the next commit.
+    pub(crate) fn spare_bytes(&self) -> usize {
+        self.spares.lock().as_ref().map_or(0, Spares::bytes)
+    }
+
+    /// Freed blocks for a commit, until [`put_spares`](Self::put_spares).
+    pub(crate) fn take_spares(&self) -> Spares {
+        self.spares.lock().replace(Spares::default()).unwrap_or_default()
+    }
+
+    /// Takes back what a commit has not used.
+    pub(crate) fn put_spares(&self, spares: Spares) {
+        self.spares.lock().get_or_insert_default().join(spares);
     }
 
     /// Takes over the blocks that version `sequence` and older ones may reach, but no newer one. Those born after it
@@ -128,12 +149,22 @@ impl Reclaimer {
         self.free(freed);
     }
 
-    fn free(&self, blocks: Vec<Block>) {
+    fn free(&self, mut blocks: Vec<Block>) {
+        let mut bytes = 0;
+        if blocks.len() < SMALL_BLOCKS
+            && let Some(spares) = &mut *self.spares.lock()
+        {
+            let mut keep = |block: &mut Block| {
+                // SAFETY: the queue hands out a block once, when no version that reaches it is alive.
+                unsafe { spares.keep(*block) }.map(|kept| bytes += kept).is_err()
+            };
+            blocks.retain_mut(&mut keep);
+        }
         let free = |blocks: &[Block]| -> usize {
-            // SAFETY: the queue hands out a block once, when no version that reaches it is alive.
+            // SAFETY: as above.
             blocks.iter().map(|block| unsafe { block.free() }).sum()
         };
-        let bytes: usize = match blocks.len() {
+        bytes += match blocks.len() {
             0..PARALLEL_BLOCKS => free(&blocks),
             _ => in_pool(|| blocks.par_chunks(PARALLEL_BLOCKS / 4).map(free).sum()),
         };

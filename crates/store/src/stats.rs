@@ -22,7 +22,7 @@ pub struct Stats {
     pub num_edges: u64,
     /// By edge type.
     pub edge_types: Vec<EdgeTypeStats>,
-    /// Bytes of pages and lists on the heap, those that only old versions reach included.
+    /// Bytes of pages and lists on the heap, those included that only old versions reach, or that wait for the next commit.
     pub memory_bytes: u64,
     /// Bytes of the dictionary.
     pub dictionary_bytes: u64,
@@ -88,7 +88,7 @@ impl Stats {
             num_vertices: version.num_vertices,
             num_edges: edge_types.iter().map(|kind| kind.edges).sum(),
             edge_types,
-            memory_bytes: inner.reclaimer.live_bytes() as u64,
+            memory_bytes: (inner.reclaimer.live_bytes() + inner.reclaimer.spare_bytes()) as u64,
             memory: MemoryUse::of(inner, &version, log_bytes),
             dictionary_bytes: version.dictionary.bytes() as u64,
             log_bytes,
