@@ -1,15 +1,16 @@
 //! Writing a segment: once, from front to back, at the speed of the disk.
 //!
 //! ```text
-//!  write ──small──► buffer, at most a block ──full──► checksum ──► file
-//!     └────large────────────────────────────────────► checksum ──► file     no copy
+//!  write ──► buffer ──a block is full──► checksum
+//!                   └─a piece is full──► file
 //! ```
 //!
-//! A block is checksummed right before it goes to the file, while it is in the cache of the processor. Invariant:
-//! everything before the buffer is in the file and covered by `checksums`; a block starts where the buffer starts.
+//! A block is checksummed when its last byte comes, while it is in the cache of the processor. Pieces are as large as a large page
+//! of the system, and lie in the file at multiples of that: written at once, such a piece is kept as one page where the
+//! system can, and mapped as one. Invariant: everything before the buffer is in the file, and everything before `summed` covered by
+//! `checksums`; a piece starts where the buffer starts.
 
 use std::fmt;
-use std::mem;
 use std::path::{Path, PathBuf};
 
 use evergraph_disk::{AppendFile, Checksum, Disk};
@@ -17,14 +18,21 @@ use evergraph_disk::{AppendFile, Checksum, Disk};
 use crate::format::{self, BLOCK_BYTES, SECTION_ALIGNMENT, Section};
 use crate::{SectionId, SegmentError, SegmentInfo};
 
+/// What is written to the file at once.
+const PIECE_BYTES: usize = 2 << 20;
+
+const _: () = assert!(PIECE_BYTES.is_multiple_of(BLOCK_BYTES));
+
 /// A segment being written. It can be opened once [`SegmentWriter::finish`] has returned; a file left behind by an
 /// error or a crash before that is never taken for a segment and can be removed.
 pub struct SegmentWriter {
     file: Box<dyn AppendFile>,
     path: PathBuf,
-    /// What is not in the file yet. Only padding lets it grow to a block and beyond.
+    /// What is not in the file yet; less than a piece. Only padding lets it grow to more.
     buffer: Vec<u8>,
-    /// How many bytes are in the file, a multiple of a block until the end.
+    /// How many bytes of it are in blocks that have their checksums; less than a block is behind them, padding aside.
+    summed: usize,
+    /// How many bytes are in the file, a multiple of a piece until the end.
     written: u64,
     checksums: Vec<u64>,
     /// In the order they were begun; the length of the last one is not known yet.
@@ -40,7 +48,8 @@ impl SegmentWriter {
         let mut writer = SegmentWriter {
             file: disk.create(path)?,
             path: path.to_owned(),
-            buffer: new_buffer(),
+            buffer: Vec::new(),
+            summed: 0,
             written: 0,
             checksums: Vec::new(),
             sections: Vec::new(),
@@ -65,11 +74,11 @@ impl SegmentWriter {
     /// [`SegmentError::Disk`] if the disk refuses; then nothing more can be written to this segment.
     #[inline]
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), SegmentError> {
-        if self.buffer.len() + bytes.len() < BLOCK_BYTES {
+        if self.buffer.len() - self.summed + bytes.len() < BLOCK_BYTES {
             self.buffer.extend_from_slice(bytes);
             return Ok(());
         }
-        self.write_padding()?;
+        self.sum_padding()?;
         self.write_blocks(bytes)
     }
 
@@ -103,9 +112,12 @@ impl SegmentWriter {
     pub fn finish(mut self) -> Result<u64, SegmentError> {
         self.end_section();
         self.pad_to(SECTION_ALIGNMENT);
-        self.write_padding()?;
+        self.sum_padding()?;
+        if self.summed < self.buffer.len() {
+            self.end_block()?;
+        }
         if !self.buffer.is_empty() {
-            self.write_block(&[])?;
+            self.write_piece()?;
         }
         self.sections.sort_unstable_by_key(|section| section.id);
         if let Some(twice) = self.sections.windows(2).find(|pair| pair[0].id == pair[1].id) {
@@ -124,42 +136,45 @@ impl SegmentWriter {
         }
     }
 
-    /// Brings the buffer below a block again after padding.
-    fn write_padding(&mut self) -> Result<(), SegmentError> {
-        if self.buffer.len() < BLOCK_BYTES {
+    /// Sums the whole blocks that padding has added to the buffer.
+    fn sum_padding(&mut self) -> Result<(), SegmentError> {
+        if self.buffer.len() - self.summed < BLOCK_BYTES {
             return Ok(());
         }
-        let padded = mem::replace(&mut self.buffer, new_buffer());
+        let padded = self.buffer.split_off(self.summed);
         self.write_blocks(&padded)
     }
 
-    /// Writes all whole blocks that the buffer and `bytes` make up, and keeps the rest in the buffer.
+    /// Takes in bytes that fill a block and maybe more.
     fn write_blocks(&mut self, bytes: &[u8]) -> Result<(), SegmentError> {
         let mut rest = bytes;
-        while let Some((block_end, behind)) = rest.split_at_checked(BLOCK_BYTES - self.buffer.len()) {
-            self.write_block(block_end)?;
+        while let Some((block_end, behind)) =
+            rest.split_at_checked(BLOCK_BYTES - (self.buffer.len() - self.summed))
+        {
+            self.buffer.extend_from_slice(block_end);
+            self.end_block()?;
             rest = behind;
         }
         self.buffer.extend_from_slice(rest);
         Ok(())
     }
 
-    /// Writes the block that starts with the buffer and ends with `block_end`.
-    fn write_block(&mut self, block_end: &[u8]) -> Result<(), SegmentError> {
+    /// Ends the block that the buffer ends with, and the piece if it does too.
+    fn end_block(&mut self) -> Result<(), SegmentError> {
         let mut sum = Checksum::new();
-        sum.update(&self.buffer);
-        sum.update(block_end);
-        self.file.append_vectored(&[&self.buffer, block_end])?;
+        sum.update(&self.buffer[self.summed..]);
         self.checksums.push(sum.finish());
-        self.written += (self.buffer.len() + block_end.len()) as u64;
+        self.summed = self.buffer.len();
+        if self.summed >= PIECE_BYTES { self.write_piece() } else { Ok(()) }
+    }
+
+    fn write_piece(&mut self) -> Result<(), SegmentError> {
+        self.file.append(&self.buffer)?;
+        self.written += self.buffer.len() as u64;
         self.buffer.clear();
+        self.summed = 0;
         Ok(())
     }
-}
-
-/// With room for the padding that may follow.
-fn new_buffer() -> Vec<u8> {
-    Vec::with_capacity(BLOCK_BYTES + SECTION_ALIGNMENT)
 }
 
 impl fmt::Debug for SegmentWriter {
