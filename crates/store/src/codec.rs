@@ -11,9 +11,15 @@ use crate::adjacency::as_bytes;
 use crate::catalog::ItemChange;
 use crate::ops::{EdgeOps, OpColumn, VertexPut, WriteSet};
 
+/// About so much is made room for at first: most sets are small, and most edges have no properties.
+const SET_BYTES: usize = 256;
+const EDGE_BYTES: usize = 8;
+
 /// The bytes of a group of write sets.
-pub(crate) fn encode<'a>(writes: impl ExactSizeIterator<Item = &'a WriteSet>) -> Vec<u8> {
-    let mut out = Vec::new();
+pub(crate) fn encode<'a>(writes: impl ExactSizeIterator<Item = &'a WriteSet> + Clone) -> Vec<u8> {
+    let edges = |set: &WriteSet| set.edges.iter().map(|(_, ops)| ops.len()).sum::<usize>();
+    let room = writes.clone().map(|set| SET_BYTES + EDGE_BYTES * edges(set)).sum();
+    let mut out = Vec::with_capacity(room);
     put_u32(&mut out, writes.len());
     for set in writes {
         encode_set(set, &mut out);

@@ -28,8 +28,10 @@ use crate::version::Version;
 
 /// Selected lists in one piece, at most.
 const LISTS_PER_PIECE: usize = 1 << 12;
-/// About so many neighbors in one piece, at most, if it has more than one list.
-const NEIGHBORS_PER_PIECE: usize = 1 << 16;
+/// About so many words in one piece, at most, if it has more than one list.
+const WORDS_PER_PIECE: usize = 1 << 16;
+/// About so many words of a property that is a string.
+const STRING_WORDS: usize = 6;
 /// Pieces made at a time, for each thread.
 const PIECES_PER_THREAD: usize = 4;
 /// Pieces that may wait to be written: tens of megabytes.
@@ -141,7 +143,9 @@ impl ListSink<'_> {
     ) -> Growth {
         let work = match additions {
             Some(additions) => ranges_of(additions, selected),
-            None => parts_of(self.version, selected).map(|selected| (selected, None)).collect(),
+            None => parts_of(self.version, sections.lists.owner, selected)
+                .map(|selected| (selected, None))
+                .collect(),
         };
         let mut growth = Growth::default();
         for batch in work.chunks(PIECES_PER_THREAD * rayon::current_num_threads()) {
@@ -206,14 +210,26 @@ fn degree_of(version: &Version, list: &Selected) -> usize {
     list.1.map_or(0, |entry| version.degree_of(entry) as usize)
 }
 
-/// The lists in parts of a piece each.
-fn parts_of<'s>(version: &Version, selected: &'s [Selected]) -> impl Iterator<Item = &'s [Selected]> {
+/// About how many words a neighbor of an edge type takes, with its properties.
+fn words_per_neighbor(version: &Version, edge_type: EdgeTypeId) -> usize {
+    let kind = version.schema().edge_types.get(usize::from(edge_type));
+    let words = |property: &Property| property.kind.width().map_or(STRING_WORDS, |width| width.div_ceil(4));
+    1 + kind.map_or(0, |kind| kind.properties().map(|(_, property)| words(property)).sum::<usize>())
+}
+
+/// The lists of an edge type in parts of a piece each.
+fn parts_of<'s>(
+    version: &Version,
+    edge_type: EdgeTypeId,
+    selected: &'s [Selected],
+) -> impl Iterator<Item = &'s [Selected]> {
+    let words_per_neighbor = words_per_neighbor(version, edge_type);
     let mut rest = selected;
     std::iter::from_fn(move || {
-        let mut neighbors = 0;
+        let mut words = 0;
         let fits = |list: &&Selected| {
-            neighbors += degree_of(version, list);
-            neighbors <= NEIGHBORS_PER_PIECE
+            words += words_per_neighbor * degree_of(version, list);
+            words <= WORDS_PER_PIECE
         };
         let len = rest.iter().take(LISTS_PER_PIECE).take_while(fits).count().max(1).min(rest.len());
         let (part, others) = rest.split_at(len);
@@ -245,7 +261,8 @@ impl Piece {
     pub(crate) fn of(version: &Version, edge_type: EdgeTypeId, selected: &[Selected]) -> Self {
         let mut piece = Piece::empty(version, edge_type);
         if piece.coding == Coding::Plain {
-            piece.words.reserve(selected.iter().map(|list| degree_of(version, list)).sum());
+            let neighbors: usize = selected.iter().map(|list| degree_of(version, list)).sum();
+            piece.words.reserve(words_per_neighbor(version, edge_type) * neighbors);
         }
         let mut runs = Vec::new();
         selected.iter().for_each(|list| piece.push(version, *list, &mut runs));
@@ -341,6 +358,12 @@ impl Piece {
 
     /// Appends a run in the format of the piece, without the columns of dropped properties; gives the tags of its place.
     fn push_run(&mut self, version: &Version, run: ChunkRef) -> u64 {
+        let compact = self.coding != Coding::Plain;
+        let columns = version.run_columns(run).filter(|_| !self.has_dropped);
+        if columns.is_some_and(|area| area.is_compact() == compact) && run.is_compressed() == compact {
+            self.words.extend_from_slice(version.run_words(run));
+            return COLUMNS | if compact { COMPRESSED } else { 0 };
+        }
         let mut buffer = RunBuffer::new();
         let neighbors = version.run_neighbors(run, &mut buffer);
         let Some(area) = version.run_columns(run) else {
@@ -348,7 +371,6 @@ impl Piece {
         };
         let (mut words, mut bytes) = (Vec::new(), Vec::new());
         let tag = if push_run(neighbors, self.coding, &mut words) { COMPRESSED } else { 0 };
-        let compact = self.coding != Coding::Plain;
         let has_columns = match self.has_dropped || area.is_compact() != compact {
             false => area.behind(&words, &mut bytes),
             true => area.rewritten(&words, &self.properties, compact, &mut bytes),

@@ -124,7 +124,7 @@ impl Default for Options {
             read_only: false,
             keys: None,
             memory_limit_bytes: None,
-            log_limit_bytes: 64 << 20,
+            log_limit_bytes: 128 << 20,
             bulk_edges: 1 << 20,
             retain: None,
             format: None,
