@@ -222,7 +222,8 @@ impl Area {
         }
     }
 
-    fn run(self, chunk: &ChunkRow) -> ChunkRef {
+    /// The run that a row tells of, which lies here.
+    pub(crate) fn run(self, chunk: &ChunkRow) -> ChunkRef {
         let address = self.start + (chunk.offset & !OFFSET_TAGS);
         let run = ChunkRef::mapped(address, chunk.offset & COLUMNS != 0, chunk.len, chunk.first);
         let words = u64::from(chunk.len) + AHEAD as u64;
