@@ -35,7 +35,8 @@ class Stats:
     disk_bytes: int
     """All files of the store."""
     settled: bool
-    """Whether nothing is left to do in the background: archiving, merging, bringing lists together."""
+    """Whether nothing is left to do in the background: archiving, merging, bringing lists together,
+    giving memory back."""
     failure: str | None
     """Why the store takes no more commits, if one could not be made durable."""
 

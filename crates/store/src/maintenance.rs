@@ -26,7 +26,7 @@ use crate::commit::{Committer, Progress, Refusal};
 use crate::error::CommitError;
 use crate::home::Home;
 use crate::options::Durability;
-use crate::pool::give_back;
+use crate::pool::{give_back, is_giving_back};
 use crate::recluster::{AT_REST, UNDER_LOAD, gather};
 use crate::store::Inner;
 
@@ -97,10 +97,10 @@ impl Signal {
         }
     }
 
-    /// Whether nothing is left to do.
+    /// Whether nothing is left to do, and memory that was freed is given back.
     pub(crate) fn is_settled(&self) -> bool {
         let state = self.state.lock();
-        !(state.archive || state.tidy || state.busy)
+        !(state.archive || state.tidy || state.busy || is_giving_back())
     }
 
     /// Ends the threads.

@@ -13,6 +13,7 @@
 //! commits wait for is not in the background.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -64,11 +65,25 @@ pub fn give_back_with(give_back: fn()) {
     GIVE_BACK.get_or_init(|| give_back);
 }
 
+/// How many threads of the pools are to do so and have not yet.
+static GIVING_BACK: AtomicUsize = AtomicUsize::new(0);
+
 /// Gives memory back on the threads of the pools, when they have time, and on this one.
 pub(crate) fn give_back() {
     let Some(give_back) = GIVE_BACK.get() else { return };
-    pools().for_each(|pool| pool.spawn_broadcast(|_| give_back()));
+    for pool in pools() {
+        GIVING_BACK.fetch_add(pool.current_num_threads(), Ordering::Relaxed);
+        pool.spawn_broadcast(|_| {
+            give_back();
+            GIVING_BACK.fetch_sub(1, Ordering::Release);
+        });
+    }
     give_back();
+}
+
+/// Whether some of the pools' threads have not had the time yet to give back what they were asked to.
+pub(crate) fn is_giving_back() -> bool {
+    GIVING_BACK.load(Ordering::Acquire) > 0
 }
 
 /// As many threads as the program uses elsewhere.
