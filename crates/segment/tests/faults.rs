@@ -38,7 +38,7 @@ fn a_writer_that_failed_refuses_to_go_on() {
     writer.begin(common::id(1));
     disk.fail_at(0, FAULTS[0]);
     assert!(writer.write(&noise(2 * BLOCK_BYTES, 1)).is_err());
-    assert!(writer.write(&noise(4 * BLOCK_BYTES, 1)).is_err());
+    assert!(writer.write(&noise(2 * BLOCK_BYTES, 1)).is_err());
     assert!(writer.finish().is_err());
     assert!(Segment::open(&disk, &path(), &STORE).is_err());
 }

@@ -80,16 +80,6 @@ impl<'a> ColumnArea<'a> {
         read_u32(self.bytes, 4) & COMPACT != 0
     }
 
-    /// Writes these columns behind neighbors that are given as they lie in memory; tells that there are columns.
-    pub(crate) fn behind(&self, run: &[u32], out: &mut Vec<u8>) -> bool {
-        out.extend(run.iter().flat_map(|word| word.to_le_bytes()));
-        out.resize(pad8(out.len()), 0);
-        let total = (out.len() + self.bytes.len()) as u32;
-        out.extend_from_slice(&total.to_le_bytes());
-        out.extend_from_slice(&self.bytes[4..]);
-        true
-    }
-
     /// Writes the run again, compact or not, without the columns of properties that were dropped; tells whether any is left.
     pub(crate) fn rewritten(
         &self,
@@ -468,7 +458,7 @@ mod tests {
                 prop_assert_eq!((area.block_bytes(), area.is_compact()), (bytes.len(), is_compact));
                 check(area, &columns)?;
                 let mut written = Vec::new();
-                prop_assert!(area.behind(&neighbors, &mut written));
+                prop_assert!(area.rewritten(&neighbors, &properties, is_compact, &mut written));
                 prop_assert_eq!(&written, bytes);
                 written.clear();
                 prop_assert!(area.rewritten(&neighbors, &properties, !is_compact, &mut written));

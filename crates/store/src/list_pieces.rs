@@ -359,22 +359,19 @@ impl Piece {
     /// Appends a run in the format of the piece, without the columns of dropped properties; gives the tags of its place.
     fn push_run(&mut self, version: &Version, run: ChunkRef) -> u64 {
         let compact = self.coding != Coding::Plain;
-        let columns = version.run_columns(run).filter(|_| !self.has_dropped);
-        if columns.is_some_and(|area| area.is_compact() == compact) && run.is_compressed() == compact {
+        let area = version.run_columns(run);
+        if area.is_some_and(|area| area.is_compact() == compact) && !self.has_dropped {
             self.words.extend_from_slice(version.run_words(run));
-            return COLUMNS | if compact { COMPRESSED } else { 0 };
+            return COLUMNS | if run.is_compressed() { COMPRESSED } else { 0 };
         }
         let mut buffer = RunBuffer::new();
         let neighbors = version.run_neighbors(run, &mut buffer);
-        let Some(area) = version.run_columns(run) else {
+        let Some(area) = area else {
             return if push_run(neighbors, self.coding, &mut self.words) { COMPRESSED } else { 0 };
         };
         let (mut words, mut bytes) = (Vec::new(), Vec::new());
         let tag = if push_run(neighbors, self.coding, &mut words) { COMPRESSED } else { 0 };
-        let has_columns = match self.has_dropped || area.is_compact() != compact {
-            false => area.behind(&words, &mut bytes),
-            true => area.rewritten(&words, &self.properties, compact, &mut bytes),
-        };
+        let has_columns = area.rewritten(&words, &self.properties, compact, &mut bytes);
         self.words.extend(bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)));
         tag | if has_columns { COLUMNS } else { 0 }
     }

@@ -99,7 +99,7 @@ pub(crate) fn gather(inner: &Inner, wanted: Gather, goes_on: impl Fn() -> bool) 
             if !goes_on() {
                 return Ok(false);
             }
-            own_bytes += gather_ranges(inner, place, &next)?;
+            own_bytes += Copied::of(inner.current.load_full(), place, &next).publish(inner)?;
             from = last + 1;
         }
     }
@@ -123,12 +123,6 @@ fn next_ranges(version: &Version, place: Place, from: u32, wanted: Gather) -> Ve
 
 fn lists_of(version: &Version, (edge_type, direction): Place) -> Option<&Adjacency> {
     Some(version.edges.get(usize::from(edge_type))?.side(direction))
-}
-
-/// Writes the lists of ranges to a new cluster each and publishes these; gives the bytes they took.
-fn gather_ranges(inner: &Inner, place: Place, ranges: &[u32]) -> Result<u64, CommitError> {
-    let copied = Copied::of(inner.current.load_full(), place, ranges);
-    copied.publish(inner)
 }
 
 /// The lists of some ranges in new clusters, as they were in a version.
@@ -319,7 +313,7 @@ fn repointed(entry: Entry, runs: &[ChunkRef], changes: &mut Changes) -> Entry {
 
 /// Where the runs of a list were copied to, one after the other.
 struct Copies {
-    /// Address and length of each, in bytes, and the address of its copy; ascending.
+    /// Address and length of each, in bytes, and the offset of its copy in the area; ascending.
     runs: Vec<(u64, u64, u64)>,
     area: Area,
 }
@@ -328,7 +322,7 @@ impl Copies {
     /// `None` if the copy is not word by word what the runs were.
     fn of(row: &WideRow, runs: &[ChunkRef], area: Area) -> Option<Self> {
         let is_plain = row.word & (CHUNKED | OFFSET_TAGS) == 0 && runs.iter().all(|run| run.has_parts());
-        let mut copy = area.start + row.word;
+        let mut copy = row.word;
         let mut places = |run: &ChunkRef| {
             let bytes = 4 * u64::from(run.len);
             copy += bytes;
@@ -345,7 +339,7 @@ impl Copies {
         let (old, old_bytes, copy) = *self.runs[..self.runs.partition_point(|old| old.0 <= start)].last()?;
         let is_in = run.has_parts() && run.forgotten() == 0 && start + bytes <= old + old_bytes;
         is_in.then(|| {
-            let offset = copy + (start - old) - self.area.start;
+            let offset = copy + (start - old);
             self.area.run(&ChunkRow { offset, len: run.len, first: run.first })
         })
     }
