@@ -19,7 +19,6 @@ use evergraph_disk::{Corruption, DiskError};
 use evergraph_log::ReplayError;
 use evergraph_segment::{Segment, SegmentError};
 use evergraph_types::Sequence;
-use parking_lot::MutexGuard;
 use thiserror::Error;
 
 use crate::commit::{Committer, Refusal, now_micros};
@@ -313,7 +312,7 @@ impl Inner {
             let committer = self.committer.lock();
             settled &= self.repoint_with(segments.clone(), |draft| rows.put(draft, Some(version)));
             // Whoever waits to commit comes before the next rows.
-            MutexGuard::unlock_fair(committer);
+            committer.unlock_fair();
         }
         Ok(settled)
     }

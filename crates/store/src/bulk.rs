@@ -22,7 +22,6 @@ use std::sync::Arc;
 
 use evergraph_log::{Log, LogOptions, ReplayError};
 use evergraph_types::{Direction, EdgeTypeId, Sequence};
-use parking_lot::MutexGuard;
 
 use crate::archive::{ArchiveFault, MAX_SEGMENTS, NextFiles, Task, note_removal};
 use crate::batch::{BatchWrites, EndIds, FittedBatch, ResolvedBatch};
@@ -38,6 +37,7 @@ use crate::pool::{in_background, in_pool};
 use crate::segment_writer::{Bulk, BulkLists, BulkRows};
 use crate::spill::Spilled;
 use crate::staged::slices_of;
+use crate::stages::Both;
 use crate::store::Inner;
 use crate::version::Version;
 
@@ -79,7 +79,7 @@ pub(crate) fn commit_bulk(inner: &Inner, batch: BatchWrites) -> Result<BatchSumm
 }
 
 /// A batch that goes with the newest schema, and the committer, which has that.
-fn fit(inner: &Inner, batch: BatchWrites) -> Result<(FittedBatch, MutexGuard<'_, Committer>), CommitError> {
+fn fit(inner: &Inner, batch: BatchWrites) -> Result<(FittedBatch, Both<'_>), CommitError> {
     let fit = if inner.is_in_pieces(&batch) { FittedBatch::in_pieces } else { FittedBatch::new };
     let before = inner.committer.lock().resolver.schema.clone();
     let fitted = in_background(|| fit(&before, inner.options.keys, batch))?;
@@ -275,7 +275,6 @@ impl Load<'_> {
                 changes.retired.extend(branch.born_since(&base, &newest));
             }
             inner.publish(newest, version, changes);
-            committer.recent.forget(inner.writers.oldest());
             inner.follow.advance(sequence);
             if let Some(disk) = &mut disk {
                 disk.settle(inner, committer, sequence, is_logged);
@@ -329,7 +328,7 @@ impl OnDisk<'_> {
 struct Turn<'a> {
     inner: &'a Inner,
     /// `None` while others commit.
-    held: Option<MutexGuard<'a, Committer>>,
+    held: Option<Both<'a>>,
     is_shared: bool,
     /// The type of the edges …
     edge_type: EdgeTypeId,
@@ -343,7 +342,7 @@ struct Turn<'a> {
 impl<'a> Turn<'a> {
     fn begin(
         inner: &'a Inner,
-        mut committer: MutexGuard<'a, Committer>,
+        mut committer: Both<'a>,
         base: Sequence,
         is_shared: bool,
         fitted: &FittedBatch,
@@ -365,7 +364,7 @@ impl<'a> Turn<'a> {
 
     fn let_others_commit(&mut self) {
         if let Some(committer) = self.held.take_if(|_| self.is_shared) {
-            MutexGuard::unlock_fair(committer);
+            committer.unlock_fair();
         }
     }
 

@@ -1,19 +1,21 @@
 //! The committer: one group of transactions at a time, from what callers ask to the version readers see.
 //!
 //! ```text
-//!  caller A ─► queue ◄─ caller B          whoever gets the lock commits all that wait as one group
+//!  caller A ─► queue ◄─ caller B          whoever gets the lead commits all that wait as one group
 //!                │
 //!  accept ─► record ─► apply ─► publish ─► answer
 //!  validate   one       draft    one swap    only now is
 //!  resolve    append,            of the      anyone told
 //!  ids        one sync           root
+//!  ─── committer ───    ──── applier ────
 //! ```
 //!
-//! A batch, and a group that waits for the disk, is recorded and applied side by side: a draft that fails to be recorded is
+//! Once a group is recorded, the next one may be, while it is applied: see [`stages`](crate::stages). A batch, and a larger group that
+//! waits for the disk, is recorded and applied side by side and has the store to itself: a draft that fails to be recorded is
 //! given up. A large load has a way of its own, beside which commits go on: see [`branch`](crate::branch).
 //!
 //! Invariants: what is published is in the log; a group that fails to be recorded is not published, and no other is
-//! accepted after it; every caller is answered, even if the committer panics.
+//! accepted after it; every caller is answered, even if whoever leads panics.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -22,30 +24,33 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use evergraph_disk::checksum;
 use evergraph_log::Log;
 use evergraph_types::Sequence;
+use parking_lot::MutexGuard;
 
 use crate::batch::BatchWrites;
 use crate::branch::Branch;
 use crate::changes::LogPlace;
 use crate::codec::encode;
 use crate::conflict::{Late, RecentChanges, Thing};
+use crate::dictionary::Dictionary;
 use crate::draft::Draft;
 use crate::error::CommitError;
 use crate::heap::Changes;
-use crate::merge::Scratch;
 use crate::ops::WriteSet;
 use crate::options::Durability;
 use crate::pool::in_pool;
-use crate::queue::{Outcome, Pace};
+use crate::queue::{Lead, Outcome, Pace};
 use crate::reads::Reads;
 use crate::resolve::Resolver;
+use crate::stages::Applier;
 use crate::store::Inner;
 use crate::version::Version;
+use crate::writers::Writers;
 use crate::writes::Writes;
-
-pub(crate) const INTERRUPTED: &str = "a commit was interrupted";
 
 /// A group of so many requests is applied while it is synced; for fewer, to hand over takes longer than to apply.
 const OVERLAPPED_REQUESTS: usize = 4;
+
+pub(crate) const INTERRUPTED: &str = "a commit was interrupted";
 
 /// What a caller wants committed.
 #[derive(Debug)]
@@ -58,6 +63,11 @@ pub(crate) enum Request {
 impl Request {
     fn is_batch(&self) -> bool {
         matches!(self, Request::Batch(_))
+    }
+
+    /// Whether it deletes vertices, whose edges are logged, too: the newest version tells which these are.
+    fn deletes_vertices(&self) -> bool {
+        matches!(self, Request::Writes(writes, _) if writes.vertices.iter().any(|(_, write)| write.delete))
     }
 }
 
@@ -84,12 +94,14 @@ pub(crate) struct Committer {
     /// Where the log is read, if there is one.
     pub(crate) place: Option<LogPlace>,
     pub(crate) durability: Durability,
+    /// The newest commit it has accepted …
+    pub(crate) sequence: Sequence,
+    /// … and its time.
+    pub(crate) time_micros: i64,
     /// What it has appended to the log.
     pub(crate) logged_bytes: u64,
     /// How far it was when the version was made that is archived.
     pub(crate) archived: Progress,
-    /// Buffers of the commit before, which a small one would spend its time on growing.
-    pub(crate) scratch: Scratch,
     /// What a load under way is to know of commits.
     pub(crate) branch: Option<Branch>,
     /// Why no more commits are taken.
@@ -132,6 +144,31 @@ struct Accepted {
     refused: Option<CommitError>,
 }
 
+/// Requests that were looked at together.
+struct AcceptedGroup {
+    accepted: Vec<Accepted>,
+    /// With their keys.
+    dictionary: Arc<Dictionary>,
+    /// The newest commit.
+    last: Sequence,
+    time_micros: i64,
+}
+
+impl AcceptedGroup {
+    /// What is answered if they are not applied; of those that were not refused it tells nothing.
+    fn into_answers(self) -> Vec<Outcome> {
+        let answer = |accepted: Accepted| accepted.refused.map_or(Ok(BatchSummary::default()), Err);
+        self.accepted.into_iter().map(answer).collect()
+    }
+}
+
+/// A group that was applied to the newest version.
+struct Applied {
+    base: Arc<Version>,
+    draft: Draft,
+    answers: Vec<Outcome>,
+}
+
 /// Commits as they are logged.
 struct Record {
     first: Sequence,
@@ -144,60 +181,109 @@ impl Inner {
     pub(crate) fn submit(&self, request: Request) -> Outcome {
         let is_synced = self.options.durability == Durability::Sync && self.home.is_some();
         let pace = if is_synced { Pace::Disk } else { Pace::Memory };
-        self.queue.submit(pace, request, |group| {
-            let is_overlapped = is_synced && group.len() >= OVERLAPPED_REQUESTS;
-            let forks = is_overlapped || group.iter().any(Request::is_batch);
-            let mut committer = self.committer.lock();
+        self.queue.submit(pace, request, |group, lead| {
+            let mut committer = self.committer.enter();
             while committer.is_ahead() {
                 self.branch_moved.wait(&mut committer);
             }
-            let committer = &mut *committer;
-            let commit = || self.commit_group(committer, group, forks);
+            let is_overlapped = is_synced && group.len() >= OVERLAPPED_REQUESTS;
+            let forks = is_overlapped || group.iter().any(Request::is_batch);
+            let is_alone = forks || committer.branch.is_some() || group.iter().any(Request::deletes_vertices);
+            if !is_alone {
+                return self.commit_in_stages(committer, group, lead);
+            }
+            let mut both = self.committer.both(committer);
+            let (committer, applier) = both.split();
+            let commit = || self.commit_alone(committer, applier, group, forks);
             if forks { in_pool(commit) } else { commit() }
         })
     }
 
-    /// The way of every commit; gives the answers. Whether it `forks` is whether it records and applies side by side.
-    fn commit_group(&self, committer: &mut Committer, group: Vec<Request>, forks: bool) -> Vec<Outcome> {
-        if let Some(refusal) = &committer.refusal {
-            return group.iter().map(|_| Err(refusal.clone().into())).collect();
+    /// The way of most groups: once it is logged, the next one may be.
+    fn commit_in_stages(
+        &self,
+        mut committer: MutexGuard<'_, Committer>,
+        group: Vec<Request>,
+        lead: &mut Lead<'_>,
+    ) -> Vec<Outcome> {
+        let newest = self.current.load();
+        let accepted = match committer.accept(&newest, &self.writers, group) {
+            Ok(accepted) => accepted,
+            Err(refused) => return refused,
+        };
+        let record = committer.encode(&newest, &accepted);
+        drop(newest);
+        if let Err(reason) = committer.append(record, accepted.time_micros) {
+            return committer.fail(reason, accepted.into_answers());
         }
-        let base = self.current.load_full();
-        committer.refusal = Some(Refusal::Failed(INTERRUPTED.to_owned()));
-        let accepted = committer.accept(group, base.sequence);
-        let time_micros = now_micros().max(base.time_micros);
-        let last = accepted.last().map_or(base.sequence, |accepted| accepted.sequence);
-        let record = committer.encode(&base, &accepted);
-        let mut draft = Draft::new(&base, committer.resolver.dictionary.clone(), last, time_micros);
-        draft.changes.scratch = std::mem::take(&mut committer.scratch);
-        draft.changes.spares = self.reclaimer.take_spares();
+        let mut applier = self.committer.applier_after(&mut committer);
+        if applier.is_busy {
+            return committer.fail(INTERRUPTED.to_owned(), accepted.into_answers());
+        }
+        self.go_on(&mut committer);
+        drop(committer);
+        lead.pass_on();
+        let applied = applier.apply(self, accepted);
+        self.publish_applied(&mut applier, applied, None)
+    }
+
+    /// The way of a group that has the store to itself. Whether it `forks` is whether it records and applies side by side.
+    fn commit_alone(
+        &self,
+        committer: &mut Committer,
+        applier: &mut Applier,
+        group: Vec<Request>,
+        forks: bool,
+    ) -> Vec<Outcome> {
+        let newest = self.current.load_full();
+        let accepted = match committer.accept(&newest, &self.writers, group) {
+            Ok(accepted) => accepted,
+            Err(refused) => return refused,
+        };
+        let record = committer.encode(&newest, &accepted);
+        drop(newest);
+        let time_micros = accepted.time_micros;
         let record = || committer.append(record, time_micros);
-        let apply = || apply(draft, accepted);
-        let (recorded, (mut draft, answers)) =
-            if forks { rayon::join(record, apply) } else { (record(), apply()) };
-        committer.scratch = std::mem::take(&mut draft.changes.scratch).kept();
-        self.reclaimer.put_spares(std::mem::take(&mut draft.changes.spares));
+        let apply = || applier.apply(self, accepted);
+        let (recorded, applied) = if forks { rayon::join(record, apply) } else { (record(), apply()) };
         if let Err(reason) = recorded {
-            draft.discard();
-            committer.refusal = Some(Refusal::Failed(reason.clone()));
-            let error = || Err(CommitError::Durability { reason: reason.clone() });
-            return answers.into_iter().map(|answer| answer.and_then(|_| error())).collect();
+            applied.draft.discard();
+            applier.is_busy = false;
+            return committer.fail(reason, applied.answers);
         }
+        let answers = self.publish_applied(applier, applied, committer.branch.as_mut());
+        self.go_on(committer);
+        answers
+    }
+
+    /// Makes what was applied the newest version, which `branch` is told of; gives the answers.
+    fn publish_applied(
+        &self,
+        applier: &mut Applier,
+        applied: Applied,
+        branch: Option<&mut Branch>,
+    ) -> Vec<Outcome> {
+        let Applied { base, draft, answers } = applied;
+        let last = draft.version.sequence;
         if last > base.sequence {
             let (version, mut changes) = draft.finish();
-            committer.branch.iter_mut().for_each(|branch| branch.withhold(&mut changes.retired));
+            branch.into_iter().for_each(|branch| branch.withhold(&mut changes.retired));
             self.publish(base, version, changes);
         }
-        if committer.durability != Durability::Interval || self.home.is_none() {
+        if self.options.durability != Durability::Interval || self.home.is_none() {
             self.follow.advance(last);
         }
-        committer.recent.forget(self.writers.oldest());
+        applier.is_busy = false;
+        answers
+    }
+
+    /// After a group was logged.
+    fn go_on(&self, committer: &mut Committer) {
         committer.refusal = None;
         self.note_growth(committer);
         if self.home.is_none() {
             committer.trim_in_memory(self);
         }
-        answers
     }
 
     /// Makes a version the current one in place of `base`, and frees in time what the changes have retired.
@@ -208,22 +294,31 @@ impl Inner {
     }
 }
 
-/// Makes the next version of what was accepted, and the answers.
-fn apply(mut draft: Draft, accepted: Vec<Accepted>) -> (Draft, Vec<Outcome>) {
-    let mut answers = Vec::with_capacity(accepted.len());
-    for Accepted { writes, is_batch, sequence, refused } in accepted {
-        let follows = sequence - u64::from(!writes.is_empty());
-        let mut summary = BatchSummary::default();
-        if is_batch {
-            summary = apply_batch(&mut draft, writes);
-        } else {
-            draft.apply(writes);
+impl Applier {
+    /// Makes the next version of what was accepted, and the answers.
+    fn apply(&mut self, inner: &Inner, group: AcceptedGroup) -> Applied {
+        self.is_busy = true;
+        let base = inner.current.load_full();
+        let mut draft = Draft::new(&base, group.dictionary, group.last, group.time_micros);
+        draft.changes.scratch = std::mem::take(&mut self.scratch);
+        draft.changes.spares = inner.reclaimer.take_spares();
+        let mut answers = Vec::with_capacity(group.accepted.len());
+        for Accepted { writes, is_batch, sequence, refused } in group.accepted {
+            let follows = sequence - u64::from(!writes.is_empty());
+            let mut summary = BatchSummary::default();
+            if is_batch {
+                summary = apply_batch(&mut draft, writes);
+            } else {
+                draft.apply(writes);
+            }
+            summary = BatchSummary { sequence, follows, ..summary };
+            answers.push(refused.map_or(Ok(summary), Err));
         }
-        summary = BatchSummary { sequence, follows, ..summary };
-        answers.push(refused.map_or(Ok(summary), Err));
+        draft.flush();
+        self.scratch = std::mem::take(&mut draft.changes.scratch).kept();
+        inner.reclaimer.put_spares(std::mem::take(&mut draft.changes.spares));
+        Applied { base, draft, answers }
     }
-    draft.flush();
-    (draft, answers)
 }
 
 /// Applies a batch and counts what it changed.
@@ -237,9 +332,22 @@ pub(crate) fn apply_batch(draft: &mut Draft, writes: WriteSet) -> BatchSummary {
 }
 
 impl Committer {
-    /// Validates each request and turns it into ids.
-    fn accept(&mut self, group: Vec<Request>, last: Sequence) -> Vec<Accepted> {
-        let mut sequence = last;
+    /// Validates each request and turns it into ids; or refuses them all. `newest` is published, and `writers` are asked after that.
+    fn accept(
+        &mut self,
+        newest: &Version,
+        writers: &Writers,
+        group: Vec<Request>,
+    ) -> Result<AcceptedGroup, Vec<Outcome>> {
+        if let Some(refusal) = &self.refusal {
+            return Err(group.iter().map(|_| Err(refusal.clone().into())).collect());
+        }
+        self.refusal = Some(Refusal::Failed(INTERRUPTED.to_owned()));
+        // Those that begin from now on begin with that version, or a newer one.
+        self.recent.forget(writers.oldest().unwrap_or(newest.sequence));
+        // Loads have commits of their own.
+        self.sequence = self.sequence.max(newest.sequence);
+        self.time_micros = now_micros().max(self.time_micros).max(newest.time_micros);
         let mut accepted = Vec::with_capacity(group.len());
         for request in group {
             let is_batch = request.is_batch();
@@ -251,17 +359,25 @@ impl Committer {
             let mut brings_schema = false;
             if let Some(CommitError::Conflict { sequence: newest, .. }) = &mut refused {
                 brings_schema = self.resolver.schema_is_unlogged;
-                *newest = if brings_schema { sequence + 1 } else { *newest };
+                *newest = if brings_schema { self.sequence + 1 } else { *newest };
             }
             if !writes.is_empty() || brings_schema {
-                sequence += 1;
+                self.sequence += 1;
                 self.resolver.note_logged(&mut writes);
                 self.branch.iter_mut().for_each(|branch| branch.note_commit(&writes));
             }
-            self.note(&writes, sequence);
-            accepted.push(Accepted { writes, is_batch, sequence, refused });
+            self.note(&writes, self.sequence);
+            accepted.push(Accepted { writes, is_batch, sequence: self.sequence, refused });
         }
-        accepted
+        let (last, time_micros) = (self.sequence, self.time_micros);
+        Ok(AcceptedGroup { accepted, dictionary: self.resolver.dictionary.clone(), last, time_micros })
+    }
+
+    /// Takes no more commits; gives the answers to a group that was not brought to its end.
+    fn fail(&mut self, reason: String, answers: Vec<Outcome>) -> Vec<Outcome> {
+        self.refusal = Some(Refusal::Failed(reason.clone()));
+        let error = || Err(CommitError::Durability { reason: reason.clone() });
+        answers.into_iter().map(|answer| answer.and_then(|_| error())).collect()
     }
 
     /// The write set of a request, if it may commit. After an error nothing has changed.
@@ -303,10 +419,11 @@ impl Committer {
         }
     }
 
-    /// What was accepted as it is logged, if there is a log and anything to log.
-    fn encode(&self, base: &Version, accepted: &[Accepted]) -> Option<Record> {
+    /// What was accepted as it is logged, if there is a log and anything to log. `base` tells the edges of vertices that are deleted.
+    fn encode(&self, base: &Version, group: &AcceptedGroup) -> Option<Record> {
         self.log.as_ref()?;
-        let logged: Vec<&Accepted> = accepted.iter().filter(|accepted| !accepted.writes.is_empty()).collect();
+        let written = group.accepted.iter().filter(|accepted| !accepted.writes.is_empty());
+        let logged: Vec<&Accepted> = written.collect();
         let (first, last) = (logged.first()?.sequence, logged.last()?.sequence);
         let named: Vec<Cow<'_, WriteSet>> = logged
             .iter()
@@ -362,6 +479,24 @@ mod tests {
     use super::*;
     use crate::options::Options;
     use crate::store::Store;
+
+    /// As if whoever applied one had panicked.
+    #[test]
+    fn nothing_is_applied_after_a_group_that_was_not_to_its_end() -> Result<(), Box<dyn std::error::Error>> {
+        for deletes in [false, true] {
+            let store = Store::in_memory(Options::default());
+            store.put_edge(1, 2, "knows", &[])?;
+            store.inner().committer.lock().split().1.is_busy = true;
+            for _ in 0..2 {
+                let put = || store.put_edge(2, 3, "knows", &[]).map(drop);
+                let outcome = if deletes { store.delete_vertex(1).map(drop) } else { put() };
+                assert!(matches!(outcome, Err(CommitError::Durability { .. })), "{outcome:?}");
+            }
+            assert_eq!(store.version()?.sequence(), 1);
+            assert!(store.inner().committer.lock().failure().is_some());
+        }
+        Ok(())
+    }
 
     /// As if the clock had been an hour ahead for one commit, and was then set right.
     #[test]

@@ -75,6 +75,8 @@ pub(crate) struct RecentChanges {
     newest_vertex_delete: Sequence,
     /// The newest commit that changed the schema.
     pub(crate) newest_schema: Sequence,
+    /// The newest commit.
+    newest: Sequence,
     forget_at: usize,
 }
 
@@ -204,6 +206,7 @@ impl RecentChanges {
         symmetric: impl Fn(EdgeTypeId) -> bool,
         sequence: Sequence,
     ) {
+        self.newest = sequence;
         if writes.schema.is_some() {
             self.newest_schema = sequence;
         }
@@ -242,17 +245,15 @@ impl RecentChanges {
         self.newest_bulk = sequence;
     }
 
-    /// Forgets changes that no transaction begun at `oldest` or later needs; `None` says that none is open.
-    pub(crate) fn forget(&mut self, oldest: Option<Sequence>) {
-        let Some(oldest) = oldest else {
+    /// Forgets changes that no transaction begun at `oldest` or later needs.
+    pub(crate) fn forget(&mut self, oldest: Sequence) {
+        if self.newest <= oldest {
             if self.changes.capacity() > CAPACITY_KEPT {
                 // Clearing takes as long as there is room, which the next commits would pay for.
                 self.changes = HashMap::new();
             }
             self.changes.clear();
-            return;
-        };
-        if self.changes.len() > self.forget_at.max(FORGET_MIN) {
+        } else if self.changes.len() > self.forget_at.max(FORGET_MIN) {
             self.changes.retain(|_, sequence| *sequence > oldest);
             self.forget_at = 2 * self.changes.len();
         }

@@ -65,6 +65,7 @@ mod sort;
 mod spares;
 mod spill;
 mod staged;
+mod stages;
 mod stats;
 mod store;
 mod sync;

@@ -98,7 +98,7 @@ impl CommitQueue {
         &self,
         pace: Pace,
         request: Request,
-        commit: impl FnOnce(Vec<Request>) -> Vec<Outcome>,
+        commit: impl FnOnce(Vec<Request>, &mut Lead<'_>) -> Vec<Outcome>,
     ) -> Outcome {
         let mut state = lock(&self.state);
         let (own, place) = (state.group.clone(), state.requests.len());
@@ -119,9 +119,9 @@ impl CommitQueue {
         let requests = std::mem::take(&mut state.requests);
         let group = std::mem::take(&mut state.group);
         drop(state);
-        let mut lead = Lead { queue: self, pace, group, answers: Vec::new() };
+        let mut lead = Lead { queue: self, pace, group, is_passed_on: false, answers: Vec::new() };
         if !requests.is_empty() {
-            lead.answers = commit(requests);
+            lead.answers = commit(requests, &mut lead);
         }
         drop(lead);
         loop {
@@ -171,16 +171,27 @@ impl CommitQueue {
     }
 }
 
-/// The lead. When dropped it goes on, and the group is answered.
-struct Lead<'a> {
+/// The lead. When dropped it goes on, unless it has, and the group is answered.
+pub(crate) struct Lead<'a> {
     queue: &'a CommitQueue,
     pace: Pace,
     group: Arc<Group>,
+    is_passed_on: bool,
     answers: Vec<Outcome>,
 }
 
-impl Drop for Lead<'_> {
-    fn drop(&mut self) {
+impl Lead<'_> {
+    /// Lets the next group be committed, if those who may wait for it are awake: if some sleep, it is the larger for waiting.
+    pub(crate) fn pass_on(&mut self) {
+        if self.queue.sleepers.load(Ordering::Relaxed) == 0 {
+            self.go_on();
+        }
+    }
+
+    fn go_on(&mut self) {
+        if std::mem::replace(&mut self.is_passed_on, true) {
+            return;
+        }
         let mut state = lock(&self.queue.state);
         let is_kept = self.pace == Pace::Disk && !state.requests.is_empty();
         state.is_led = is_kept;
@@ -189,7 +200,12 @@ impl Drop for Lead<'_> {
             // Within the lock: what is offered here must not come after the answers.
             self.queue.tell(&state.group, |group| group.offered = Some(offer), Condvar::notify_one);
         }
-        drop(state);
+    }
+}
+
+impl Drop for Lead<'_> {
+    fn drop(&mut self) {
+        self.go_on();
         let answers = std::mem::take(&mut self.answers).into_iter().map(Some).collect();
         self.queue.tell(&self.group, |group| group.answers = Some(answers), Condvar::notify_all);
     }

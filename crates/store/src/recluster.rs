@@ -27,7 +27,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use evergraph_types::{Direction, EdgeTypeId, VertexId};
-use parking_lot::MutexGuard;
 use rayon::prelude::*;
 
 use crate::adjacency::ChunkRef;
@@ -182,7 +181,7 @@ impl Copied {
         let (version, changes) = draft.finish();
         inner.publish(current, version, changes);
         // Whoever waits to commit comes before the next ranges.
-        MutexGuard::unlock_fair(committer);
+        committer.unlock_fair();
         Ok(written)
     }
 }

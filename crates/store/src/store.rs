@@ -15,7 +15,7 @@ use evergraph_disk::{Access, Disk, MemoryDisk, OsDisk};
 use evergraph_types::{
     Alteration, EdgeBatch, EdgeTypeOptions, KeyKind, KeyRef, PropertyType, Schema, Sequence, Value,
 };
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use parking_lot::{Condvar, Mutex};
 
 use crate::archive::{Merge, checkpoint};
 use crate::batch::BatchWrites;
@@ -28,7 +28,6 @@ use crate::error::{BackupError, Closed, CommitError, OpenError};
 use crate::follow::Follow;
 use crate::home::Home;
 use crate::maintenance::Signal;
-use crate::merge::Scratch;
 use crate::options::Options;
 use crate::past::HistoryCache;
 use crate::pool::{give_back, in_background, in_pool};
@@ -38,6 +37,7 @@ use crate::reclaim::Reclaimer;
 use crate::resolve::Resolver;
 use crate::retain::Retain;
 use crate::staged::BulkLoad;
+use crate::stages::{Both, Stages};
 use crate::stats::Stats;
 use crate::transaction::{Transaction, TransactionOptions};
 use crate::version::Version;
@@ -81,7 +81,7 @@ pub(crate) struct Inner {
     pub(crate) reclaimer: Arc<Reclaimer>,
     pub(crate) writers: Writers,
     pub(crate) queue: CommitQueue,
-    pub(crate) committer: Mutex<Committer>,
+    pub(crate) committer: Stages,
     /// Told when a load under way has caught up with commits, or ended; waited for with the committer.
     pub(crate) branch_moved: Condvar,
     pub(crate) options: Options,
@@ -552,9 +552,10 @@ impl Inner {
             log,
             place: home.as_ref().map(Home::log_place),
             durability: options.durability,
+            sequence: version.sequence,
+            time_micros: version.time_micros,
             logged_bytes,
             archived,
-            scratch: Scratch::default(),
             branch: None,
             refusal: options.read_only.then_some(Refusal::ReadOnly),
         };
@@ -565,7 +566,7 @@ impl Inner {
             current: ArcSwap::from_pointee(version),
             writers: Writers::default(),
             queue: CommitQueue::default(),
-            committer: Mutex::new(committer),
+            committer: Stages::new(committer),
             branch_moved: Condvar::new(),
             options,
             home,
@@ -598,12 +599,12 @@ impl Inner {
     }
 
     /// The committer, when no load is under way.
-    pub(crate) fn committer_without_load(&self) -> MutexGuard<'_, Committer> {
-        let mut committer = self.committer.lock();
+    pub(crate) fn committer_without_load(&self) -> Both<'_> {
+        let mut committer = self.committer.enter();
         while committer.branch.is_some() {
             self.branch_moved.wait(&mut committer);
         }
-        committer
+        self.committer.both(committer)
     }
 
     pub(crate) fn close(&self) -> Result<(), CommitError> {

@@ -25,7 +25,6 @@ use evergraph_store::{BatchSummary, CommitError};
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::{Config, Runner, thread};
 
-use commit::Request;
 use queue::{CommitQueue, Outcome, Pace};
 use sync::{Mutex, lock};
 use version::Version;
@@ -46,7 +45,10 @@ struct Committing {
     pace: Pace,
     queue: CommitQueue,
     is_busy: AtomicBool,
-    committed: Mutex<BTreeSet<u64>>,
+    /// How many groups were accepted; held as the committer is.
+    accepted: Mutex<u64>,
+    /// How many were applied, and what was; held as the applier is.
+    applied: Mutex<(u64, BTreeSet<u64>)>,
     groups: AtomicU64,
 }
 
@@ -56,32 +58,38 @@ impl Committing {
             pace,
             queue: CommitQueue::default(),
             is_busy: AtomicBool::default(),
-            committed: Mutex::default(),
+            accepted: Mutex::default(),
+            applied: Mutex::default(),
             groups: AtomicU64::default(),
         })
     }
 
-    /// Hands in a number, which the answer has to be about.
+    /// Hands in a number, which the answer has to be about. Of odd ones the group is applied while the next is accepted.
     fn submit(&self, number: u64, forgets: bool) -> Outcome {
-        self.queue.submit(self.pace, number, |group| {
+        self.queue.submit(self.pace, number, |group, lead| {
             assert!(!self.is_busy.swap(true, Ordering::SeqCst), "one leads at a time");
+            let mut accepted = lock(&self.accepted);
             thread::yield_now();
             let is_first = self.groups.fetch_add(1, Ordering::SeqCst) == 0;
+            *accepted += 1;
+            let turn = *accepted;
+            let mut applied = lock(&self.applied);
+            drop(accepted);
+            assert!(self.is_busy.swap(false, Ordering::SeqCst));
+            if number % 2 == 1 {
+                lead.pass_on();
+            }
+            applied.0 += 1;
+            assert_eq!(applied.0, turn, "groups are applied in the order in which they were accepted");
             let commit = |request| {
-                let answer = self.commit(request);
+                assert!(applied.1.insert(request), "a request is committed once");
                 thread::yield_now();
-                answer
+                Ok(BatchSummary { sequence: request, ..BatchSummary::default() })
             };
             let answers = group.into_iter().map(commit).collect();
-            assert!(self.is_busy.swap(false, Ordering::SeqCst));
             // No answers are what a leader leaves that unwinds.
             if forgets && is_first { Vec::new() } else { answers }
         })
-    }
-
-    fn commit(&self, request: Request) -> Outcome {
-        assert!(lock(&self.committed).insert(request), "a request is committed once");
-        Ok(BatchSummary { sequence: request, ..BatchSummary::default() })
     }
 }
 
@@ -100,7 +108,7 @@ fn everyone_is_answered(pace: Pace) {
         })
         .collect();
     threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
-    assert_eq!(lock(&all.committed).len(), 6);
+    assert_eq!(lock(&all.applied).1.len(), 6);
     assert!(all.groups.load(Ordering::SeqCst) <= 6);
 }
 
@@ -128,22 +136,27 @@ fn a_leader_that_gives_up_leaves_nobody_waiting(pace: Pace) {
 struct Remembering {
     writers: Writers,
     current: Mutex<Arc<Version>>,
-    /// The commits whose changes are remembered; held as the committer is.
-    recent: Mutex<BTreeSet<u64>>,
+    /// The newest commit that was accepted, and those whose changes are remembered; held as the committer is.
+    recent: Mutex<(u64, BTreeSet<u64>)>,
+    /// Held as the applier is.
+    applier: Mutex<()>,
 }
 
 impl Remembering {
-    /// A commit: remembers, publishes, forgets, in the order in which the committer does.
+    /// A commit: forgets, remembers, publishes, in the order in which the stages do.
     fn commit(&self) {
         let mut recent = lock(&self.recent);
-        let sequence = lock(&self.current).sequence + 1;
-        recent.insert(sequence);
+        let published = lock(&self.current).sequence;
+        let oldest = self.writers.oldest().unwrap_or(published);
+        recent.1.retain(|sequence| *sequence > oldest);
+        recent.0 += 1;
+        let sequence = recent.0;
+        recent.1.insert(sequence);
+        let applier = lock(&self.applier);
+        drop(recent);
         thread::yield_now();
         *lock(&self.current) = Arc::new(Version { sequence });
-        match self.writers.oldest() {
-            Some(oldest) => recent.retain(|sequence| *sequence > oldest),
-            None => recent.clear(),
-        }
+        drop(applier);
     }
 
     /// A transaction from its begin to its validation.
@@ -151,9 +164,8 @@ impl Remembering {
         let (version, pin) = self.writers.begin(|| lock(&self.current).clone());
         thread::yield_now();
         let recent = lock(&self.recent);
-        let newest = lock(&self.current).sequence;
-        for sequence in version.sequence + 1..=newest {
-            assert!(recent.contains(&sequence), "{sequence} is forgotten, begun at {}", version.sequence);
+        for sequence in version.sequence + 1..=recent.0 {
+            assert!(recent.1.contains(&sequence), "{sequence} is forgotten, begun at {}", version.sequence);
         }
         drop((recent, pin));
     }
@@ -173,7 +185,7 @@ fn what_open_transactions_need_is_remembered() {
     threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
     assert_eq!(all.writers.oldest(), None);
     all.commit();
-    assert!(lock(&all.recent).is_empty(), "nobody needs anything");
+    assert_eq!(lock(&all.recent).1.len(), 1, "nobody needs anything but what the next commit will forget");
 }
 
 fn the_queue_in_many_orders(orders: usize) {
