@@ -74,6 +74,8 @@ pub(crate) struct Task<'a> {
     pub(crate) kept: usize,
     /// Edges to add.
     pub(crate) bulk: Option<&'a Bulk>,
+    /// The limit on the memory of the store.
+    pub(crate) memory_limit: Option<u64>,
     /// Looked at again and again: otherwise it is given up.
     pub(crate) goes_on: &'a (dyn Fn() -> bool + Sync),
 }
@@ -122,7 +124,8 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge) -> Result<(), CommitError>
     // What is archived is in the log, too, so that whoever closes the store need not wait for it.
     let goes_on = || !inner.is_closed.load(Ordering::Acquire);
     let written = in_background(|| {
-        let task = Task { version: &version, kept, bulk: None, goes_on: &goes_on };
+        let memory_limit = inner.options.memory_limit_bytes;
+        let task = Task { version: &version, kept, bulk: None, memory_limit, goes_on: &goes_on };
         archive(home, files, task)
     });
     let made = written.map_err(|fault| match fault {
@@ -190,7 +193,7 @@ impl NextFiles {
         archived: &mut Archived,
         task: Task<'_>,
     ) -> Result<Made, ArchiveFault> {
-        let Task { version, kept, bulk, goes_on } = task;
+        let Task { version, kept, bulk, memory_limit, goes_on } = task;
         // A number is used once, even if the attempt fails.
         let number = archived.manifest.next_segment;
         archived.manifest.next_segment += 1;
@@ -205,7 +208,9 @@ impl NextFiles {
         let merged = self.segments.split_off(kept);
         let directory = segment_directory(&home.directory);
         let path = directory.join(segment_name(number));
-        let contents = Contents { version, merged: &merged, is_bottom: kept == 0, first_key, bulk, goes_on };
+        let is_bottom = kept == 0;
+        let contents =
+            Contents { version, merged: &merged, is_bottom, first_key, bulk, memory_limit, goes_on };
         let Written { bytes, entries, growth } =
             write_segment(&*home.disk, home.store_id, &path, number, contents)?;
         if !goes_on() {

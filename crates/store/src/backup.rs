@@ -37,7 +37,8 @@ pub(crate) fn backup(inner: &Inner, directory: &Path) -> Result<Sequence, Backup
     let archived = Archived { manifest, segments, bases: Vec::new(), ghosts: Vec::new() };
     let home = Home::new(disk, directory, lock, archived, 0);
     // As if every segment were merged: whatever any of them holds is written anew.
-    let task = Task { version: &version, kept: 0, bulk: None, goes_on: &|| true };
+    let memory_limit = inner.options.memory_limit_bytes;
+    let task = Task { version: &version, kept: 0, bulk: None, memory_limit, goes_on: &|| true };
     archive(&home, &mut home.archive.lock(), task).map_err(|fault| failed(&fault))?;
     Ok(version.sequence)
 }

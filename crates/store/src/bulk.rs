@@ -174,8 +174,10 @@ impl Load<'_> {
             turn.let_others_commit();
             let added = in_background(|| {
                 let (lists, ends, columns) = apply_vertices(draft, piece);
+                let is_multi = draft.version.schema.edge_types[usize::from(lists.edge_type)].options.multi;
                 if bulk.is_none() {
-                    bulk = Some(Bulk { lists, rows: BulkRows::Spilled(Spilled::new(home, bytes)?) });
+                    let spilled = Spilled::new(home, bytes, is_multi)?;
+                    bulk = Some(Bulk { lists, rows: BulkRows::Spilled(spilled) });
                 }
                 let Some(Bulk { rows: BulkRows::Spilled(spilled), .. }) = &mut bulk else { return Ok(()) };
                 let sides =
@@ -193,13 +195,14 @@ impl Load<'_> {
     /// Writes what is dirty in the draft, and the edges of `bulk`, to a segment, and points the draft to it; gives the number of edges
     /// added.
     fn archive(&mut self, bulk: Option<Bulk>) -> Result<u64, CommitError> {
-        let Load { disk, draft, turn, .. } = self;
+        let Load { inner, disk, draft, turn, .. } = self;
         let Some(OnDisk { home, archived, files }) = disk else { return Ok(0) };
+        let memory_limit = inner.options.memory_limit_bytes;
         let edge_type = bulk.as_ref().map_or(0, |bulk| bulk.lists.edge_type);
         let edges_before = draft.version.num_edges(edge_type);
         let write = move || -> Result<(), ArchiveFault> {
             let (bulk, version) = (bulk.as_ref(), &draft.version);
-            let task = Task { version, kept: files.len(), bulk, goes_on: &|| true };
+            let task = Task { version, kept: files.len(), bulk, memory_limit, goes_on: &|| true };
             let made = files.write(home, archived, task)?;
             install(&made.segment, draft)?;
             if let Some(tables) = draft.version.edges.get_mut(usize::from(edge_type)) {

@@ -23,7 +23,6 @@ use crate::heap::{Block, Changes};
 use crate::leaf_edit::{edit_leaf, lists_of};
 use crate::merge::{Delta, PlainDelta, Policy, RowDelta};
 use crate::ops::{EdgeOps, VertexPut, WriteSet};
-use crate::options::ListFormat;
 use crate::paged_array::{LEAF_CELLS, Leaf, PagedArray};
 use crate::pool::{PARALLEL_ROWS, in_pool};
 use crate::prefetch::prefetch;
@@ -363,14 +362,8 @@ pub(crate) fn merge_rows(
     ops: &EdgeOps,
     changes: &mut Changes,
 ) -> Adjacency {
-    let options = &version.schema.edge_types[usize::from(edge_type)].options;
-    let policy = Policy {
-        multi: options.multi,
-        compact: version.format == ListFormat::Compact,
-        properties: &options.properties,
-        ops,
-    };
-    match (ops.is_plain(), options.multi) {
+    let policy = Policy::of(version, edge_type, ops);
+    match (ops.is_plain(), policy.multi) {
         (true, false) => merge_as::<PlainDelta<false>>(lists, ends, policy, changes),
         (true, true) => merge_as::<PlainDelta<true>>(lists, ends, policy, changes),
         (false, false) => merge_as::<RowDelta<false>>(lists, ends, policy, changes),

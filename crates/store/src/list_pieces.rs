@@ -5,10 +5,13 @@
 //!  ranges of vertices ─► pieces, several at a time ─► in order ─► writing thread ─► segment
 //!  selected lists, with      words, rows with               places become file offsets,
 //!  bulk additions merged in  places within the piece        synced as it goes
+//!
+//!  a list of several pieces:  [row 7: 900] [row 7: 900] [row 7: 200]  ─► one row 7: 2000, at the place of the first
 //! ```
 //!
-//! Invariant: rows of all pieces of a table ascend by vertex; places count from the start of the piece, which is
-//! written 8-byte aligned.
+//! Invariants: rows of all pieces of a table ascend by vertex; places count from the start of the piece, which is
+//! written 8-byte aligned. A piece with a row of the same vertex as the last one has no other row, and goes on with its list:
+//! a flat list right behind what there is of it, which is 4-byte aligned, another one with further chunks.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
@@ -20,29 +23,47 @@ use crate::additions::{Additions, SortBuffers, SortKey};
 use crate::adjacency::{CHUNK_MAX, ChunkRef, as_bytes};
 use crate::compression::{Coding, RunBuffer};
 use crate::entry::Entry;
+use crate::list_parts::{ListRuns, Part, Selected, Sizes};
 use crate::merge::{push_run, runs_of};
 use crate::options::ListFormat;
 use crate::paged_array::PagedArray;
 use crate::rows::{CHUNKED, COLUMNS, COMPRESSED, ChunkRow, ListSections, Row, WideRow, encode_rows};
 use crate::version::Version;
 
-/// Selected lists in one piece, at most.
-const LISTS_PER_PIECE: usize = 1 << 12;
-/// About so many words in one piece, at most, if it has more than one list.
+/// About so many words in one piece, at most, if it has more than one run.
 const WORDS_PER_PIECE: usize = 1 << 16;
-/// About so many words of a property that is a string.
-const STRING_WORDS: usize = 6;
 /// Pieces made at a time, for each thread.
 const PIECES_PER_THREAD: usize = 4;
-/// Pieces that may wait to be written: tens of megabytes.
-pub(crate) const PIECES_WAITING: usize = 128;
-/// As many where memory is short.
-pub(crate) const FEW_PIECES_WAITING: usize = 8;
+/// Pieces that may wait to be written: tens of megabytes …
+const PIECES_WAITING: usize = 128;
+/// … and as many at least where memory is short.
+const FEW_PIECES_WAITING: usize = 8;
+/// The part of a memory limit that a piece may take, and the one that those may which wait.
+const PIECES_PER_LIMIT: u64 = 32;
+const WAITING_PER_LIMIT: u64 = 4;
 /// Written bytes are brought to disk whenever there are so many, so that little is left to wait for at the end.
 const SYNC_BYTES: u64 = 16 << 20;
 
-/// A list to write: the entry of the version, `None` for one that is gone.
-pub(crate) type Selected = (VertexId, Option<Entry>);
+/// How much memory pieces may take on their way.
+#[derive(Clone, Copy, Debug)]
+struct Room {
+    words_per_piece: usize,
+    /// Pieces of that size that may wait, and as many may be made at a time.
+    pieces: usize,
+}
+
+impl Room {
+    /// Under a limit on memory.
+    fn under(limit: Option<u64>) -> Self {
+        let limit = limit.unwrap_or(u64::MAX);
+        let piece_bytes = (limit / PIECES_PER_LIMIT).clamp(1, (size_of::<u32>() * WORDS_PER_PIECE) as u64);
+        let pieces = usize::try_from(limit / WAITING_PER_LIMIT / piece_bytes).unwrap_or(usize::MAX);
+        Room {
+            words_per_piece: piece_bytes as usize / size_of::<u32>(),
+            pieces: pieces.clamp(FEW_PIECES_WAITING, PIECES_WAITING),
+        }
+    }
+}
 
 /// How the additions of a bulk load change a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,6 +95,8 @@ pub(crate) struct Piece {
 
 enum Message {
     Begin(ListSections),
+    /// A place among the pieces that wait is taken by one that is larger than others.
+    Taken,
     Piece(Piece),
     End(ListSections),
 }
@@ -81,23 +104,25 @@ enum Message {
 /// Where tables hand over their lists.
 pub(crate) struct ListSink<'a> {
     version: &'a Version,
+    room: Room,
     messages: SyncSender<Message>,
     goes_on: &'a (dyn Fn() -> bool + Sync),
 }
 
 /// Runs `produce`, which writes tables to the sink, while another thread brings them to the segment, all of them as long as
-/// it `goes_on`; gives what it gives, and how many list entries that were.
+/// it `goes_on`, in pieces that fit a limit on memory; gives what it gives, and how many list entries that were.
 pub(crate) fn write_in_background<T>(
     writer: &mut SegmentWriter,
     version: &Version,
-    pieces_waiting: usize,
+    memory_limit: Option<u64>,
     goes_on: &(dyn Fn() -> bool + Sync),
     produce: impl FnOnce(&ListSink<'_>) -> T,
 ) -> Result<(T, u64), SegmentError> {
     std::thread::scope(|scope| {
-        let (messages, received) = sync_channel(pieces_waiting);
+        let room = Room::under(memory_limit);
+        let (messages, received) = sync_channel(room.pieces);
         let writing = scope.spawn(move || write_messages(writer, &received));
-        let produced = produce(&ListSink { version, messages, goes_on });
+        let produced = produce(&ListSink { version, room, messages, goes_on });
         let written = writing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         written.map(|entries| (produced, entries))
     })
@@ -141,30 +166,61 @@ impl ListSink<'_> {
         selected: &[Selected],
         additions: Option<&Additions<K>>,
     ) -> Growth {
-        let work = match additions {
-            Some(additions) => ranges_of(additions, selected),
-            None => parts_of(self.version, sections.lists.owner, selected)
-                .map(|selected| (selected, None))
-                .collect(),
-        };
-        let mut growth = Growth::default();
-        for batch in work.chunks(PIECES_PER_THREAD * rayon::current_num_threads()) {
-            if !(self.goes_on)() {
-                return growth;
-            }
-            let pieces: Vec<Piece> = batch
-                .par_iter()
-                .map_init(SortBuffers::default, |buffers, (selected, range)| match (additions, range) {
-                    (Some(additions), Some(range)) => {
-                        let empty = Piece::empty(self.version, sections.lists.owner);
-                        self.merged_piece(empty, table, selected, additions, *range, buffers)
-                    }
-                    _ => Piece::of(self.version, sections.lists.owner, selected),
+        let edge_type = sections.lists.owner;
+        match additions {
+            Some(additions) => {
+                let ranges = ranges_of(additions, selected).into_iter();
+                self.write_pieces(ranges, |(selected, range), buffers| {
+                    let empty = Piece::empty(self.version, edge_type);
+                    self.merged_piece(empty, table, selected, additions, *range, buffers)
                 })
-                .collect();
+            }
+            None => {
+                let parts = Sizes::of(self.version, edge_type).parts(selected, self.room.words_per_piece);
+                self.write_pieces(parts, |part, ()| match part {
+                    Part::Lists(selected) => Piece::of(self.version, edge_type, selected),
+                    Part::Runs(runs) => Piece::of_runs(self.version, edge_type, runs),
+                })
+            }
+        }
+    }
+
+    /// Writes some runs of a list of a table that was begun, behind those that were written of it before.
+    pub(crate) fn write_runs(
+        &self,
+        sections: ListSections,
+        vertex: VertexId,
+        runs: &[ChunkRef],
+        has_columns: bool,
+    ) {
+        let edge_type = sections.lists.owner;
+        let sizes = Sizes::of(self.version, edge_type);
+        let parts = sizes.parts_of_list(vertex, runs, has_columns, self.room.words_per_piece);
+        self.write_pieces(parts, |runs, ()| Piece::of_runs(self.version, edge_type, runs));
+    }
+
+    /// Makes a piece of each part, some at a time, and hands them over.
+    fn write_pieces<P: Send + Sync, B: Default>(
+        &self,
+        mut parts: impl Iterator<Item = P>,
+        make: impl Fn(&P, &mut B) -> Piece + Sync,
+    ) -> Growth {
+        let at_a_time = self.room.pieces.min(PIECES_PER_THREAD * rayon::current_num_threads());
+        let mut growth = Growth::default();
+        while (self.goes_on)() {
+            let batch: Vec<P> = parts.by_ref().take(at_a_time).collect();
+            if batch.is_empty() {
+                break;
+            }
+            let make = |buffers: &mut B, part: &P| make(part, buffers);
+            let pieces: Vec<Piece> = batch.par_iter().map_init(B::default, make).collect();
             for piece in pieces {
                 growth.add(piece.growth);
-                if self.messages.send(Message::Piece(piece)).is_err() {
+                let taken = piece.words.len().saturating_sub(1) / self.room.words_per_piece.max(1);
+                let places = (0..taken.min(self.room.pieces)).map(|_| Message::Taken);
+                let sent =
+                    places.chain([Message::Piece(piece)]).try_for_each(|message| self.messages.send(message));
+                if sent.is_err() {
                     // The writer has failed, and tells so itself.
                     return growth;
                 }
@@ -205,55 +261,20 @@ impl ListSink<'_> {
     }
 }
 
-/// How many neighbors are in a list.
-fn degree_of(version: &Version, list: &Selected) -> usize {
-    list.1.map_or(0, |entry| version.degree_of(entry) as usize)
-}
-
-/// About how many words a neighbor of an edge type takes, with its properties.
-fn words_per_neighbor(version: &Version, edge_type: EdgeTypeId) -> usize {
-    let kind = version.schema().edge_types.get(usize::from(edge_type));
-    let words = |property: &Property| property.kind.width().map_or(STRING_WORDS, |width| width.div_ceil(4));
-    1 + kind.map_or(0, |kind| kind.properties().map(|(_, property)| words(property)).sum::<usize>())
-}
-
-/// The lists of an edge type in parts of a piece each.
-fn parts_of<'s>(
-    version: &Version,
-    edge_type: EdgeTypeId,
-    selected: &'s [Selected],
-) -> impl Iterator<Item = &'s [Selected]> {
-    let words_per_neighbor = words_per_neighbor(version, edge_type);
-    let mut rest = selected;
-    std::iter::from_fn(move || {
-        let mut words = 0;
-        let fits = |list: &&Selected| {
-            words += words_per_neighbor * degree_of(version, list);
-            words <= WORDS_PER_PIECE
-        };
-        let len = rest.iter().take(LISTS_PER_PIECE).take_while(fits).count().max(1).min(rest.len());
-        let (part, others) = rest.split_at(len);
-        rest = others;
-        (!part.is_empty()).then_some(part)
-    })
-}
-
 /// The ranges of the additions, each with the selected lists in it.
 fn ranges_of<'s, K: SortKey>(
     additions: &Additions<K>,
     selected: &'s [Selected],
-) -> Vec<(&'s [Selected], Option<usize>)> {
+) -> Vec<(&'s [Selected], usize)> {
     let mut rest = selected;
     let ranges = (0..additions.num_ranges()).map(|range| {
         let end = additions.vertices(range).end;
         let (inside, after) = rest.split_at(rest.partition_point(|list| list.0 < end));
         rest = after;
-        (inside, Some(range))
+        (inside, range)
     });
     // Of a part of the vertices, most ranges have nothing.
-    ranges
-        .filter(|(selected, range)| !selected.is_empty() || range.is_some_and(|range| additions.has(range)))
-        .collect()
+    ranges.filter(|(selected, range)| !selected.is_empty() || additions.has(*range)).collect()
 }
 
 impl Piece {
@@ -261,11 +282,18 @@ impl Piece {
     pub(crate) fn of(version: &Version, edge_type: EdgeTypeId, selected: &[Selected]) -> Self {
         let mut piece = Piece::empty(version, edge_type);
         if piece.coding == Coding::Plain {
-            let neighbors: usize = selected.iter().map(|list| degree_of(version, list)).sum();
-            piece.words.reserve(words_per_neighbor(version, edge_type) * neighbors);
+            let sizes = Sizes::of(version, edge_type);
+            piece.words.reserve(selected.iter().map(|list| sizes.of_list(list.1)).sum());
         }
         let mut runs = Vec::new();
         selected.iter().for_each(|list| piece.push(version, *list, &mut runs));
+        piece
+    }
+
+    /// Some runs of a list of which there are more in other pieces.
+    fn of_runs(version: &Version, edge_type: EdgeTypeId, part: &ListRuns) -> Self {
+        let mut piece = Piece::empty(version, edge_type);
+        piece.push_runs(version, part.vertex, &part.runs, part.has_columns, false);
         piece
     }
 
@@ -303,33 +331,49 @@ impl Piece {
     fn push(&mut self, version: &Version, (vertex, entry): Selected, runs: &mut Vec<ChunkRef>) {
         runs.clear();
         runs_of(entry.unwrap_or(Entry::EMPTY), runs);
+        let has_columns = runs.iter().any(|run| run.has_columns());
+        self.push_runs(version, vertex, runs, has_columns, true);
+    }
+
+    /// Appends runs of a list, which are all of it or a part; `has_columns` if any run of it has.
+    fn push_runs(
+        &mut self,
+        version: &Version,
+        vertex: VertexId,
+        runs: &[ChunkRef],
+        has_columns: bool,
+        is_whole: bool,
+    ) {
         let count = runs.iter().map(|run| run.len).sum();
-        if !runs.iter().any(|run| run.has_columns()) {
-            if self.coding == Coding::Plain && !runs.iter().any(|run| run.is_compressed()) {
-                self.index.push(WideRow { vertex, count, word: self.position() });
-                runs.iter().for_each(|run| self.words.extend_from_slice(version.run_words(*run)));
-                return;
+        if !has_columns && self.coding == Coding::Plain {
+            self.index.push(WideRow { vertex, count, word: self.position() });
+            for run in runs {
+                self.words.extend_from_slice(version.run_neighbors(*run, &mut RunBuffer::new()));
             }
+            return;
+        }
+        if !has_columns {
             let mut neighbors = Vec::with_capacity(count as usize);
-            for run in runs.iter() {
+            for run in runs {
                 neighbors.extend_from_slice(version.run_neighbors(*run, &mut RunBuffer::new()));
             }
-            return self.push_list(vertex, &neighbors);
+            return self.push_list(vertex, &neighbors, is_whole);
         }
         let first_chunk = self.chunks.len() as u64;
-        for run in runs.iter() {
+        for run in runs {
             self.pad8();
             let offset = self.position();
             let tags = self.push_run(version, *run);
             self.chunks.push(ChunkRow { offset: offset | tags, len: run.len, first: run.first });
         }
-        self.push_row(vertex, count, first_chunk);
+        self.push_row(vertex, count, first_chunk, is_whole);
     }
 
-    /// Appends the row of a list of which the chunks from `first_chunk` on are the runs.
-    fn push_row(&mut self, vertex: VertexId, count: u32, first_chunk: u64) {
+    /// Appends the row of a list of which the chunks from `first_chunk` on are the runs, or some of them.
+    fn push_row(&mut self, vertex: VertexId, count: u32, first_chunk: u64, is_whole: bool) {
         let word = match self.chunks[first_chunk as usize..] {
-            [run] => {
+            [] => self.position(),
+            [run] if is_whole => {
                 self.chunks.pop();
                 run.offset
             }
@@ -338,10 +382,10 @@ impl Piece {
         self.index.push(WideRow { vertex, count, word });
     }
 
-    /// Appends a list without columns in the coding of the piece.
-    fn push_list(&mut self, vertex: VertexId, neighbors: &[VertexId]) {
+    /// Appends a list without columns, or a part of one, in the coding of the piece.
+    fn push_list(&mut self, vertex: VertexId, neighbors: &[VertexId], is_whole: bool) {
         let (count, position) = (neighbors.len() as u32, self.position());
-        if self.coding == Coding::Plain || count < 2 {
+        if self.coding == Coding::Plain {
             self.index.push(WideRow { vertex, count, word: position });
             return self.words.extend_from_slice(neighbors);
         }
@@ -353,7 +397,7 @@ impl Piece {
             let tag = if push_run(run, self.coding, &mut self.words) { COMPRESSED } else { 0 };
             self.chunks.push(ChunkRow { offset: offset | tag, len: run.len() as u32, first: run[0] });
         }
-        self.push_row(vertex, count, first_chunk);
+        self.push_row(vertex, count, first_chunk, is_whole);
     }
 
     /// Appends a run in the format of the piece, without the columns of dropped properties; gives the tags of its place.
@@ -397,7 +441,7 @@ impl Piece {
         self.words.extend_from_slice(&old[next_old..]);
         if self.coding != Coding::Plain {
             let list = self.words.split_off(start);
-            return self.push_list(vertex, &list);
+            return self.push_list(vertex, &list, true);
         }
         self.index.push(WideRow { vertex, count: (self.words.len() - start) as u32, word });
     }
@@ -411,8 +455,18 @@ fn write_messages(writer: &mut SegmentWriter, received: &Receiver<Message>) -> R
     for message in received {
         match message {
             Message::Begin(sections) => drop(writer.begin(sections.lists)),
+            Message::Taken => {}
             Message::Piece(mut piece) => {
-                writer.pad_to(8);
+                let goes_on =
+                    index.last().zip(piece.index.first()).filter(|(last, row)| last.vertex == row.vertex);
+                let is_flat = goes_on.is_some_and(|(_, row)| row.word & CHUNKED == 0);
+                let goes_on = goes_on.is_some();
+                if !goes_on {
+                    end_list(&mut index, &mut chunks);
+                }
+                if !is_flat {
+                    writer.pad_to(8);
+                }
                 let (base, first_chunk) = (writer.position(), chunks.len() as u64);
                 for row in &mut piece.index {
                     entries += u64::from(row.count);
@@ -420,10 +474,14 @@ fn write_messages(writer: &mut SegmentWriter, received: &Receiver<Message>) -> R
                 }
                 piece.chunks.iter_mut().for_each(|chunk| chunk.offset += base);
                 writer.write(as_bytes(&piece.words))?;
+                if let Some(last) = index.last_mut().filter(|_| goes_on) {
+                    last.count += piece.index.drain(..).map(|row| row.count).sum::<u32>();
+                }
                 index.append(&mut piece.index);
                 chunks.append(&mut piece.chunks);
             }
             Message::End(sections) => {
+                end_list(&mut index, &mut chunks);
                 write_rows(writer, sections.index, &index)?;
                 write_rows(writer, sections.chunks, &chunks)?;
                 index.clear();
@@ -436,6 +494,16 @@ fn write_messages(writer: &mut SegmentWriter, received: &Receiver<Message>) -> R
         }
     }
     Ok(entries)
+}
+
+/// If the last list, which came as one of several runs, has no more than one, its row tells where that is.
+fn end_list(index: &mut [WideRow], chunks: &mut Vec<ChunkRow>) {
+    if let (Some(row), Some(chunk)) = (index.last_mut(), chunks.last())
+        && row.word == ((chunks.len() - 1) as u64) << 2 | CHUNKED
+    {
+        row.word = chunk.offset;
+        chunks.pop();
+    }
 }
 
 /// Writes a section of rows, if there are any.

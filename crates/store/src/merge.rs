@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use evergraph_types::{Property, PropertyType, VertexId};
+use evergraph_types::{EdgeTypeId, Property, PropertyType, VertexId};
 
 use crate::adjacency::{CHUNK_MAX, ChunkRef, as_bytes, tag};
 use crate::compression::{Coding, RunBuffer, SLACK_BYTES, compress};
@@ -16,7 +16,9 @@ use crate::entry::Entry;
 use crate::fragment::{ColumnDraft, encode_run};
 use crate::heap::{Block, Changes, Pair};
 use crate::ops::EdgeOps;
+use crate::options::ListFormat;
 use crate::prefetch::prefetch;
+use crate::version::Version;
 
 /// Runs whose properties take more bytes than this are cut in two, down to single rows: what an upsert copies stays
 /// small, and offsets fit 32 bits.
@@ -122,7 +124,14 @@ pub(crate) struct Policy<'a> {
     pub(crate) ops: &'a EdgeOps,
 }
 
-impl Policy<'_> {
+impl<'a> Policy<'a> {
+    /// What the lists of an edge type are like in a version, and operations on them.
+    pub(crate) fn of(version: &'a Version, edge_type: EdgeTypeId, ops: &'a EdgeOps) -> Self {
+        let options = &version.schema.edge_types[usize::from(edge_type)].options;
+        let compact = version.format == ListFormat::Compact;
+        Policy { multi: options.multi, compact, properties: &options.properties, ops }
+    }
+
     /// How runs are written.
     pub(crate) fn coding(&self) -> Coding {
         if self.compact && !self.multi { Coding::Compressed { ascending: true } } else { Coding::Plain }
@@ -186,16 +195,25 @@ pub(crate) fn merge_list<D: Delta>(
     new_runs.clear();
     // SAFETY: the version being edited is alive.
     let runs = unsafe { runs_in(old, &mut short) };
-    let mut merge = ListMerge { deltas, policy, scratch, changes, out: &mut new_runs };
-    if policy.multi {
-        merge.arrivals(runs)
-    } else {
-        merge.sorted(runs)
-    }
+    merge_runs(runs, deltas, policy, scratch, changes, &mut new_runs);
     let entry = entry_of(&new_runs, old, changes);
     scratch.runs = short;
     scratch.new_runs = new_runs;
     entry
+}
+
+/// Appends the runs of a list with changes merged in, which are all to these, in order. Of a list of a `simple` type it may be
+/// some of the runs, those that the changes fall into among them; of a `multi` type the last ones, if nothing is deleted.
+pub(crate) fn merge_runs<D: Delta>(
+    runs: &[ChunkRef],
+    deltas: &[D],
+    policy: Policy<'_>,
+    scratch: &mut Scratch,
+    changes: &mut Changes,
+    out: &mut Vec<ChunkRef>,
+) {
+    let mut merge = ListMerge { deltas, policy, scratch, changes, out };
+    if policy.multi { merge.arrivals(runs) } else { merge.sorted(runs) }
 }
 
 /// The entry over these runs, which lie elsewhere, in place of the list's old one: with a directory, unless there is one run at

@@ -12,7 +12,11 @@ use evergraph_types::{
 use hashbrown::HashMap;
 
 use crate::catalog::ItemChange;
+use crate::staged::bytes_of_column;
 use crate::version::Version;
+
+/// What both ends of a row take.
+pub(crate) const ENDS_BYTES: usize = 2 * size_of::<VertexId>();
 
 /// A property column of edge operations. A row that does not give the property leaves it as it was.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,6 +78,22 @@ impl EdgeOps {
     /// Whether every row puts an edge without properties.
     pub(crate) fn is_plain(&self) -> bool {
         self.deletes.is_none() && self.columns.is_empty()
+    }
+
+    /// About how many bytes a row takes.
+    pub(crate) fn bytes_per_row(&self) -> usize {
+        let columns: usize = self.columns.iter().map(|column| bytes_of_column(&column.values)).sum();
+        ENDS_BYTES + columns / self.len().max(1)
+    }
+
+    /// These rows.
+    pub(crate) fn pick(&self, rows: impl Iterator<Item = usize> + Clone) -> EdgeOps {
+        EdgeOps {
+            src: rows.clone().map(|row| self.src[row]).collect(),
+            dst: rows.clone().map(|row| self.dst[row]).collect(),
+            deletes: self.deletes.as_ref().map(|deletes| rows.clone().map(|row| deletes[row]).collect()),
+            columns: self.columns.iter().map(|column| column.pick(rows.clone())).collect(),
+        }
     }
 
     /// Appends one operation. The values have the types `property_type` tells.
@@ -157,6 +177,15 @@ impl EdgeOps {
 }
 
 impl OpColumn {
+    /// These rows of the column.
+    pub(crate) fn pick(&self, rows: impl Iterator<Item = usize> + Clone) -> OpColumn {
+        OpColumn {
+            property: self.property,
+            values: self.values.pick(rows.clone()),
+            given: self.given.as_ref().map(|given| rows.map(|row| given[row]).collect()),
+        }
+    }
+
     /// Appends the rows of another column of the property.
     fn extend(&mut self, other: OpColumn) {
         let (rows, more) = (self.values.len(), other.values.len());

@@ -16,20 +16,16 @@ use crate::additions::{Additions, Side, SortKey, fit_32_bits};
 use crate::batch::EndIds;
 use crate::codec::encode_keys;
 use crate::dictionary::Dictionary;
-use crate::draft::merge_rows;
 use crate::entry::Entry;
-use crate::heap::Changes;
-use crate::list_pieces::{
-    FEW_PIECES_WAITING, Growth, ListSink, PIECES_WAITING, Selected, write_in_background, write_rows,
-};
-use crate::ops::EdgeOps;
+use crate::list_parts::Selected;
+use crate::list_pieces::{Growth, ListSink, write_in_background, write_rows};
 use crate::paged_array::{Cell, LEAF_CELLS, PagedArray};
 use crate::rows::{
     ListSections, Row, VERTICES_SECTION, VertexRow, WideRow, column_section, decode_rows, keys_section,
     text_section,
 };
-use crate::sort::Ends;
 use crate::spill::Spilled;
+use crate::spill_merge::SpillMerge;
 use crate::version::{Adjacency, EdgeTables, Version};
 
 const DIRECTIONS: [Direction; 2] = [Direction::Out, Direction::In];
@@ -50,6 +46,8 @@ pub(crate) struct Contents<'a> {
     pub(crate) first_key: VertexId,
     /// Edges to add.
     pub(crate) bulk: Option<&'a Bulk>,
+    /// What lists on their way are to fit.
+    pub(crate) memory_limit: Option<u64>,
     /// Once it says no, the lists to come are left out: nobody will want the segment.
     pub(crate) goes_on: &'a (dyn Fn() -> bool + Sync),
 }
@@ -91,10 +89,8 @@ pub(crate) fn write_segment(
     for property in 0..version.columns.len() as PropertyId {
         write_column(&mut writer, property, contents)?;
     }
-    let is_spilled = contents.bulk.is_some_and(|bulk| matches!(bulk.rows, BulkRows::Spilled(_)));
-    let pieces_waiting = if is_spilled { FEW_PIECES_WAITING } else { PIECES_WAITING };
     let (growth, entries) =
-        write_in_background(&mut writer, version, pieces_waiting, contents.goes_on, |sink| {
+        write_in_background(&mut writer, version, contents.memory_limit, contents.goes_on, |sink| {
             let mut growth = BulkGrowth::default();
             for edge_type in 0..version.edges.len() as EdgeTypeId {
                 match contents.bulk.filter(|bulk| bulk.lists.edge_type == edge_type) {
@@ -200,7 +196,7 @@ impl Contents<'_> {
         growth
     }
 
-    /// As [`Contents::write_bulk`], range by range of vertices: the rows of one are in memory at a time.
+    /// As [`Contents::write_bulk`], as many rows at a time as memory has room for.
     fn write_spilled(
         &self,
         sink: &ListSink<'_>,
@@ -208,8 +204,6 @@ impl Contents<'_> {
         spilled: &Spilled,
     ) -> Result<BulkGrowth, SegmentError> {
         let mut growth = BulkGrowth::default();
-        let properties =
-            &self.version.schema.edge_types[usize::from(bulk.lists.edge_type)].options.properties;
         for direction in DIRECTIONS {
             if bulk.lists.side(direction).is_none() {
                 self.write_table::<u32>(sink, bulk.lists.edge_type, direction, None);
@@ -218,55 +212,11 @@ impl Contents<'_> {
             let sections = ListSections::of(bulk.lists.edge_type, direction);
             let before = self.adjacency(bulk.lists.edge_type, direction);
             let selected = self.lists(&before.table, sections);
-            let mut selected = &selected[..];
-            sink.begin(sections);
-            for vertices in spilled.ranges(direction, self.version.id_bound) {
-                let inside = selected.partition_point(|list| list.0 < vertices.end);
-                let (inside, after) = selected.split_at(inside);
-                selected = after;
-                let rows =
-                    spilled.read(direction, &vertices, |property| properties[usize::from(property)].kind)?;
-                growth.of(direction).add(self.write_range(sink, sections, before, inside, rows));
-            }
-            sink.end(sections);
+            let bytes = spilled.bytes_at_a_time();
+            let merge = SpillMerge::new(self.version, sink, sections, before, &selected, bytes);
+            *growth.of(direction) = merge.merge(spilled, direction)?;
         }
         Ok(growth)
-    }
-
-    /// Writes the lists of some vertices with rows added to them. These go through the same merge as those of any commit,
-    /// in pages of their own that are given up again once the lists are on their way to the segment.
-    fn write_range(
-        &self,
-        sink: &ListSink<'_>,
-        sections: ListSections,
-        before: Adjacency,
-        selected: &[Selected],
-        mut rows: EdgeOps,
-    ) -> Growth {
-        let (version, edge_type) = (self.version, sections.lists.owner);
-        let kind = &version.schema.edge_types[usize::from(edge_type)];
-        if !kind.options.multi && kind.properties().next().is_none() {
-            let ends = [EndIds { src: rows.src, dst: rows.dst }];
-            let split = Additions::<u64>::split(&ends, Side::Source, version.id_bound, None);
-            return sink.write_part(sections, &before.table, selected, Some(&split));
-        }
-        let mut changes = Changes::new(version.sequence);
-        let ends = Ends { from: &rows.src, to: &rows.dst, symmetric: false };
-        let after = merge_rows(version, edge_type, before, ends, &rows, &mut changes);
-        // Where a row was added there is a list.
-        let mut vertices = std::mem::take(&mut rows.src);
-        drop(rows);
-        vertices.extend(selected.iter().map(|list| list.0));
-        vertices.sort_unstable();
-        vertices.dedup();
-        let selected: Vec<Selected> =
-            vertices.into_iter().map(|vertex| (vertex, after.table.get(vertex))).collect();
-        sink.write_part::<u32>(sections, &after.table, &selected, None);
-        let mut blocks = changes.retired;
-        after.for_each_block_since(&before, &mut |block| blocks.push(block));
-        version.reclaimer.allocated(changes.allocated_bytes);
-        version.reclaimer.discard(version.sequence, blocks);
-        Growth { entries: after.entries - before.entries, loops: after.loops - before.loops }
     }
 
     fn write_table<K: SortKey>(

@@ -1,18 +1,20 @@
 //! Rows of a bulk load that do not fit memory: sorted runs in a file of the store's directory, read back by ranges of
-//! vertices.
+//! places in the lists that they are for.
 //!
 //! ```text
-//!  rows in ids, some at a time ─► sorted by vertex ─► run: blocks of rows ─► file        index of each block: vertices, place
-//!                                                                             │
-//!  vertices a..b ─► blocks of all runs that have some of them, in the order of runs ◄┘ ─► rows of a..b
+//!  rows in ids, some at a time ─► sorted by place ─► run: blocks of rows ─► file        index of each block: places, bytes
+//!                                                                            │
+//!  places a..b ─► blocks of all runs that have some of them, in the order of runs ◄┘ ─► rows of a..b
+//!
+//!  place:  vertex: 32 bits │ of `simple` types the neighbor, of `multi` types the number of the run
 //! ```
 //!
 //! The ranges are chosen when all runs are there, from the index, so that the rows of each have about equally many bytes
-//! whatever vertices they are at. That is an external merge sort with one merge (Knuth, TAOCP 3, 5.4): a row is written
-//! once and read once.
+//! whatever vertices they are at. They hold whole vertices, but where the rows of one are too many: these have ranges of their
+//! own. That is an external merge sort with one merge (Knuth, TAOCP 3, 5.4): a row is written once and read once.
 //!
-//! Invariants: rows of a vertex come back in the order they were given; the file is named by nothing, goes when the load
-//! ends, and with the next open if it does not end.
+//! Invariants: rows of the same place come back in the order they were given, and so do those of a list in order of arrival,
+//! range after range; the file is named by nothing, goes when the load ends, and with the next open if it does not end.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -27,7 +29,7 @@ use crate::additions::Side;
 use crate::batch::EndIds;
 use crate::codec::{Input, encode_ops};
 use crate::home::{Home, segment_directory};
-use crate::ops::{EdgeOps, OpColumn};
+use crate::ops::{ENDS_BYTES, EdgeOps, OpColumn};
 use crate::staged::bytes_of_column;
 
 /// How the names of files end that only a running load knows.
@@ -36,8 +38,21 @@ pub(crate) const SPILL_SUFFIX: &str = ".spill";
 const ROWS_PER_BLOCK: usize = 1 << 12;
 /// … and about the most bytes that it has.
 const BLOCK_BYTES: usize = 1 << 16;
-/// What both ends of a row take.
-const ENDS_BYTES: usize = 8;
+/// Blocks that are read at a time, at least.
+const BLOCKS_AT_A_TIME: u64 = 16;
+
+/// Where a row belongs: its vertex in the upper half.
+pub(crate) type Place = u64;
+
+/// The vertex of a place.
+pub(crate) fn vertex_of(place: Place) -> VertexId {
+    (place >> 32) as VertexId
+}
+
+/// The first place of a vertex.
+fn first_of(vertex: VertexId) -> Place {
+    Place::from(vertex) << 32
+}
 
 /// A file for a load under way.
 #[derive(Debug)]
@@ -96,23 +111,46 @@ pub(crate) struct Spilled {
     reverse: Vec<Run>,
     /// About so many bytes are to be read at a time.
     bytes_at_a_time: u64,
+    /// Whether rows of a vertex are read in the order they were given, not in that of neighbors.
+    in_order_of_arrival: bool,
 }
 
-/// Blocks in the order of vertices.
+/// Blocks in the order of places.
 type Run = Vec<Block>;
 
 #[derive(Clone, Debug)]
 struct Block {
-    first: VertexId,
-    last: VertexId,
-    place: Range<u64>,
+    first: Place,
+    last: Place,
+    /// Where it is in the file.
+    bytes: Range<u64>,
+}
+
+impl Block {
+    fn len(&self) -> u64 {
+        self.bytes.end - self.bytes.start
+    }
 }
 
 impl Spilled {
     /// No rows yet. About `bytes_at_a_time` will be read at once.
-    pub(crate) fn new(home: &Home, bytes_at_a_time: u64) -> Result<Self, DiskError> {
-        let file = SpillFile::create(home)?;
-        Ok(Spilled { file, out: Vec::new(), reverse: Vec::new(), bytes_at_a_time })
+    pub(crate) fn new(
+        home: &Home,
+        bytes_at_a_time: u64,
+        in_order_of_arrival: bool,
+    ) -> Result<Self, DiskError> {
+        let (out, reverse) = (Vec::new(), Vec::new());
+        Ok(Spilled { file: SpillFile::create(home)?, out, reverse, bytes_at_a_time, in_order_of_arrival })
+    }
+
+    /// About how many bytes are read at once.
+    pub(crate) fn bytes_at_a_time(&self) -> u64 {
+        self.bytes_at_a_time
+    }
+
+    /// The place of a row of a run.
+    fn place(&self, run: usize, vertex: VertexId, neighbor: VertexId) -> Place {
+        first_of(vertex) | if self.in_order_of_arrival { run as Place } else { Place::from(neighbor) }
     }
 
     /// Writes rows as seen from one side.
@@ -124,13 +162,14 @@ impl Spilled {
         columns: &[OpColumn],
     ) -> Result<(), DiskError> {
         let rows = Rows::of(ends, side);
-        let mut order = rows.order();
+        let number = self.runs(direction).len();
+        let mut order = rows.order(|vertex, neighbor| self.place(number, vertex, neighbor));
         order.par_sort_unstable();
-        let rows_per_block = rows_per_block(columns);
+        let rows_per_block = self.rows_per_block(columns);
         let mut run = Vec::with_capacity(order.len().div_ceil(rows_per_block));
         // Some blocks are made side by side, and written before the next ones.
         for batch in order.chunks(rows_per_block * rayon::current_num_threads()) {
-            let blocks: Vec<(&[u64], Vec<u8>)> = batch
+            let blocks: Vec<(&[Placed], Vec<u8>)> = batch
                 .par_chunks(rows_per_block)
                 .map(|order| {
                     let mut bytes = Vec::new();
@@ -139,9 +178,8 @@ impl Spilled {
                 })
                 .collect();
             for (order, bytes) in blocks {
-                let place = self.file.append(&bytes)?;
-                let [first, last] = [order[0], order[order.len() - 1]].map(|key| (key >> 32) as VertexId);
-                run.push(Block { first, last, place });
+                let bytes = self.file.append(&bytes)?;
+                run.push(Block { first: order[0].0, last: order[order.len() - 1].0, bytes });
             }
         }
         self.runs_mut(direction).push(run);
@@ -162,56 +200,79 @@ impl Spilled {
         }
     }
 
-    /// Ranges of vertices up to `bound` whose rows have about equally many bytes; all vertices are in one.
-    pub(crate) fn ranges(&self, direction: Direction, bound: VertexId) -> Vec<Range<VertexId>> {
-        let blocks = self.runs(direction).iter().flatten();
-        let mut starts: Vec<(VertexId, u64)> =
-            blocks.map(|block| (block.first, block.place.end - block.place.start)).collect();
-        starts.sort_unstable();
+    /// How many rows with these columns are written as one block.
+    fn rows_per_block(&self, columns: &[OpColumn]) -> usize {
+        let rows = columns.first().map_or(0, |column| column.values.len());
+        let bytes: usize = columns.iter().map(|column| bytes_of_column(&column.values)).sum();
+        let block_bytes = BLOCK_BYTES.min((self.bytes_at_a_time / BLOCKS_AT_A_TIME) as usize);
+        (block_bytes / (ENDS_BYTES + bytes / rows.max(1))).clamp(1, ROWS_PER_BLOCK)
+    }
+
+    /// Ranges of places whose rows have about equally many bytes; all places of vertices up to `bound` are in one. A range that
+    /// does not begin and end with a vertex has rows of one.
+    pub(crate) fn ranges(&self, direction: Direction, bound: VertexId) -> Vec<Range<Place>> {
+        let mut blocks: Vec<&Block> = self.runs(direction).iter().flatten().collect();
+        blocks.sort_unstable_by_key(|block| block.first);
         let (mut cuts, mut bytes) = (vec![0], 0);
-        for (first, more) in starts {
-            if bytes > 0 && bytes + more > self.bytes_at_a_time {
-                cuts.push(first);
+        for blocks in blocks.chunk_by(|left, right| vertex_of(left.first) == vertex_of(right.first)) {
+            let vertex = vertex_of(blocks[0].first);
+            let total: u64 = blocks.iter().map(|block| block.len()).sum();
+            if bytes > 0 && bytes + total > self.bytes_at_a_time {
+                cuts.push(first_of(vertex));
                 bytes = 0;
             }
-            bytes += more;
+            bytes += total;
+            let own = blocks.iter().filter(|block| vertex_of(block.last) == vertex);
+            if own.clone().map(|block| block.len()).sum::<u64>() > self.bytes_at_a_time {
+                bytes = 0;
+                cuts.push(first_of(vertex));
+                for block in own {
+                    if bytes > 0 && bytes + block.len() > self.bytes_at_a_time {
+                        cuts.push(block.first);
+                        bytes = 0;
+                    }
+                    bytes += block.len();
+                }
+                cuts.push(first_of(vertex + 1));
+                bytes = 0;
+            }
         }
-        cuts.push(bound);
+        cuts.push(first_of(bound));
         cuts.dedup();
         cuts.windows(2).map(|cut| cut[0]..cut[1]).collect()
     }
 
-    /// The rows of these vertices: sources are the vertices, destinations their neighbors.
+    /// The rows of these places: sources are the vertices, destinations their neighbors.
     /// `property_type` tells the types of their properties.
     pub(crate) fn read(
         &self,
         direction: Direction,
-        vertices: &Range<VertexId>,
+        places: &Range<Place>,
         property_type: impl Fn(PropertyId) -> PropertyType,
     ) -> Result<EdgeOps, SegmentError> {
         let mut all = EdgeOps::default();
-        for run in self.runs(direction) {
-            let start = run.partition_point(|block| block.last < vertices.start);
-            let end = run.partition_point(|block| block.first < vertices.end);
+        for (number, run) in self.runs(direction).iter().enumerate() {
+            let start = run.partition_point(|block| block.last < places.start);
+            let end = run.partition_point(|block| block.first < places.end);
             let Some(blocks) = run.get(start..end).filter(|blocks| !blocks.is_empty()) else { continue };
-            let place = blocks[0].place.start..blocks[blocks.len() - 1].place.end;
-            for ops in self.file.read(place, |input| input.edge_ops())? {
-                // Blocks at either end hold vertices of the ranges beside.
-                let from = ops.src.partition_point(|&vertex| vertex < vertices.start);
-                let to = ops.src.partition_point(|&vertex| vertex < vertices.end);
-                all.extend(rows_of(ops, from..to), &property_type);
+            let bytes = blocks[0].bytes.start..blocks[blocks.len() - 1].bytes.end;
+            for ops in self.file.read(bytes, |input| input.edge_ops())? {
+                // Blocks at either end hold rows of the ranges beside.
+                let ends = ops.src.iter().zip(&ops.dst);
+                let found: Vec<Place> =
+                    ends.map(|(&vertex, &neighbor)| self.place(number, vertex, neighbor)).collect();
+                let [from, to] =
+                    [places.start, places.end].map(|end| found.partition_point(|&place| place < end));
+                let inside = if (from, to) == (0, ops.len()) { ops } else { ops.pick(from..to) };
+                all.extend(inside, &property_type);
             }
         }
         Ok(all)
     }
 }
 
-/// How many rows with these columns are written as one block.
-fn rows_per_block(columns: &[OpColumn]) -> usize {
-    let rows = columns.first().map_or(0, |column| column.values.len());
-    let bytes: usize = columns.iter().map(|column| bytes_of_column(&column.values)).sum();
-    (BLOCK_BYTES / (ENDS_BYTES + bytes / rows.max(1))).clamp(1, ROWS_PER_BLOCK)
-}
+/// A row by its place, and by its number as [`Rows`] counts, which keeps rows of a place in order.
+type Placed = (Place, u32);
 
 /// Rows from one side, each with a number: from source to destination, or the other way, or both.
 struct Rows<'a> {
@@ -227,18 +288,18 @@ impl<'a> Rows<'a> {
         Rows { starts: starts.collect(), ends, side }
     }
 
-    /// Vertex and number of each row as seen from the side, the number doubled and one more if the row is turned around.
-    fn order(&self) -> Vec<u64> {
+    /// Each row as seen from the side, `place` telling its place from vertex and neighbor, with its number, which is doubled and
+    /// one more if the row is turned around.
+    fn order(&self, place: impl Fn(VertexId, VertexId) -> Place) -> Vec<Placed> {
         let total: usize = self.ends.iter().map(|part| part.src.len()).sum();
         let mut order = Vec::with_capacity(if self.side == Side::Both { 2 * total } else { total });
         for (part, start) in self.ends.iter().zip(&self.starts) {
             for (row, (&src, &dst)) in (*start..).zip(part.src.iter().zip(&part.dst)) {
-                let key = |vertex, turned| u64::from(vertex) << 32 | (row as u64) << 1 | turned;
                 if self.side != Side::Destination {
-                    order.push(key(src, 0));
+                    order.push((place(src, dst), (row as u32) << 1));
                 }
                 if self.side == Side::Destination || self.side == Side::Both && src != dst {
-                    order.push(key(dst, 1));
+                    order.push((place(dst, src), (row as u32) << 1 | 1));
                 }
             }
         }
@@ -246,38 +307,18 @@ impl<'a> Rows<'a> {
     }
 
     /// These rows.
-    fn pick(&self, order: &[u64], columns: &[OpColumn]) -> EdgeOps {
+    fn pick(&self, order: &[Placed], columns: &[OpColumn]) -> EdgeOps {
         let mut ops = EdgeOps::default();
-        let number = |key: &u64| (*key as u32 >> 1) as usize;
-        for key in order {
-            let part = self.starts.partition_point(|&start| start <= number(key)) - 1;
-            let (ends, row) = (&self.ends[part], number(key) - self.starts[part]);
-            ops.src.push((key >> 32) as VertexId);
-            ops.dst.push(if key & 1 == 0 { ends.dst[row] } else { ends.src[row] });
+        let row_of = |placed: &Placed| (placed.1 >> 1) as usize;
+        for placed in order {
+            let part = self.starts.partition_point(|&start| start <= row_of(placed)) - 1;
+            let (ends, row) = (&self.ends[part], row_of(placed) - self.starts[part]);
+            let (src, dst) = (ends.src[row], ends.dst[row]);
+            let (vertex, neighbor) = if placed.1 & 1 == 0 { (src, dst) } else { (dst, src) };
+            ops.src.push(vertex);
+            ops.dst.push(neighbor);
         }
-        ops.columns = columns.iter().map(|column| column.pick(order.iter().map(number))).collect();
+        ops.columns = columns.iter().map(|column| column.pick(order.iter().map(row_of))).collect();
         ops
     }
-}
-
-impl OpColumn {
-    /// These rows of the column.
-    fn pick(&self, rows: impl Iterator<Item = usize> + Clone) -> OpColumn {
-        OpColumn {
-            property: self.property,
-            values: self.values.pick(rows.clone()),
-            given: self.given.as_ref().map(|given| rows.map(|row| given[row]).collect()),
-        }
-    }
-}
-
-/// Some rows of operations.
-fn rows_of(mut ops: EdgeOps, rows: Range<usize>) -> EdgeOps {
-    if rows == (0..ops.len()) {
-        return ops;
-    }
-    ops.src = ops.src[rows.clone()].to_vec();
-    ops.dst = ops.dst[rows.clone()].to_vec();
-    ops.columns = ops.columns.iter().map(|column| column.pick(rows.clone())).collect();
-    ops
 }

@@ -5,6 +5,7 @@
 mod common;
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::path::Path;
 use std::sync::atomic::{AtomicIsize, Ordering};
 
 use common::{
@@ -337,4 +338,113 @@ fn a_load_of_few_edges_with_much_in_each_stays_near_the_limit() {
         notes.push(Value::Text(format!("{row:01000}"))).expect("a text");
     }
     [false, true].into_iter().for_each(|multi| stays_near_the_limit(multi, rows, Some(&notes)));
+}
+
+/// The most bytes that were live while this ran, beyond those before.
+fn peak_of(run: impl FnOnce()) -> isize {
+    let before = LIVE_BYTES.load(Ordering::Relaxed);
+    PEAK_BYTES.store(before, Ordering::Relaxed);
+    run();
+    PEAK_BYTES.load(Ordering::Relaxed) - before
+}
+
+/// Loads edges in pieces of so many rows, `ends` giving those of each row, with a column that every piece has.
+fn load(
+    store: &Store,
+    edge_type: &str,
+    pieces: i64,
+    column: (&str, &Column),
+    ends: impl Fn(i64) -> (i64, i64),
+) {
+    let mut load = store.bulk_load(edge_type, None);
+    let rows = column.1.len() as i64;
+    for piece in 0..pieces {
+        let mut batch = number_batch((piece * rows..(piece + 1) * rows).map(&ends));
+        if !column.0.is_empty() {
+            batch.columns.push((column.0.to_owned(), column.1.clone()));
+        }
+        load.add(vec![batch]).expect("room");
+    }
+    assert!(load.commit(&[]).expect("room").edges > 0);
+}
+
+/// Texts of 1000 bytes.
+fn notes(rows: i64) -> Column {
+    let mut notes = Column::new(PropertyType::String);
+    (0..rows).for_each(|row| notes.push(Value::Text(format!("{row:01000}"))).expect("a text"));
+    notes
+}
+
+/// A store with a memory limit of 8 MiB and so many vertices, for which nothing is to be kept later on; with history or without.
+fn with_vertices(directory: &Path, vertices: i64, retain: Option<Retain>) -> Store {
+    let limit = Some(LIMIT as u64);
+    let options = Options { memory_limit_bytes: limit, retain, keys: Some(KeyKind::Dense), ..options() };
+    let store = Store::open(directory.join("net.eg"), options).expect("a new store");
+    store.create_edge_type("next", kind(false)).expect("a new type");
+    let rows = Column::from((0..vertices / 10).collect::<Vec<i64>>());
+    load(&store, "next", 10, ("", &rows), |row| (row, (row + 1) % vertices));
+    store
+}
+
+const LIMIT: isize = 8 << 20;
+
+fn kind(multi: bool) -> EdgeTypeOptions {
+    EdgeTypeOptions { multi, reverse: false, ..EdgeTypeOptions::default() }
+}
+
+/// Numbers that are all different below `count`, in no order.
+fn scattered(row: i64, count: i64) -> i64 {
+    (row * 7_368_787) % count
+}
+
+/// The list of one vertex, larger than the limit, is loaded, loaded into, and brought to a new segment.
+#[test]
+fn a_list_longer_than_the_limit_is_loaded_near_it() {
+    let _counting = COUNTING.lock();
+    const SPOKES: i64 = 1_000_000;
+    for retain in [None, Some(Retain::Everything)] {
+        let directory = tempfile::tempdir().expect("a directory");
+        let store = with_vertices(directory.path(), SPOKES, retain);
+        let weights = Column::from((0..SPOKES / 20).collect::<Vec<i64>>());
+        let notes = notes(1000);
+        let columns = [("", &weights, 20), ("weight", &weights, 20), ("note", &notes, 60)];
+        let mut found = Vec::new();
+        for (multi, (name, column, pieces)) in
+            [false, true].into_iter().flat_map(|multi| columns.map(|column| (multi, column)))
+        {
+            let edge_type = format!("{name} {multi}");
+            store.create_edge_type(&edge_type, kind(multi)).expect("a new type");
+            // Twice, the second time into the list that the first one has left.
+            for first in 0..2 {
+                let star = |row: i64| (0, scattered(2 * row + first, SPOKES + 1));
+                let peak = peak_of(|| load(&store, &edge_type, pieces / 2, (name, column), star));
+                found.push((edge_type.clone(), peak));
+            }
+        }
+        found.push(("all, in a new segment".to_owned(), peak_of(|| store.compact().expect("room"))));
+        println!("{found:?}");
+        let near = |(_, peak): &(String, isize)| *peak < LIMIT + BEYOND_LIMIT;
+        assert!(found.iter().all(near), "{retain:?}: {found:?}");
+    }
+}
+
+/// Rows that are a small part of the lists they are added to.
+#[test]
+fn a_load_into_lists_larger_than_the_limit_stays_near_it() {
+    let _counting = COUNTING.lock();
+    const VERTICES: i64 = 4096;
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = with_vertices(directory.path(), VERTICES, None);
+    let (many, notes) = (Column::from((0..40_000).collect::<Vec<i64>>()), notes(1000));
+    let mut found = Vec::new();
+    for multi in [false, true] {
+        let edge_type = format!("knows {multi}");
+        store.create_edge_type(&edge_type, kind(multi)).expect("a new type");
+        let ends = |row: i64| (scattered(row, VERTICES + 1) % VERTICES, scattered(row, VERTICES - 1));
+        load(&store, &edge_type, 100, ("note", &notes), ends);
+        let more = |row: i64| (scattered(row, VERTICES - 3), scattered(row, VERTICES - 5));
+        found.push((multi, peak_of(|| load(&store, &edge_type, 5, ("", &many), more))));
+    }
+    println!("{found:?}");
+    assert!(found.iter().all(|(_, peak)| *peak < LIMIT + BEYOND_LIMIT), "{found:?}");
 }
