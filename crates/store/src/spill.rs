@@ -39,7 +39,7 @@ const ROWS_PER_BLOCK: usize = 1 << 12;
 /// … and about the most bytes that it has.
 const BLOCK_BYTES: usize = 1 << 16;
 /// Blocks that are read at a time, at least.
-const BLOCKS_AT_A_TIME: u64 = 16;
+const BLOCKS_AT_A_TIME: u64 = 64;
 
 /// Where a row belongs: its vertex in the upper half.
 pub(crate) type Place = u64;
@@ -165,6 +165,14 @@ impl Spilled {
         let number = self.runs(direction).len();
         let mut order = rows.order(|vertex, neighbor| self.place(number, vertex, neighbor));
         order.par_sort_unstable();
+        if !self.in_order_of_arrival && columns.iter().all(|column| column.given.is_none()) {
+            // What is put again is as the last row says.
+            order.dedup_by(|next, kept| {
+                let is_same = next.0 == kept.0;
+                kept.1 = if is_same { next.1 } else { kept.1 };
+                is_same
+            });
+        }
         let rows_per_block = self.rows_per_block(columns);
         let mut run = Vec::with_capacity(order.len().div_ceil(rows_per_block));
         // Some blocks are made side by side, and written before the next ones.

@@ -348,42 +348,12 @@ fn peak_of(run: impl FnOnce()) -> isize {
     PEAK_BYTES.load(Ordering::Relaxed) - before
 }
 
-/// Loads edges in pieces of so many rows, `ends` giving those of each row, with a column that every piece has.
-fn load(
-    store: &Store,
-    edge_type: &str,
-    pieces: i64,
-    column: (&str, &Column),
-    ends: impl Fn(i64) -> (i64, i64),
-) {
-    let mut load = store.bulk_load(edge_type, None);
-    let rows = column.1.len() as i64;
-    for piece in 0..pieces {
-        let mut batch = number_batch((piece * rows..(piece + 1) * rows).map(&ends));
-        if !column.0.is_empty() {
-            batch.columns.push((column.0.to_owned(), column.1.clone()));
-        }
-        load.add(vec![batch]).expect("room");
-    }
-    assert!(load.commit(&[]).expect("room").edges > 0);
-}
+/// A part of a load that has to stay near the limit: what it is, and how many bytes it took at the most.
+type Peak = (String, isize);
 
-/// Texts of 1000 bytes.
-fn notes(rows: i64) -> Column {
-    let mut notes = Column::new(PropertyType::String);
-    (0..rows).for_each(|row| notes.push(Value::Text(format!("{row:01000}"))).expect("a text"));
-    notes
-}
-
-/// A store with a memory limit of 8 MiB and so many vertices, for which nothing is to be kept later on; with history or without.
-fn with_vertices(directory: &Path, vertices: i64, retain: Option<Retain>) -> Store {
-    let limit = Some(LIMIT as u64);
-    let options = Options { memory_limit_bytes: limit, retain, keys: Some(KeyKind::Dense), ..options() };
-    let store = Store::open(directory.join("net.eg"), options).expect("a new store");
-    store.create_edge_type("next", kind(false)).expect("a new type");
-    let rows = Column::from((0..vertices / 10).collect::<Vec<i64>>());
-    load(&store, "next", 10, ("", &rows), |row| (row, (row + 1) % vertices));
-    store
+fn assert_near_limit(peaks: &[Peak]) {
+    let near = |(_, peak): &Peak| *peak < LIMIT + BEYOND_LIMIT;
+    assert!(peaks.iter().all(near), "{peaks:?}");
 }
 
 const LIMIT: isize = 8 << 20;
@@ -392,39 +362,70 @@ fn kind(multi: bool) -> EdgeTypeOptions {
     EdgeTypeOptions { multi, reverse: false, ..EdgeTypeOptions::default() }
 }
 
-/// Numbers that are all different below `count`, in no order.
-fn scattered(row: i64, count: i64) -> i64 {
-    (row * 7_368_787) % count
+/// A store with a memory limit and so many vertices, so that nothing more is to be kept for each.
+fn with_vertices(directory: &Path, vertices: i64, retain: Option<Retain>) -> Store {
+    let memory_limit_bytes = Some(LIMIT as u64);
+    let options = Options { memory_limit_bytes, retain, keys: Some(KeyKind::Dense), ..options() };
+    let store = Store::open(directory.join("net.eg"), options).expect("a new store");
+    store.create_edge_type("next", kind(false)).expect("a new type");
+    load(&store, "next", vertices, None, |row| (row, (row + 1) % vertices));
+    store
 }
 
-/// The list of one vertex, larger than the limit, is loaded, loaded into, and brought to a new segment.
+/// Loads so many edges, `ends` giving those of each, with a column that every piece of the load has.
+fn load(
+    store: &Store,
+    edge_type: &str,
+    edges: i64,
+    column: Option<(&str, &Column)>,
+    ends: impl Fn(i64) -> (i64, i64),
+) {
+    let mut load = store.bulk_load(edge_type, None);
+    let rows = column.map_or(10_000, |column| column.1.len() as i64);
+    for first in (0..edges).step_by(rows as usize) {
+        let (src, dst) = (first..first + rows).map(&ends).unzip();
+        let columns = column.map(|(name, values)| (name.to_owned(), values.clone())).into_iter().collect();
+        let batch = EdgeBatch { src: KeyColumn::Int(src), dst: KeyColumn::Int(dst), columns };
+        load.add(vec![batch]).expect("room");
+    }
+    assert!(load.commit(&[]).expect("room").edges > 0);
+}
+
+/// Texts of 1000 bytes.
+fn notes() -> Column {
+    let mut notes = Column::new(PropertyType::String);
+    (0..500).for_each(|row| notes.push(Value::Text(format!("{row:01000}"))).expect("a text"));
+    notes
+}
+
+/// A number below `count` for each row, in no order, and all of them.
+fn scattered(row: i64, count: i64) -> i64 {
+    row * 7_368_787 % count
+}
+
+/// The list of one vertex is loaded, loaded into, and brought to a new segment.
 #[test]
 fn a_list_longer_than_the_limit_is_loaded_near_it() {
     let _counting = COUNTING.lock();
-    const SPOKES: i64 = 1_000_000;
-    for retain in [None, Some(Retain::Everything)] {
+    const SPOKES: i64 = 150_000;
+    let (weights, notes) = (Column::from((0..10_000).collect::<Vec<i64>>()), notes());
+    let columns =
+        [(1_600_000, None), (600_000, Some(("weight", &weights))), (50_000, Some(("note", &notes)))];
+    for (multi, retain) in [(false, None), (true, Some(Retain::Everything))] {
         let directory = tempfile::tempdir().expect("a directory");
         let store = with_vertices(directory.path(), SPOKES, retain);
-        let weights = Column::from((0..SPOKES / 20).collect::<Vec<i64>>());
-        let notes = notes(1000);
-        let columns = [("", &weights, 20), ("weight", &weights, 20), ("note", &notes, 60)];
-        let mut found = Vec::new();
-        for (multi, (name, column, pieces)) in
-            [false, true].into_iter().flat_map(|multi| columns.map(|column| (multi, column)))
-        {
-            let edge_type = format!("{name} {multi}");
+        let mut peaks = Vec::new();
+        for (edges, column) in columns {
+            let edge_type = format!("{:?} multi {multi}", column.map(|column| column.0));
             store.create_edge_type(&edge_type, kind(multi)).expect("a new type");
-            // Twice, the second time into the list that the first one has left.
-            for first in 0..2 {
-                let star = |row: i64| (0, scattered(2 * row + first, SPOKES + 1));
-                let peak = peak_of(|| load(&store, &edge_type, pieces / 2, (name, column), star));
-                found.push((edge_type.clone(), peak));
+            for (odd, edges) in [(0, edges), (1, edges / 2)] {
+                let star = |row: i64| (0, 2 * scattered(row, SPOKES / 2) + odd);
+                let peak = peak_of(|| load(&store, &edge_type, edges, column, star));
+                peaks.push((edge_type.clone(), peak));
             }
         }
-        found.push(("all, in a new segment".to_owned(), peak_of(|| store.compact().expect("room"))));
-        println!("{found:?}");
-        let near = |(_, peak): &(String, isize)| *peak < LIMIT + BEYOND_LIMIT;
-        assert!(found.iter().all(near), "{retain:?}: {found:?}");
+        peaks.push((format!("all, multi {multi}"), peak_of(|| store.compact().expect("room"))));
+        assert_near_limit(&peaks);
     }
 }
 
@@ -435,16 +436,54 @@ fn a_load_into_lists_larger_than_the_limit_stays_near_it() {
     const VERTICES: i64 = 4096;
     let directory = tempfile::tempdir().expect("a directory");
     let store = with_vertices(directory.path(), VERTICES, None);
-    let (many, notes) = (Column::from((0..40_000).collect::<Vec<i64>>()), notes(1000));
-    let mut found = Vec::new();
+    let notes = notes();
+    let mut peaks = Vec::new();
     for multi in [false, true] {
-        let edge_type = format!("knows {multi}");
+        let edge_type = format!("multi {multi}");
         store.create_edge_type(&edge_type, kind(multi)).expect("a new type");
-        let ends = |row: i64| (scattered(row, VERTICES + 1) % VERTICES, scattered(row, VERTICES - 1));
-        load(&store, &edge_type, 100, ("note", &notes), ends);
+        let ends = |row: i64| (scattered(row, VERTICES - 1), scattered(row, VERTICES));
+        load(&store, &edge_type, 80_000, Some(("note", &notes)), ends);
         let more = |row: i64| (scattered(row, VERTICES - 3), scattered(row, VERTICES - 5));
-        found.push((multi, peak_of(|| load(&store, &edge_type, 5, ("", &many), more))));
+        peaks.push((edge_type.clone(), peak_of(|| load(&store, &edge_type, 200_000, None, more))));
     }
-    println!("{found:?}");
-    assert!(found.iter().all(|(_, peak)| *peak < LIMIT + BEYOND_LIMIT), "{found:?}");
+    assert_near_limit(&peaks);
+}
+
+/// At whatever operation, or look at what was written, the disk fails.
+#[test]
+fn what_a_load_into_one_list_that_fails_had_built_is_freed() {
+    let _counting = COUNTING.lock();
+    let weights = Column::from((0..400).collect::<Vec<i64>>());
+    let attempt = |multi, fail: &dyn Fn(&SimDisk)| {
+        let disk = SimDisk::new(0);
+        let store = open(&disk, Options { memory_limit_bytes: Some(60_000), ..options() });
+        store.create_edge_type("star", kind(multi)).expect("a new type");
+        let star = |rows: std::ops::Range<i64>| {
+            let mut load = store.bulk_load("star", None);
+            for first in rows.step_by(400) {
+                let mut batch = number_batch((first..first + 400).map(|row| (0, scattered(row, 20_011))));
+                batch.columns.push(("weight".to_owned(), weights.clone()));
+                load.add(vec![batch])?;
+            }
+            load.commit(&[]).map(drop)
+        };
+        star(0..4_000).expect("a good disk");
+        let memory = store.stats().memory.fragment_bytes;
+        fail(&disk);
+        let failed = star(2_000..12_000).is_err();
+        assert!(!failed || store.stats().memory.fragment_bytes == memory);
+        failed
+    };
+    for multi in [false, true] {
+        let mut failed = [0, 0];
+        for place in (0..120).step_by(7) {
+            let fails: [&dyn Fn(&SimDisk); 2] =
+                [&|disk| disk.fail_at(place, Fault::Enospc), &|disk| disk.fail_look_at(place)];
+            for (fail, failed) in fails.into_iter().zip(&mut failed) {
+                let left = bytes_left(|| *failed += usize::from(attempt(multi, fail)));
+                assert!(left.abs() < NOISE, "{left} bytes are left at {place}, multi {multi}");
+            }
+        }
+        assert!(failed.iter().all(|failed| *failed > 10), "{failed:?}");
+    }
 }
