@@ -39,9 +39,10 @@ pub(crate) struct ListRuns {
 #[derive(Clone, Copy)]
 pub(crate) struct Sizes<'v> {
     version: &'v Version,
-    /// About what a neighbor takes, with its properties but strings.
+    /// About what a neighbor takes, with its properties of fixed width.
     words_per_neighbor: usize,
-    has_strings: bool,
+    /// Whether all are.
+    is_fixed: bool,
 }
 
 impl<'v> Sizes<'v> {
@@ -53,22 +54,22 @@ impl<'v> Sizes<'v> {
         Sizes {
             version,
             words_per_neighbor: 1 + words.sum::<usize>(),
-            has_strings: properties().any(|(_, property)| width(property).is_none()),
+            is_fixed: properties().all(|(_, property)| width(property).is_some()),
         }
     }
 
-    /// About how many words a run takes. Only strings make it look at the run.
+    /// About how many words a run takes, which is asked of the run only if its properties do not tell.
     pub(crate) fn of_run(&self, run: ChunkRef) -> usize {
-        match self.has_strings && run.has_columns() {
-            true => self.version.run_words(run).len(),
-            false => self.words_per_neighbor * run.len as usize,
+        match self.is_fixed || !run.has_columns() {
+            true => self.words_per_neighbor * run.len as usize,
+            false => self.version.run_words(run).len(),
         }
     }
 
     /// About how many words a list takes.
     pub(crate) fn of_list(&self, entry: Option<Entry>) -> usize {
         let Some(entry) = entry else { return 0 };
-        if !self.has_strings {
+        if self.is_fixed {
             return self.words_per_neighbor * self.version.degree_of(entry) as usize;
         }
         let mut runs = Vec::new();

@@ -461,9 +461,6 @@ fn write_messages(writer: &mut SegmentWriter, received: &Receiver<Message>) -> R
                     index.last().zip(piece.index.first()).filter(|(last, row)| last.vertex == row.vertex);
                 let is_flat = goes_on.is_some_and(|(_, row)| row.word & CHUNKED == 0);
                 let goes_on = goes_on.is_some();
-                if !goes_on {
-                    end_list(&mut index, &mut chunks);
-                }
                 if !is_flat {
                     writer.pad_to(8);
                 }
@@ -481,7 +478,6 @@ fn write_messages(writer: &mut SegmentWriter, received: &Receiver<Message>) -> R
                 chunks.append(&mut piece.chunks);
             }
             Message::End(sections) => {
-                end_list(&mut index, &mut chunks);
                 write_rows(writer, sections.index, &index)?;
                 write_rows(writer, sections.chunks, &chunks)?;
                 index.clear();
@@ -494,16 +490,6 @@ fn write_messages(writer: &mut SegmentWriter, received: &Receiver<Message>) -> R
         }
     }
     Ok(entries)
-}
-
-/// If the last list, which came as one of several runs, has no more than one, its row tells where that is.
-fn end_list(index: &mut [WideRow], chunks: &mut Vec<ChunkRow>) {
-    if let (Some(row), Some(chunk)) = (index.last_mut(), chunks.last())
-        && row.word == ((chunks.len() - 1) as u64) << 2 | CHUNKED
-    {
-        row.word = chunk.offset;
-        chunks.pop();
-    }
 }
 
 /// Writes a section of rows, if there are any.
