@@ -50,7 +50,7 @@ pub(crate) fn vertex_of(place: Place) -> VertexId {
 }
 
 /// The first place of a vertex.
-fn first_of(vertex: VertexId) -> Place {
+pub(crate) fn first_of(vertex: VertexId) -> Place {
     Place::from(vertex) << 32
 }
 

@@ -25,7 +25,7 @@ use crate::long_list::LongList;
 use crate::ops::EdgeOps;
 use crate::rows::ListSections;
 use crate::sort::Ends;
-use crate::spill::{Place, Spilled, vertex_of};
+use crate::spill::{Place, Spilled, first_of, vertex_of};
 use crate::version::{Adjacency, Version};
 
 /// The lists of one edge type and direction while rows are merged into them.
@@ -74,7 +74,7 @@ impl<'a> SpillMerge<'a> {
         self.sink.begin(self.sections);
         for places in spilled.ranges(direction, self.version.id_bound) {
             let rows = spilled.read(direction, &places, |property| properties[usize::from(property)].kind)?;
-            let end = self.selected.partition_point(|list| Place::from(list.0) << 32 < places.end);
+            let end = self.selected.partition_point(|list| first_of(list.0) < places.end);
             let selected;
             (selected, self.selected) = self.selected.split_at(end);
             match is_part_of_list(&places) {
@@ -182,7 +182,7 @@ impl<'a> SpillMerge<'a> {
 
 /// Whether places are of one list that has other places, too.
 fn is_part_of_list(places: &Range<Place>) -> bool {
-    let is_within = |place: Place| place != Place::from(vertex_of(place)) << 32;
+    let is_within = |place: Place| place != first_of(vertex_of(place));
     is_within(places.start) || is_within(places.end)
 }
 
