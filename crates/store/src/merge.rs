@@ -204,6 +204,7 @@ pub(crate) fn merge_list<D: Delta>(
 
 /// Appends the runs of a list with changes merged in, which are all to these, in order. Of a list of a `simple` type it may be
 /// some of the runs, those that the changes fall into among them; of a `multi` type the last ones, if nothing is deleted.
+#[inline]
 pub(crate) fn merge_runs<D: Delta>(
     runs: &[ChunkRef],
     deltas: &[D],
