@@ -247,26 +247,28 @@ fn crashed_history(isolation: Isolation, threads: u64, turns: u64, plan: CrashPl
     let store = open(&disk, Options { log_limit_bytes: 5000, ..options() });
     declare(&store);
     let shared = Shared::default();
-    let mut crashed = (0, None);
+    let (mut before, mut crashed, mut after) = (0, None, 0);
     shared.run(&store, isolation, threads, turns, || {
         while shared.items.load(Ordering::Relaxed) < threads * turns / 2 {
             store.checkpoint().expect("a good disk");
             std::thread::yield_now();
         }
-        crashed = (shared.now(), Some(disk.crash(plan)));
+        before = shared.now();
+        crashed = Some(disk.crash(plan));
+        after = shared.now();
     });
-    let (time, disk) = crashed;
     drop(store);
     let mut history = shared.history.lock();
-    history.retain(|transaction| transaction.began < time);
-    for transaction in history.iter_mut().filter(|transaction| transaction.ended > time) {
+    // One that began while the disk was being copied may be on it.
+    history.retain(|transaction| transaction.began < after);
+    for transaction in history.iter_mut().filter(|transaction| transaction.ended > before) {
         if transaction.outcome == Outcome::Committed {
             transaction.outcome = Outcome::Unknown;
         }
         transaction.ops.retain(|op| matches!(op, Op::Append { .. }));
     }
     drop(history);
-    let store = open(&disk.expect("a crash"), options());
+    let store = open(&crashed.expect("a crash"), options());
     shared.run(&store, isolation, threads, turns / 4, || {});
     shared.finish(&store)
 }
