@@ -44,13 +44,12 @@ use crate::resolve::Resolver;
 use crate::stages::Applier;
 use crate::store::Inner;
 use crate::version::Version;
-use crate::writers::Writers;
 use crate::writes::Writes;
+
+pub(crate) const INTERRUPTED: &str = "a commit was interrupted";
 
 /// A group of so many requests is applied while it is synced; for fewer, to hand over takes longer than to apply.
 const OVERLAPPED_REQUESTS: usize = 4;
-
-pub(crate) const INTERRUPTED: &str = "a commit was interrupted";
 
 /// What a caller wants committed.
 #[derive(Debug)]
@@ -206,13 +205,10 @@ impl Inner {
         group: Vec<Request>,
         lead: &mut Lead<'_>,
     ) -> Vec<Outcome> {
-        let newest = self.current.load();
-        let accepted = match committer.accept(&newest, &self.writers, group) {
+        let (accepted, record) = match committer.accept(self, group) {
             Ok(accepted) => accepted,
             Err(refused) => return refused,
         };
-        let record = committer.encode(&newest, &accepted);
-        drop(newest);
         if let Err(reason) = committer.append(record, accepted.time_micros) {
             return committer.fail(reason, accepted.into_answers());
         }
@@ -235,13 +231,10 @@ impl Inner {
         group: Vec<Request>,
         forks: bool,
     ) -> Vec<Outcome> {
-        let newest = self.current.load_full();
-        let accepted = match committer.accept(&newest, &self.writers, group) {
+        let (accepted, record) = match committer.accept(self, group) {
             Ok(accepted) => accepted,
             Err(refused) => return refused,
         };
-        let record = committer.encode(&newest, &accepted);
-        drop(newest);
         let time_micros = accepted.time_micros;
         let record = || committer.append(record, time_micros);
         let apply = || applier.apply(self, accepted);
@@ -332,19 +325,19 @@ pub(crate) fn apply_batch(draft: &mut Draft, writes: WriteSet) -> BatchSummary {
 }
 
 impl Committer {
-    /// Validates each request and turns it into ids; or refuses them all. `newest` is published, and `writers` are asked after that.
+    /// Validates each request and turns it into ids, and all of them into a record; or refuses them all.
     fn accept(
         &mut self,
-        newest: &Version,
-        writers: &Writers,
+        inner: &Inner,
         group: Vec<Request>,
-    ) -> Result<AcceptedGroup, Vec<Outcome>> {
+    ) -> Result<(AcceptedGroup, Option<Record>), Vec<Outcome>> {
         if let Some(refusal) = &self.refusal {
             return Err(group.iter().map(|_| Err(refusal.clone().into())).collect());
         }
         self.refusal = Some(Refusal::Failed(INTERRUPTED.to_owned()));
-        // Those that begin from now on begin with that version, or a newer one.
-        self.recent.forget(writers.oldest().unwrap_or(newest.sequence));
+        // Before it is asked who is open: those that begin after that begin with this version, or a newer one.
+        let newest = inner.current.load();
+        self.recent.forget(inner.writers.oldest().unwrap_or(newest.sequence));
         // Loads have commits of their own.
         self.sequence = self.sequence.max(newest.sequence);
         self.time_micros = now_micros().max(self.time_micros).max(newest.time_micros);
@@ -369,8 +362,11 @@ impl Committer {
             self.note(&writes, self.sequence);
             accepted.push(Accepted { writes, is_batch, sequence: self.sequence, refused });
         }
+        let record = self.encode(&newest, &accepted);
         let (last, time_micros) = (self.sequence, self.time_micros);
-        Ok(AcceptedGroup { accepted, dictionary: self.resolver.dictionary.clone(), last, time_micros })
+        let group =
+            AcceptedGroup { accepted, dictionary: self.resolver.dictionary.clone(), last, time_micros };
+        Ok((group, record))
     }
 
     /// Takes no more commits; gives the answers to a group that was not brought to its end.
@@ -420,10 +416,9 @@ impl Committer {
     }
 
     /// What was accepted as it is logged, if there is a log and anything to log. `base` tells the edges of vertices that are deleted.
-    fn encode(&self, base: &Version, group: &AcceptedGroup) -> Option<Record> {
+    fn encode(&self, base: &Version, accepted: &[Accepted]) -> Option<Record> {
         self.log.as_ref()?;
-        let written = group.accepted.iter().filter(|accepted| !accepted.writes.is_empty());
-        let logged: Vec<&Accepted> = written.collect();
+        let logged: Vec<&Accepted> = accepted.iter().filter(|accepted| !accepted.writes.is_empty()).collect();
         let (first, last) = (logged.first()?.sequence, logged.last()?.sequence);
         let named: Vec<Cow<'_, WriteSet>> = logged
             .iter()

@@ -16,7 +16,7 @@ use crate::staged::bytes_of_column;
 use crate::version::Version;
 
 /// What both ends of a row take.
-pub(crate) const ENDS_BYTES: usize = 2 * size_of::<VertexId>();
+const ENDS_BYTES: usize = 2 * size_of::<VertexId>();
 
 /// A property column of edge operations. A row that does not give the property leaves it as it was.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,8 +82,7 @@ impl EdgeOps {
 
     /// About how many bytes a row takes.
     pub(crate) fn bytes_per_row(&self) -> usize {
-        let columns: usize = self.columns.iter().map(|column| bytes_of_column(&column.values)).sum();
-        ENDS_BYTES + columns / self.len().max(1)
+        bytes_per_row(&self.columns)
     }
 
     /// These rows.
@@ -174,6 +173,13 @@ impl EdgeOps {
         }
         self.deletes.is_none() && other.deletes.is_none() && properties(self).eq(properties(other))
     }
+}
+
+/// About how many bytes a row with these columns takes.
+pub(crate) fn bytes_per_row(columns: &[OpColumn]) -> usize {
+    let rows = columns.first().map_or(0, |column| column.values.len());
+    let bytes: usize = columns.iter().map(|column| bytes_of_column(&column.values)).sum();
+    ENDS_BYTES + bytes / rows.max(1)
 }
 
 impl OpColumn {

@@ -29,8 +29,7 @@ use crate::additions::Side;
 use crate::batch::EndIds;
 use crate::codec::{Input, encode_ops};
 use crate::home::{Home, segment_directory};
-use crate::ops::{ENDS_BYTES, EdgeOps, OpColumn};
-use crate::staged::bytes_of_column;
+use crate::ops::{EdgeOps, OpColumn, bytes_per_row};
 
 /// How the names of files end that only a running load knows.
 pub(crate) const SPILL_SUFFIX: &str = ".spill";
@@ -210,10 +209,8 @@ impl Spilled {
 
     /// How many rows with these columns are written as one block.
     fn rows_per_block(&self, columns: &[OpColumn]) -> usize {
-        let rows = columns.first().map_or(0, |column| column.values.len());
-        let bytes: usize = columns.iter().map(|column| bytes_of_column(&column.values)).sum();
         let block_bytes = BLOCK_BYTES.min((self.bytes_at_a_time / BLOCKS_AT_A_TIME) as usize);
-        (block_bytes / (ENDS_BYTES + bytes / rows.max(1))).clamp(1, ROWS_PER_BLOCK)
+        (block_bytes / bytes_per_row(columns)).clamp(1, ROWS_PER_BLOCK)
     }
 
     /// Ranges of places whose rows have about equally many bytes; all places of vertices up to `bound` are in one. A range that

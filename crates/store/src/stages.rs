@@ -69,15 +69,13 @@ impl Stages {
 
     /// The applier, for the one who has the committer.
     pub(crate) fn applier_after(&self, committer: &mut Committer) -> MutexGuard<'_, Applier> {
-        let mut looks = 0..LOOKS;
-        let free = looks.find_map(|_| {
-            let free = self.applier.try_lock();
-            if free.is_none() {
-                std::hint::spin_loop();
+        for _ in 0..LOOKS {
+            if !self.applier.is_locked() {
+                break;
             }
-            free
-        });
-        let applier = free.unwrap_or_else(|| self.applier.lock());
+            std::hint::spin_loop();
+        }
+        let applier = self.applier.lock();
         if applier.is_busy {
             committer.refusal.get_or_insert(Refusal::Failed(INTERRUPTED.to_owned()));
         }
