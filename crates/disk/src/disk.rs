@@ -110,7 +110,7 @@ pub trait AppendFile: Send + Debug {
     fn syncer(&self) -> Arc<dyn SyncFile>;
 
     /// Lets zeros follow what was appended until the file is `length` bytes long. What is appended then takes their
-    /// place, and syncing it is quicker: the file is as long as before. There may be less room or none, as when the
+    /// place, and is written and synced quicker: the file is as long as before. There may be less room or none, as when the
     /// disk is full, which is no failure. Whoever reads the file sees the zeros.
     fn make_room(&mut self, length: u64);
 

@@ -10,6 +10,7 @@ mod checksum;
 mod disk;
 mod error;
 mod lock;
+mod mapped_room;
 mod mapping;
 mod memory;
 mod os;

@@ -9,8 +9,10 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use memmap2::Mmap;
+use parking_lot::Mutex;
 
 use crate::lock::lock_file;
+use crate::mapped_room::MappedRoom;
 use crate::poison::{PoisonedOnFailure, RawFile};
 use crate::{AppendFile, Disk, DiskError, DiskLock, LockMode, Mapping};
 
@@ -45,14 +47,18 @@ impl Disk for OsDisk {
     }
 
     fn create(&self, path: &Path) -> Result<Box<dyn AppendFile>, DiskError> {
-        let file =
-            OpenOptions::new().write(true).create_new(true).open(path).map_err(failed("create", path))?;
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(path)
+            .map_err(failed("create", path))?;
         Ok(append_file(file, path, 0))
     }
 
     fn open_append(&self, path: &Path) -> Result<Box<dyn AppendFile>, DiskError> {
         let failed = failed("open", path);
-        let mut file = OpenOptions::new().write(true).open(path).map_err(&failed)?;
+        let mut file = OpenOptions::new().read(true).write(true).open(path).map_err(&failed)?;
         let length = file.seek(SeekFrom::End(0)).map_err(&failed)?;
         Ok(append_file(file, path, length))
     }
@@ -194,54 +200,92 @@ fn rewrite(path: &Path, offset: u64) -> io::Result<()> {
 }
 
 fn append_file(file: File, path: &Path, length: u64) -> Box<dyn AppendFile> {
-    let raw = OsFile { file, path: path.to_owned() };
+    let raw = OsFile { file, path: path.to_owned(), ahead: Mutex::default() };
     Box::new(PoisonedOnFailure::new(raw, path.to_owned(), length))
 }
+
+/// What is shorter is copied into the room ahead, where there is some; what is longer costs no more as a system call.
+const COPIED_BYTES: usize = 4096;
+/// So many times is written as a system call after each sync: a page that was synced is protected, and to have it made ready
+/// again takes as long as a call.
+const CALLS_AFTER_SYNC: u32 = 16;
 
 #[derive(Debug)]
 struct OsFile {
     file: File,
     path: PathBuf,
+    ahead: Mutex<Ahead>,
+}
+
+/// The room ahead, up to a place in the file, and as memory.
+#[derive(Debug, Default)]
+struct Ahead {
+    end: u64,
+    mapped: Option<MappedRoom>,
+    appends_since_sync: u32,
+}
+
+impl Ahead {
+    /// Copies the parts to these bytes, if they are in the room.
+    fn write(&mut self, file: &File, bytes: Range<u64>, parts: &[&[u8]]) -> bool {
+        self.appends_since_sync = self.appends_since_sync.saturating_add(1);
+        if bytes.end > self.end || self.appends_since_sync <= CALLS_AFTER_SYNC {
+            return false;
+        }
+        if self.mapped.as_ref().is_none_or(|mapped| !mapped.holds(&bytes)) {
+            self.mapped = MappedRoom::open(file, bytes.start);
+        }
+        let is_written = self.mapped.as_mut().is_some_and(|mapped| mapped.write(bytes, self.end, parts));
+        if !is_written {
+            // What refused once is not asked again before there is new room.
+            (self.end, self.mapped) = (0, None);
+        }
+        is_written
+    }
 }
 
 impl RawFile for OsFile {
-    /// The system's own position in the file is at the offset already: nothing else moves it.
-    fn append(&self, _: u64, parts: &[&[u8]]) -> Result<(), DiskError> {
-        write_all_vectored(&self.file, parts).map_err(failed("append to", &self.path))
+    fn append(&self, offset: u64, parts: &[&[u8]]) -> Result<(), DiskError> {
+        let length: usize = parts.iter().map(|part| part.len()).sum();
+        let bytes = offset..offset + length as u64;
+        if length < COPIED_BYTES && self.ahead.lock().write(&self.file, bytes, parts) {
+            return Ok(());
+        }
+        write_at(&self.file, offset, parts).map_err(failed("append to", &self.path))
     }
 
     fn make_room(&self, range: Range<u64>) -> Result<(), DiskError> {
-        write_zeros(&self.file, range).map_err(failed("make room in", &self.path))
+        let mut ahead = self.ahead.lock();
+        ahead.end = 0;
+        write_zeros(&self.file, range.clone()).map_err(failed("make room in", &self.path))?;
+        ahead.end = range.end;
+        Ok(())
     }
 
     fn cut(&self, length: u64) -> Result<(), DiskError> {
+        *self.ahead.lock() = Ahead::default();
         self.file.set_len(length).map_err(failed("truncate", &self.path))
     }
 
     fn sync(&self) -> Result<(), DiskError> {
+        self.ahead.lock().appends_since_sync = 0;
         self.file.sync_data().map_err(failed("sync", &self.path))
     }
 }
 
 /// Zeros that are written, not a hole: its blocks would have to be found, and recorded, when they are filled.
-#[cfg(unix)]
 fn write_zeros(file: &File, range: Range<u64>) -> io::Result<()> {
-    use std::os::unix::fs::FileExt;
     static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
     for start in range.clone().step_by(ZEROS.len()) {
         let length = (range.end - start).min(ZEROS.len() as u64) as usize;
-        file.write_all_at(&ZEROS[..length], start)?;
+        write_at(file, start, &[&ZEROS[..length]])?;
     }
     Ok(())
 }
 
-/// Elsewhere this would move the position at which is appended.
-#[cfg(not(unix))]
-fn write_zeros(_: &File, _: Range<u64>) -> io::Result<()> {
-    Ok(())
-}
-
-fn write_all_vectored(mut file: &File, parts: &[&[u8]]) -> io::Result<()> {
+/// Writes the parts from `offset` on, whatever position in the file the system keeps.
+fn write_at(mut file: &File, offset: u64, parts: &[&[u8]]) -> io::Result<()> {
+    file.seek(SeekFrom::Start(offset))?;
     let mut slices: Vec<IoSlice<'_>> =
         parts.iter().filter(|part| !part.is_empty()).map(|part| IoSlice::new(part)).collect();
     let mut rest = slices.as_mut_slice();

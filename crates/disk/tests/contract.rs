@@ -190,6 +190,43 @@ proptest! {
     }
 }
 
+/// What is appended into room, now as memory and now by a call, is in the file in its place, and nothing else is.
+#[test]
+fn room_is_filled_as_a_file_is_written() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("file");
+    let mut file = OsDisk.create(&path).unwrap();
+    let mut written = Vec::new();
+    // More than a window holds, with a room that ends within records.
+    for number in 0..40_000_usize {
+        let length = if number % 1_000 == 999 { 10_000 } else { number * 7 % 320 };
+        let record: Vec<u8> = (0..length).map(|byte| (number + byte * 3) as u8).collect();
+        let (head, tail) = record.split_at(length / 3);
+        if number % 500 != 0 && file.room_end() < file.len() + 320 {
+            file.make_room(file.len() + 100_003);
+        }
+        file.append_vectored(&[head, &[], tail]).unwrap();
+        written.extend(record);
+        if number % 3_000 == 2_999 {
+            file.sync().unwrap();
+        }
+        if number % 9_000 == 8_999 {
+            file.cut_room().unwrap();
+        }
+        if number % 1_500 == 1_499 {
+            let bytes = OsDisk.read(&path).unwrap();
+            let (appended, room) = bytes.split_at(written.len());
+            assert!(appended == written, "record {number}");
+            assert_eq!(written.len() as u64, file.len());
+            assert!(room.iter().all(|byte| *byte == 0), "record {number}");
+        }
+    }
+    assert!(written.len() > 5 << 20);
+    file.cut_room().unwrap();
+    drop(file);
+    assert!(OsDisk.read(&path).unwrap() == written);
+}
+
 #[test]
 fn a_mapping_is_aligned_and_keeps_what_it_showed() {
     let home = tempfile::tempdir().unwrap();

@@ -139,10 +139,11 @@ impl ActiveFile {
         if several { self.mark(last_sequence) } else { Ok(()) }
     }
 
-    /// Makes room for what is appended next once three quarters of `room_bytes` are used, so that a sync seldom has a
-    /// new length to record. To be called before a sync, which makes the room durable, too.
-    pub(crate) fn make_room(&mut self, room_bytes: u64) {
-        if self.file.room_end() - self.appended.bytes <= room_bytes / 4 {
+    /// Makes room for a record of so many bytes and the ones after it, if it is small beside `room_bytes` and three quarters of
+    /// the room are used. It becomes durable with the record, so that a sync seldom has a new length to record.
+    pub(crate) fn make_room(&mut self, payload_bytes: u64, room_bytes: u64) {
+        let low = room_bytes / 4;
+        if payload_bytes <= low && self.file.room_end() - self.appended.bytes <= low {
             self.file.make_room(self.appended.bytes + room_bytes);
         }
     }

@@ -33,7 +33,7 @@ use crate::{LogError, Recovery, ReplayError};
 pub struct LogOptions {
     /// A file that has grown to this size, in bytes, is followed by a new one.
     pub file_bytes: u64,
-    /// How many bytes of a file that is synced again and again are made ahead, as zeros: syncs into them are quicker.
+    /// How many bytes are made ahead, as zeros, for records that are small beside them: these are written and synced quicker.
     pub room_bytes: u64,
 }
 
@@ -200,10 +200,6 @@ impl Log {
     pub fn sync(&mut self) -> Result<(), LogError> {
         self.check_usable()?;
         let Some(sync) = self.begin_sync() else { return Ok(()) };
-        if let Some(active) = &mut self.active {
-            // Not where syncs run beside appends: what waits for nobody need not be quicker.
-            active.make_room(self.options.room_bytes);
-        }
         self.end_sync(sync.run()).map(drop)
     }
 
@@ -233,7 +229,6 @@ impl Log {
     /// Syncs and, so that damage of the last record would be noticed, notes in the log that it was synced.
     pub fn close(mut self) -> Result<(), LogError> {
         self.check_usable()?;
-        // Without room, which would be cut off right away.
         if let Some(sync) = self.begin_sync() {
             self.end_sync(sync.run())?;
         }
@@ -343,6 +338,8 @@ impl Log {
             None => self.begin_file(first)?,
         };
         let active = self.active.insert(active);
+        let payload_bytes: usize = payload_parts.iter().map(|part| part.len()).sum();
+        active.make_room(payload_bytes as u64, self.options.room_bytes);
         active.append(kind, (first, last), time_micros, payload_parts)?;
         self.has_begun = kind == RecordKind::Part;
         if !self.has_begun {

@@ -178,8 +178,7 @@ fn what_is_read_back_after_a_failed_sync_is_put_on_disk_again() {
             let entry = entry_after(log.last_sequence(), 1, 700);
             append(&mut log, &entry).unwrap();
         }
-        // Making room comes first.
-        disk.fail_at(1, Fault::Eio);
+        disk.fail_at(0, Fault::Eio);
         log.sync().unwrap_err();
         drop(log);
         let (mut log, _, found) = open(&disk, 0, 1 << 20).unwrap();

@@ -214,7 +214,7 @@ fn a_crash_leaves_every_commit_alongside_and_the_load_whole_or_not_at_all() {
             let promised =
                 moments.iter().rev().find(|moment| moment.operations <= operations).unwrap_or(first);
             let bounds = (promised.version.sequence(), last.version.sequence());
-            let random = (0..3).map(|seed| CrashPlan::Random(operations << 8 | seed));
+            let random = (0..4).map(|seed| CrashPlan::Random(operations << 8 | seed));
             for plan in [CrashPlan::LoseUnsynced, CrashPlan::KeepUnsynced].into_iter().chain(random) {
                 let what = format!("operation {operations}, {plan:?}, {case:?}");
                 let crashed = replay.crash(plan);

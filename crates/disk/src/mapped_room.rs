@@ -1,0 +1,84 @@
+//! Room ahead in a file as memory: what is copied there is in the file, as if written, without asking the system.
+//!
+//! Invariant: only room that was written as zeros is touched, so that no place for it has to be found on the disk, and the
+//! file is not cut while it is mapped. Pages are asked for before they are touched, by a system call that can fail: where
+//! the disk refuses, the write that takes the place of the copy tells why. Between that call and the copy, a tenth of a
+//! second at most, a disk that begins to fail ends the process, as it does for every program that maps files.
+
+use std::fs::File;
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use memmap2::{MmapMut, MmapOptions};
+
+/// How much is mapped at once, however little of it is room yet: to give a map up takes as long as a hundred copies.
+const MAP_BYTES: usize = 1 << 22;
+/// What is asked for at once, in bytes: a multiple of every usual page, so that most writes ask for nothing.
+const STEP_BYTES: usize = 1 << 16;
+/// After so long pages are asked for again: the system may have written them, or even let go of them.
+const FRESH: Duration = Duration::from_millis(100);
+
+/// A part of a file that ends in room, or beyond it.
+#[derive(Debug)]
+pub(crate) struct MappedRoom {
+    map: MmapMut,
+    /// Where in the file the map begins.
+    start: u64,
+    /// Up to where in it pages were asked for, and when.
+    ready: usize,
+    asked: Instant,
+}
+
+impl MappedRoom {
+    /// Maps the file from about `offset` on; `None` where the system does not.
+    pub(crate) fn open(file: &File, offset: u64) -> Option<MappedRoom> {
+        if !cfg!(target_os = "linux") {
+            return None;
+        }
+        let start = offset / STEP_BYTES as u64 * STEP_BYTES as u64;
+        #[expect(unsafe_code)]
+        // SAFETY: nobody else reads or writes these bytes as memory: a file with room ahead is not mapped while it is appended
+        // to (`disk.rs`), and a reference into this map lives as long as one copy, into room.
+        let map = unsafe { MmapOptions::new().offset(start).len(MAP_BYTES).map_mut(file) }.ok()?;
+        Some(MappedRoom { map, start, ready: 0, asked: Instant::now() })
+    }
+
+    /// Whether these bytes of the file are mapped.
+    pub(crate) fn holds(&self, bytes: &Range<u64>) -> bool {
+        self.start <= bytes.start && bytes.end <= self.start + MAP_BYTES as u64
+    }
+
+    /// Copies the parts to these bytes of the file, which are mapped and in room that ends at `room_end`. False if the system
+    /// refuses the pages: then nothing was copied.
+    pub(crate) fn write(&mut self, bytes: Range<u64>, room_end: u64, parts: &[&[u8]]) -> bool {
+        let within = |place: u64| (place - self.start) as usize;
+        let (begin, end) = (within(bytes.start), within(bytes.end));
+        let now = Instant::now();
+        if end > self.ready || now.duration_since(self.asked) > FRESH {
+            let room_end = within(room_end).min(MAP_BYTES);
+            let asked = begin / STEP_BYTES * STEP_BYTES..end.next_multiple_of(STEP_BYTES).min(room_end);
+            if !ask(&self.map, asked.clone()) {
+                return false;
+            }
+            (self.ready, self.asked) = (asked.end, now);
+        }
+        let mut rest = &mut self.map[begin..end];
+        for part in parts {
+            let (place, after) = rest.split_at_mut(part.len());
+            place.copy_from_slice(part);
+            rest = after;
+        }
+        true
+    }
+}
+
+/// Has the system make these pages ready to be written, with a call that reports failures, unless there is none.
+#[cfg(target_os = "linux")]
+fn ask(map: &MmapMut, range: Range<usize>) -> bool {
+    map.advise_range(memmap2::Advice::PopulateWrite, range.start, range.len()).is_ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn ask(_: &MmapMut, _: Range<usize>) -> bool {
+    false
+}
