@@ -20,8 +20,8 @@ pub const UNSAFE_FILES: &[(&str, &str)] = &[
         "crates/analytics/src/intersect.rs",
         "calls a function compiled for instructions that were found to be there",
     ),
+    ("crates/disk/src/mapped_room.rs", "maps room in a file to write it, which nobody else maps meanwhile"),
     (
-        "crates/disk/src/mapped_room.rs",
         "crates/disk/src/os.rs",
         "maps files of a store, which never change where they are mapped, and gives pages back",
     ),
