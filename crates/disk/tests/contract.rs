@@ -197,7 +197,7 @@ fn room_is_filled_as_a_file_is_written() {
     let path = home.path().join("file");
     let mut file = OsDisk.create(&path).unwrap();
     let mut written = Vec::new();
-    // More than a window holds, with a room that ends within records.
+    // More than is mapped at once; now and then a record finds too little room.
     for number in 0..40_000_usize {
         let length = if number % 1_000 == 999 { 10_000 } else { number * 7 % 320 };
         let record: Vec<u8> = (0..length).map(|byte| (number + byte * 3) as u8).collect();
