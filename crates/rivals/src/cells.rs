@@ -9,7 +9,7 @@
 //!
 //! Invariant: keys in the order of bytes are in the order of source, kind and destination.
 
-use crate::{Fault, Link, Node};
+use crate::{Fault, Link, Links, Node, Payload};
 
 /// The bytes all links of one kind from one node begin with.
 pub(crate) fn prefix(src: u64, kind: u8) -> [u8; 9] {
@@ -29,20 +29,18 @@ pub(crate) fn node_value(node: &Node) -> Vec<u8> {
     [&node.time.to_le_bytes()[..], &node.version.to_le_bytes(), node.data.as_bytes()].concat()
 }
 
-pub(crate) fn node_of(value: &[u8]) -> Result<Node, Fault> {
+pub(crate) fn read_node(value: &[u8], into: &mut Node) -> Result<(), Fault> {
     let (time, rest) = number(value)?;
     let (version, data) = number(rest)?;
-    Ok(Node { time, version, data: String::from_utf8(data.to_vec())? })
+    (into.time, into.version) = (time, version);
+    into.data.clear();
+    into.data.push_str(std::str::from_utf8(data)?);
+    Ok(())
 }
 
 pub(crate) fn link_value(link: &Link) -> Vec<u8> {
     let numbers = [link.time.to_le_bytes(), link.version.to_le_bytes()].concat();
     [&numbers[..], &[u8::from(link.visible)], link.data.as_bytes()].concat()
-}
-
-/// The time of a link, without looking at the rest.
-pub(crate) fn time_of(value: &[u8]) -> Result<i64, Fault> {
-    Ok(number(value)?.0)
 }
 
 /// The destination in a link's key.
@@ -51,11 +49,14 @@ pub(crate) fn dst_of(key: &[u8]) -> Result<u64, Fault> {
     Ok(u64::from_be_bytes(bytes.try_into()?))
 }
 
-pub(crate) fn link_of(dst: u64, value: &[u8]) -> Result<Link, Fault> {
+/// Offers a link.
+pub(crate) fn offer(dst: u64, value: &[u8], into: &mut Links) -> Result<(), Fault> {
     let (time, rest) = number(value)?;
-    let (version, rest) = number(rest)?;
-    let (visible, data) = rest.split_first().ok_or("a link's value is too short")?;
-    Ok(Link { dst, time, version, visible: *visible != 0, data: String::from_utf8(data.to_vec())? })
+    into.offer(time, dst, || {
+        let (version, rest) = number(rest)?;
+        let (visible, data) = rest.split_first().ok_or("a link's value is too short")?;
+        Ok(Payload { version, visible: *visible != 0, data: std::str::from_utf8(data)? })
+    })
 }
 
 fn number(bytes: &[u8]) -> Result<(i64, &[u8]), Fault> {

@@ -6,6 +6,7 @@
 #[cfg(any(feature = "lmdb", feature = "rocksdb"))]
 mod cells;
 mod link_store;
+mod links;
 #[cfg(feature = "lmdb")]
 mod lmdb;
 mod rivals;
@@ -14,5 +15,6 @@ mod rocks;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
-pub use link_store::{Fault, Link, LinkSession, LinkStore, Newest, Node};
+pub use link_store::{Fault, Link, LinkSession, LinkStore, Node};
+pub use links::{LinkRef, Links, Payload};
 pub use rivals::rivals;

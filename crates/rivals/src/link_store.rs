@@ -1,14 +1,15 @@
 //! What a store of nodes and links must be able to do to take part.
 //!
-//! Invariant: every store answers the same; `Newest` decides for all of them which links are the newest.
+//! Invariant: every store answers the same, into buffers of whoever asks; [`Links`] decides for all of them which links are the
+//! newest.
 
-use std::cmp::Reverse;
+use crate::Links;
 
 /// Whatever went wrong in a store.
 pub type Fault = Box<dyn std::error::Error + Send + Sync>;
 
 /// The payload of a node.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Node {
     /// When it was written, in microseconds.
     pub time: i64,
@@ -18,7 +19,7 @@ pub struct Node {
     pub data: String,
 }
 
-/// A link to `dst`.
+/// A link to `dst`, as it is put.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     /// The node it leads to.
@@ -57,11 +58,11 @@ pub trait LinkStore: Send + Sync {
 
 /// The requests of one thread. Each is a transaction of its own.
 pub trait LinkSession {
-    /// A node's payload.
+    /// Reads a node's payload, if there is one: whether there is.
     ///
     /// # Errors
     /// Those of the store, as of all these requests.
-    fn node(&mut self, id: u64) -> Result<Option<Node>, Fault>;
+    fn node(&mut self, id: u64, into: &mut Node) -> Result<bool, Fault>;
 
     /// Puts a node or replaces its payload.
     ///
@@ -75,11 +76,11 @@ pub trait LinkSession {
     /// Those of the store.
     fn delete_node(&mut self, id: u64) -> Result<(), Fault>;
 
-    /// One link.
+    /// Offers one link, if it is there.
     ///
     /// # Errors
     /// Those of the store.
-    fn link(&mut self, src: u64, kind: u8, dst: u64) -> Result<Option<Link>, Fault>;
+    fn link(&mut self, src: u64, kind: u8, dst: u64, into: &mut Links) -> Result<(), Fault>;
 
     /// Puts a link or replaces it.
     ///
@@ -99,75 +100,15 @@ pub trait LinkSession {
     /// Those of the store.
     fn count_links(&mut self, src: u64, kind: u8) -> Result<u64, Fault>;
 
-    /// The newest links of a kind that leave a node, newest first.
+    /// Offers the links of a kind that leave a node, or the newest of them, as many as are kept.
     ///
     /// # Errors
     /// Those of the store.
-    fn newest_links(&mut self, src: u64, kind: u8, limit: usize) -> Result<Vec<Link>, Fault>;
+    fn links(&mut self, src: u64, kind: u8, into: &mut Links) -> Result<(), Fault>;
 
     /// Appends where the links of a kind from these nodes lead, node by node, as one reading transaction.
     ///
     /// # Errors
     /// Those of the store.
     fn hop(&mut self, nodes: &[u64], kind: u8, into: &mut Vec<u64>) -> Result<(), Fault>;
-}
-
-/// Chooses the newest of what it is offered, in the order of time and then of destination, the latest first.
-#[derive(Debug)]
-pub struct Newest<T> {
-    limit: usize,
-    /// Fewer than twice the limit.
-    kept: Vec<(i64, u64, T)>,
-    /// What is not later than this is not among the newest.
-    floor: Option<(i64, u64)>,
-}
-
-impl<T> Newest<T> {
-    /// Keeps at most `limit`.
-    pub fn new(limit: usize) -> Self {
-        Newest { limit, kept: Vec::new(), floor: None }
-    }
-
-    /// Offers a link by its time and destination; `make` is called if it may be among the newest.
-    #[inline]
-    pub fn offer(&mut self, time: i64, dst: u64, make: impl FnOnce() -> T) {
-        if self.floor.is_some_and(|floor| (time, dst) <= floor) {
-            return;
-        }
-        self.kept.push((time, dst, make()));
-        if self.kept.len() == 2 * self.limit {
-            let (_, oldest, _) = self.kept.select_nth_unstable_by_key(self.limit - 1, latest_first);
-            self.floor = Some((oldest.0, oldest.1));
-            self.kept.truncate(self.limit);
-        }
-    }
-
-    /// The kept ones: time, destination, what was made. The newest first.
-    pub fn into_sorted(mut self) -> Vec<(i64, u64, T)> {
-        self.kept.sort_unstable_by_key(latest_first);
-        self.kept.truncate(self.limit);
-        self.kept
-    }
-}
-
-fn latest_first<T>(kept: &(i64, u64, T)) -> Reverse<(i64, u64)> {
-    Reverse((kept.0, kept.1))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_newest_are_kept_newest_first() {
-        let times = [5, 1, 9, 7, 3, 9];
-        let mut newest = Newest::new(3);
-        times.iter().zip(0..).for_each(|(&time, dst)| newest.offer(time, dst, || ()));
-        assert_eq!(newest.into_sorted(), [(9, 5, ()), (9, 2, ()), (7, 3, ())]);
-        let mut newest = Newest::new(50);
-        (0..10_000_i64).for_each(|number| newest.offer(number * 7919 % 10_007, 0, || number));
-        let mut times: Vec<_> = (0..10_000_i64).map(|number| number * 7919 % 10_007).collect();
-        times.sort_unstable_by(|left, right| right.cmp(left));
-        assert!(newest.into_sorted().iter().map(|kept| kept.0).eq(times.into_iter().take(50)));
-    }
 }

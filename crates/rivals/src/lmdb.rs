@@ -6,8 +6,8 @@ use std::path::Path;
 use heed::types::Bytes;
 use heed::{Database, Env, EnvFlags, EnvOpenOptions, PutFlags};
 
-use crate::cells::{dst_of, link_key, link_of, link_value, node_of, node_value, prefix, time_of};
-use crate::{Fault, Link, LinkSession, LinkStore, Newest, Node};
+use crate::cells::{dst_of, link_key, link_value, node_value, offer, prefix, read_node};
+use crate::{Fault, Link, LinkSession, LinkStore, Links, Node};
 
 /// Address space, not memory.
 const MAP_BYTES: usize = 1 << 34;
@@ -66,9 +66,10 @@ impl LinkStore for Lmdb {
 struct Session<'a>(&'a Lmdb);
 
 impl LinkSession for Session<'_> {
-    fn node(&mut self, id: u64) -> Result<Option<Node>, Fault> {
+    fn node(&mut self, id: u64, into: &mut Node) -> Result<bool, Fault> {
         let tx = self.0.env.read_txn()?;
-        self.0.nodes.get(&tx, &id.to_be_bytes())?.map(node_of).transpose()
+        let value = self.0.nodes.get(&tx, &id.to_be_bytes())?;
+        value.map_or(Ok(false), |value| read_node(value, into).map(|()| true))
     }
 
     fn put_node(&mut self, id: u64, node: &Node) -> Result<(), Fault> {
@@ -83,10 +84,10 @@ impl LinkSession for Session<'_> {
         Ok(tx.commit()?)
     }
 
-    fn link(&mut self, src: u64, kind: u8, dst: u64) -> Result<Option<Link>, Fault> {
+    fn link(&mut self, src: u64, kind: u8, dst: u64, into: &mut Links) -> Result<(), Fault> {
         let tx = self.0.env.read_txn()?;
         let value = self.0.links.get(&tx, &link_key(src, kind, dst))?;
-        value.map(|value| link_of(dst, value)).transpose()
+        value.map_or(Ok(()), |value| offer(dst, value, into))
     }
 
     fn put_link(&mut self, src: u64, kind: u8, link: &Link) -> Result<(), Fault> {
@@ -111,15 +112,15 @@ impl LinkSession for Session<'_> {
         Ok(count)
     }
 
-    fn newest_links(&mut self, src: u64, kind: u8, limit: usize) -> Result<Vec<Link>, Fault> {
+    fn links(&mut self, src: u64, kind: u8, into: &mut Links) -> Result<(), Fault> {
         let tx = self.0.env.read_txn()?;
-        let mut newest = Newest::new(limit);
         for entry in self.0.links.prefix_iter(&tx, &prefix(src, kind))? {
             let (key, value) = entry?;
-            newest.offer(time_of(value)?, dst_of(key)?, || value);
+            offer(dst_of(key)?, value, into)?;
         }
-        newest.into_sorted().into_iter().map(|(_, dst, value)| link_of(dst, value)).collect()
+        Ok(())
     }
+
     fn hop(&mut self, nodes: &[u64], kind: u8, into: &mut Vec<u64>) -> Result<(), Fault> {
         let tx = self.0.env.read_txn()?;
         for &src in nodes {

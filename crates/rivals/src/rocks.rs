@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use rocksdb::{
-    BlockBasedOptions, Cache, ColumnFamily, ColumnFamilyDescriptor, DB, Direction, IteratorMode, Options,
-    ReadOptions, SliceTransform, WriteBatch, WriteOptions,
+    BlockBasedOptions, Cache, ColumnFamily, ColumnFamilyDescriptor, DB, Options, ReadOptions, SliceTransform,
+    WriteBatch, WriteOptions,
 };
 
-use crate::cells::{dst_of, link_key, link_of, link_value, node_of, node_value, prefix, time_of};
-use crate::{Fault, Link, LinkSession, LinkStore, Newest, Node};
+use crate::cells::{dst_of, link_key, link_value, node_value, offer, prefix, read_node};
+use crate::{Fault, Link, LinkSession, LinkStore, Links, Node};
 
 /// Everything fits.
 const CACHE_BYTES: usize = 2 << 30;
@@ -104,25 +104,24 @@ impl Session<'_> {
         &self,
         src: u64,
         kind: u8,
-        mut visit: impl FnMut(u64, Box<[u8]>) -> Result<(), Fault>,
+        mut visit: impl FnMut(u64, &[u8]) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
-        let prefix = prefix(src, kind);
         let mut read = ReadOptions::default();
         read.set_prefix_same_as_start(true);
-        for entry in
-            self.db.iterator_cf_opt(self.links, read, IteratorMode::From(&prefix, Direction::Forward))
-        {
-            let (key, value) = entry?;
-            visit(dst_of(&key)?, value)?;
+        let mut entries = self.db.raw_iterator_cf_opt(self.links, read);
+        entries.seek(prefix(src, kind));
+        while let Some((key, value)) = entries.item() {
+            visit(dst_of(key)?, value)?;
+            entries.next();
         }
-        Ok(())
+        Ok(entries.status()?)
     }
 }
 
 impl LinkSession for Session<'_> {
-    fn node(&mut self, id: u64) -> Result<Option<Node>, Fault> {
+    fn node(&mut self, id: u64, into: &mut Node) -> Result<bool, Fault> {
         let value = self.db.get_pinned_cf(self.nodes, id.to_be_bytes())?;
-        value.map(|value| node_of(&value)).transpose()
+        value.map_or(Ok(false), |value| read_node(&value, into).map(|()| true))
     }
 
     fn put_node(&mut self, id: u64, node: &Node) -> Result<(), Fault> {
@@ -133,9 +132,9 @@ impl LinkSession for Session<'_> {
         Ok(self.db.delete_cf_opt(self.nodes, id.to_be_bytes(), &self.write)?)
     }
 
-    fn link(&mut self, src: u64, kind: u8, dst: u64) -> Result<Option<Link>, Fault> {
+    fn link(&mut self, src: u64, kind: u8, dst: u64, into: &mut Links) -> Result<(), Fault> {
         let value = self.db.get_pinned_cf(self.links, link_key(src, kind, dst))?;
-        value.map(|value| link_of(dst, &value)).transpose()
+        value.map_or(Ok(()), |value| offer(dst, &value, into))
     }
 
     fn put_link(&mut self, src: u64, kind: u8, link: &Link) -> Result<(), Fault> {
@@ -155,14 +154,10 @@ impl LinkSession for Session<'_> {
         Ok(count)
     }
 
-    fn newest_links(&mut self, src: u64, kind: u8, limit: usize) -> Result<Vec<Link>, Fault> {
-        let mut newest = Newest::new(limit);
-        self.for_each_link(src, kind, |dst, value| {
-            newest.offer(time_of(&value)?, dst, || value);
-            Ok(())
-        })?;
-        newest.into_sorted().into_iter().map(|(_, dst, value)| link_of(dst, &value)).collect()
+    fn links(&mut self, src: u64, kind: u8, into: &mut Links) -> Result<(), Fault> {
+        self.for_each_link(src, kind, |dst, value| offer(dst, value, into))
     }
+
     fn hop(&mut self, nodes: &[u64], kind: u8, into: &mut Vec<u64>) -> Result<(), Fault> {
         for &src in nodes {
             self.for_each_link(src, kind, |dst, _| {

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, Row, Rows, params};
 
-use crate::{Fault, Link, LinkSession, LinkStore, Node};
+use crate::{Fault, Link, LinkSession, LinkStore, Links, Node, Payload};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 const SCHEMA: &str = "
@@ -80,22 +80,29 @@ fn put_link(connection: &Connection, src: u64, kind: u8, link: &Link) -> Result<
 
 struct Session(Connection);
 
-fn link_of(row: &Row<'_>) -> rusqlite::Result<Link> {
+fn offer(row: &Row<'_>, into: &mut Links) -> Result<(), Fault> {
     let dst: i64 = row.get(0)?;
-    Ok(Link {
-        dst: dst as u64,
-        time: row.get(1)?,
-        version: row.get(2)?,
-        visible: row.get(3)?,
-        data: row.get(4)?,
+    into.offer(row.get(1)?, dst as u64, || {
+        Ok(Payload { version: row.get(2)?, visible: row.get(3)?, data: row.get_ref(4)?.as_str()? })
     })
 }
 
+fn offer_all(rows: &mut Rows<'_>, into: &mut Links) -> Result<(), Fault> {
+    while let Some(row) = rows.next()? {
+        offer(row, into)?;
+    }
+    Ok(())
+}
+
 impl LinkSession for Session {
-    fn node(&mut self, id: u64) -> Result<Option<Node>, Fault> {
+    fn node(&mut self, id: u64, into: &mut Node) -> Result<bool, Fault> {
         let mut query = self.0.prepare_cached("SELECT time, version, data FROM nodes WHERE id = ?1")?;
-        let node = |row: &Row<'_>| Ok(Node { time: row.get(0)?, version: row.get(1)?, data: row.get(2)? });
-        Ok(query.query_row([id as i64], node).optional()?)
+        let mut rows = query.query([id as i64])?;
+        let Some(row) = rows.next()? else { return Ok(false) };
+        (into.time, into.version) = (row.get(0)?, row.get(1)?);
+        into.data.clear();
+        into.data.push_str(row.get_ref(2)?.as_str()?);
+        Ok(true)
     }
 
     fn put_node(&mut self, id: u64, node: &Node) -> Result<(), Fault> {
@@ -107,11 +114,12 @@ impl LinkSession for Session {
         Ok(())
     }
 
-    fn link(&mut self, src: u64, kind: u8, dst: u64) -> Result<Option<Link>, Fault> {
+    fn link(&mut self, src: u64, kind: u8, dst: u64, into: &mut Links) -> Result<(), Fault> {
         let mut query = self.0.prepare_cached(
             "SELECT dst, time, version, visible, data FROM links WHERE src = ?1 AND kind = ?2 AND dst = ?3",
         )?;
-        Ok(query.query_row(params![src as i64, kind, dst as i64], link_of).optional()?)
+        let mut rows = query.query(params![src as i64, kind, dst as i64])?;
+        offer_all(&mut rows, into)
     }
 
     fn put_link(&mut self, src: u64, kind: u8, link: &Link) -> Result<(), Fault> {
@@ -130,14 +138,14 @@ impl LinkSession for Session {
         Ok(count as u64)
     }
 
-    fn newest_links(&mut self, src: u64, kind: u8, limit: usize) -> Result<Vec<Link>, Fault> {
+    fn links(&mut self, src: u64, kind: u8, into: &mut Links) -> Result<(), Fault> {
         let mut query = self.0.prepare_cached(
-            "SELECT dst, time, version, visible, data FROM links WHERE src = ?1 AND kind = ?2
-             ORDER BY time DESC, dst DESC LIMIT ?3",
+            "SELECT dst, time, version, visible, data FROM links WHERE src = ?1 AND kind = ?2",
         )?;
-        let links = query.query_map(params![src as i64, kind, limit as i64], link_of)?;
-        Ok(links.collect::<rusqlite::Result<_>>()?)
+        let mut rows = query.query(params![src as i64, kind])?;
+        offer_all(&mut rows, into)
     }
+
     fn hop(&mut self, nodes: &[u64], kind: u8, into: &mut Vec<u64>) -> Result<(), Fault> {
         let mut query = self.0.prepare_cached("SELECT dst FROM links WHERE src = ?1 AND kind = ?2")?;
         for &src in nodes {

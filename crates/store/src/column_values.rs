@@ -174,12 +174,17 @@ impl<'a> Values<'a> {
     }
 }
 
-/// A little-endian number of up to eight bytes.
+/// A little-endian number of 1, 2, 4 or 8 bytes, as cells have; 0 of any other length.
 #[inline]
 fn cell(bytes: &[u8]) -> u64 {
-    let mut bits = [0; 8];
-    bits[..bytes.len()].copy_from_slice(bytes);
-    u64::from_le_bytes(bits)
+    // By length: copying as many bytes as there happen to be would be a call.
+    match *bytes {
+        [a, b, c, d, e, f, g, h] => u64::from_le_bytes([a, b, c, d, e, f, g, h]),
+        [a, b, c, d] => u32::from_le_bytes([a, b, c, d]).into(),
+        [a, b] => u16::from_le_bytes([a, b]).into(),
+        [a] => a.into(),
+        _ => 0,
+    }
 }
 
 fn cell_of_4(bytes: &[u8]) -> u32 {

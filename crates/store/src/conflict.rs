@@ -26,10 +26,12 @@ use crate::writes::{Handle, Writes};
 /// Batches of more edges than this are remembered by their edge type alone.
 const BULK_EDGES: usize = 4096;
 /// Remembering fewer changes than this is cheaper than looking for those to forget.
-const FORGET_MIN: usize = 1024;
+const FORGET_MIN: usize = 256;
 
-/// Room for more changes than this is given back.
-const CAPACITY_KEPT: usize = 1 << 14;
+/// There is always room for so many changes: few enough that it stays near the processor.
+const ROOM_MIN: usize = 448;
+/// Room for so many times the changes that were remembered is given back.
+const ROOM_TIMES: usize = 8;
 
 /// Something a commit changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -248,9 +250,9 @@ impl RecentChanges {
     /// Forgets changes that no transaction begun at `oldest` or later needs.
     pub(crate) fn forget(&mut self, oldest: Sequence) {
         if self.newest <= oldest {
-            if self.changes.capacity() > CAPACITY_KEPT {
-                // Clearing takes as long as there is room, which the next commits would pay for.
-                self.changes = HashMap::new();
+            // Clearing takes as long as there is room, and what lies here and there in much of it is far from the processor.
+            if self.changes.capacity() > ROOM_MIN.max(ROOM_TIMES * self.changes.len()) {
+                self.changes = HashMap::with_capacity(ROOM_MIN);
             }
             self.changes.clear();
         } else if self.changes.len() > self.forget_at.max(FORGET_MIN) {

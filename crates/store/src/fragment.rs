@@ -101,9 +101,11 @@ impl<'a> ColumnArea<'a> {
     /// The column of a property, unless it is null throughout.
     pub(crate) fn column(&self, property: PropertyId) -> Option<ColumnSlice<'a>> {
         let columns = (read_u32(self.bytes, 4) & !COMPACT) as usize;
-        let descriptors = self.bytes.get(8..8 + 8 * columns)?.chunks_exact(8);
-        let descriptor =
-            descriptors.into_iter().find(|column| u16::from_le_bytes([column[0], column[1]]) == property)?;
+        let (descriptors, _) = self.bytes.get(8..8 + 8 * columns)?.as_chunks::<8>();
+        let is_wanted = |column: &&[u8; 8]| u16::from_le_bytes([column[0], column[1]]) == property;
+        // Where no property before it is null throughout, it lies in its place.
+        let in_place = descriptors.get(usize::from(property)).filter(is_wanted);
+        let descriptor = in_place.or_else(|| descriptors.iter().find(is_wanted))?;
         let kind = PropertyType::from_code(descriptor[2])?;
         let (has_nulls, form) = (descriptor[3] & HAS_NULLS != 0, Form::from_code(descriptor[3] >> 1)?);
         let data = self.bytes.get(read_u32(descriptor, 4) as usize..)?;

@@ -14,7 +14,12 @@ use crate::compression::RunBuffer;
 use crate::entry::Entry;
 use crate::fragment::{ColumnArea, ColumnSlice};
 use crate::paged_array::{LEAF_CELLS, Leaf};
+use crate::prefetch::prefetch;
 use crate::version::Version;
+
+/// So many bytes of a run with properties are asked for at once: a run of few edges lies in several lines of memory, and
+/// which come next is told by the first.
+const RUN_BYTES: usize = 256;
 
 /// Neighbors that lie side by side, and the properties of their edges.
 #[derive(Clone, Copy)]
@@ -134,6 +139,12 @@ impl<'a> RunColumn<'a> {
     }
 }
 
+fn ask_for_columns(run: ChunkRef) {
+    if run.has_columns() {
+        prefetch(run.pointer(), RUN_BYTES);
+    }
+}
+
 impl Version {
     /// Calls `visit` with each run of a vertex's neighbor list, in list order.
     pub fn for_each_run(
@@ -184,6 +195,7 @@ impl Version {
         // SAFETY: an entry of this version, which is borrowed.
         let chunk = unsafe { list.run_around(wanted) };
         if let Some(chunk) = chunk {
+            ask_for_columns(chunk);
             let mut buffer = RunBuffer::new();
             // SAFETY: as above.
             visit(unsafe { Run::new(chunk, &mut buffer) });
@@ -195,6 +207,7 @@ impl Version {
         let mut single = None;
         // SAFETY: an entry of this version, which is borrowed.
         for &run in unsafe { entry.runs(&mut single) } {
+            ask_for_columns(run);
             let mut buffer = RunBuffer::new();
             // SAFETY: as above.
             visit(unsafe { Run::new(run, &mut buffer) });

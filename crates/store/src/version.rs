@@ -211,12 +211,25 @@ impl Version {
 
     /// A property of a vertex; null if it has none.
     pub fn vertex_property(&self, vertex: VertexId, property: PropertyId) -> Value {
-        let kind = self.schema.vertex_properties.get(usize::from(property)).map(|property| property.kind);
-        let cell = self.columns.get(usize::from(property)).and_then(|column| column.get(vertex));
-        match (kind, cell) {
-            (Some(kind), Some(cell)) => self.value_of_cell(kind, cell),
-            _ => Value::Null,
-        }
+        let cell = self.vertex_cell(vertex, property);
+        cell.map_or(Value::Null, |(kind, cell)| self.value_of_cell(kind, cell))
+    }
+
+    /// The bits of a property of fixed width of a vertex, as [`Value::of_bits`] takes them; `None` if it is null.
+    pub fn vertex_bits(&self, vertex: VertexId, property: PropertyId) -> Option<u64> {
+        let (kind, cell) = self.vertex_cell(vertex, property)?;
+        kind.width().map(|_| cell)
+    }
+
+    /// The bytes of a string or of bytes, a property of a vertex; `None` if it is null.
+    pub fn vertex_bytes(&self, vertex: VertexId, property: PropertyId) -> Option<&[u8]> {
+        let (kind, cell) = self.vertex_cell(vertex, property)?;
+        kind.width().is_none().then(|| self.text(cell))
+    }
+
+    fn vertex_cell(&self, vertex: VertexId, property: PropertyId) -> Option<(PropertyType, u64)> {
+        let kind = self.schema.vertex_properties.get(usize::from(property))?.kind;
+        Some((kind, self.columns.get(usize::from(property))?.get(vertex)?))
     }
 
     /// The value of a cell of one of this version's vertex columns.

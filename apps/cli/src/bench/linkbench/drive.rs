@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use evergraph_rivals::{Fault, LinkSession, LinkStore};
+use evergraph_rivals::{Fault, LinkRef, LinkSession, LinkStore, Links, Node};
 
 use super::workload::{Client, LIST_LIMIT, Mix, Request, Workload};
 
@@ -105,11 +105,11 @@ pub(super) fn drive(
 }
 
 fn work(session: &mut dyn LinkSession, mut client: Client, is_over: &AtomicBool) -> Result<Score, Fault> {
-    let mut score = Score::default();
+    let (mut score, mut answers) = (Score::default(), Answers::default());
     while !is_over.load(Ordering::Relaxed) {
         let request = client.next();
         let begin = Instant::now();
-        std::hint::black_box(answer(session, &request)?);
+        std::hint::black_box(answers.of(session, &request)?);
         score.note(begin.elapsed(), request.writes());
     }
     Ok(score)
@@ -117,57 +117,75 @@ fn work(session: &mut dyn LinkSession, mut client: Client, is_over: &AtomicBool)
 
 /// The sum of what a store answers to the first requests of one client: the same for all.
 pub(super) fn fingerprint(store: &dyn LinkStore, client: &mut Client, requests: usize) -> Result<u64, Fault> {
-    let mut session = store.session()?;
+    let (mut session, mut answers) = (store.session()?, Answers::default());
     let mut sum = 0_u64;
     for _ in 0..requests {
-        sum = sum.rotate_left(5).wrapping_add(answer(&mut *session, &client.next())?);
+        sum = sum.rotate_left(5).wrapping_add(answers.of(&mut *session, &client.next())?);
     }
     Ok(sum)
 }
 
-/// Carries out a request; the answer as a number.
-fn answer(session: &mut dyn LinkSession, request: &Request) -> Result<u64, Fault> {
-    let link_sum = |link: &evergraph_rivals::Link| link.dst ^ link.time as u64 ^ link.data.len() as u64;
-    Ok(match request {
-        Request::GetNode(id) => {
-            session.node(*id)?.map_or(0, |node| node.time as u64 ^ node.data.len() as u64)
-        }
-        Request::AddNode(id, node) | Request::UpdateNode(id, node) => {
-            session.put_node(*id, node)?;
-            0
-        }
-        Request::DeleteNode(id) => {
-            session.delete_node(*id)?;
-            0
-        }
-        Request::GetLinks(src, kind, wanted) => {
-            let mut sum = 0;
-            for dst in wanted {
-                sum += session.link(*src, *kind, *dst)?.as_ref().map_or(0, link_sum);
+/// What a client is answered, kept for the next answer.
+#[derive(Default)]
+struct Answers {
+    node: Node,
+    links: Links,
+    /// Where hops lead, and the hop before.
+    nodes: Vec<u64>,
+    before: Vec<u64>,
+}
+
+impl Answers {
+    /// Carries out a request; the answer as a number.
+    fn of(&mut self, session: &mut dyn LinkSession, request: &Request) -> Result<u64, Fault> {
+        let Answers { node, links, nodes, before } = self;
+        Ok(match request {
+            Request::GetNode(id) => match session.node(*id, node)? {
+                true => node.time as u64 ^ node.data.len() as u64,
+                false => 0,
+            },
+            Request::AddNode(id, node) | Request::UpdateNode(id, node) => {
+                session.put_node(*id, node)?;
+                0
             }
-            sum
-        }
-        Request::ListLinks(src, kind) => {
-            let links = session.newest_links(*src, *kind, LIST_LIMIT)?;
-            links.iter().fold(links.len() as u64, |sum, link| sum.rotate_left(1) ^ link_sum(link))
-        }
-        Request::Hops(src, kind, steps) => {
-            let mut nodes = vec![*src];
-            for _ in 0..*steps {
-                let mut next = Vec::new();
-                session.hop(&nodes, *kind, &mut next)?;
-                nodes = next;
+            Request::DeleteNode(id) => {
+                session.delete_node(*id)?;
+                0
             }
-            nodes.iter().fold(nodes.len() as u64, |sum, node| sum.wrapping_add(node.wrapping_mul(*node)))
-        }
-        Request::CountLinks(src, kind) => session.count_links(*src, *kind)?,
-        Request::AddLink(src, kind, link) | Request::UpdateLink(src, kind, link) => {
-            session.put_link(*src, *kind, link)?;
-            0
-        }
-        Request::DeleteLink(src, kind, dst) => {
-            session.delete_link(*src, *kind, *dst)?;
-            0
-        }
-    })
+            Request::GetLinks(src, kind, wanted) => {
+                links.begin(wanted.len());
+                wanted.iter().try_for_each(|dst| session.link(*src, *kind, *dst, links))?;
+                links.iter().map(link_sum).fold(0, u64::wrapping_add)
+            }
+            Request::ListLinks(src, kind) => {
+                links.begin(LIST_LIMIT);
+                session.links(*src, *kind, links)?;
+                links.finish();
+                links.iter().fold(links.len() as u64, |sum, link| sum.rotate_left(1) ^ link_sum(link))
+            }
+            Request::Hops(src, kind, steps) => {
+                nodes.clear();
+                nodes.push(*src);
+                for _ in 0..*steps {
+                    std::mem::swap(nodes, before);
+                    nodes.clear();
+                    session.hop(before, *kind, nodes)?;
+                }
+                nodes.iter().fold(nodes.len() as u64, |sum, node| sum.wrapping_add(node.wrapping_mul(*node)))
+            }
+            Request::CountLinks(src, kind) => session.count_links(*src, *kind)?,
+            Request::AddLink(src, kind, link) | Request::UpdateLink(src, kind, link) => {
+                session.put_link(*src, *kind, link)?;
+                0
+            }
+            Request::DeleteLink(src, kind, dst) => {
+                session.delete_link(*src, *kind, *dst)?;
+                0
+            }
+        })
+    }
+}
+
+fn link_sum(link: LinkRef<'_>) -> u64 {
+    link.dst ^ link.time as u64 ^ link.payload.data.len() as u64
 }

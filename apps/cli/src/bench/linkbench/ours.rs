@@ -8,13 +8,15 @@ use evergraph::{
     Column, Database, Direction, Durability, EdgeBatch, EdgeTypeId, EdgeTypeOptions, Key, KeyColumn, KeyKind,
     Options, PropertyId, PropertyType, ReadGuard, Run, RunColumn, TextValues, Value, VertexId,
 };
-use evergraph_rivals::{Fault, Link, LinkSession, LinkStore, Newest, Node};
+use evergraph_rivals::{Fault, Link, LinkSession, LinkStore, Links, Node, Payload};
 
 use super::workload::KINDS;
 
 const KIND_NAMES: [&str; KINDS as usize] = ["likes", "follows"];
 /// The properties of links in the order of [`Link`]'s fields: time, version, visible, data.
 const PROPERTIES: [PropertyId; 4] = [0, 1, 2, 3];
+/// Those of nodes in the order of [`Node`]'s: time, version, data.
+const NODE_PROPERTIES: [PropertyId; 3] = [0, 1, 2];
 const LOAD_NODES: usize = 10_000;
 
 pub(super) struct Ours {
@@ -106,13 +108,6 @@ fn missing() -> Fault {
     "a property that was stored is not there".into()
 }
 
-fn int(value: &Value) -> Result<i64, Fault> {
-    match value {
-        Value::Int(number) => Ok(*number),
-        _ => Err(missing()),
-    }
-}
-
 struct Session<'a>(&'a Database);
 
 impl Session<'_> {
@@ -134,43 +129,36 @@ impl<'a> LinkColumns<'a> {
         self.0[place].and_then(|column| column.bits(row)).ok_or_else(missing)
     }
 
-    fn time(&self, row: usize) -> Result<i64, Fault> {
-        Ok(self.bits(0, row)? as i64)
-    }
-
-    fn link(&self, dst: u64, row: usize) -> Result<Link, Fault> {
-        let data = self.0[3].and_then(|column| column.bytes(row)).ok_or_else(missing)?;
-        Ok(Link {
-            dst,
-            time: self.time(row)?,
-            version: self.bits(1, row)? as i64,
-            visible: self.bits(2, row)? != 0,
-            data: std::str::from_utf8(data)?.to_owned(),
+    fn offer(&self, dst: u64, row: usize, into: &mut Links) -> Result<(), Fault> {
+        into.offer(self.bits(0, row)? as i64, dst, || {
+            let data = self.0[3].and_then(|column| column.bytes(row)).ok_or_else(missing)?;
+            let data = std::str::from_utf8(data)?;
+            Ok(Payload { version: self.bits(1, row)? as i64, visible: self.bits(2, row)? != 0, data })
         })
     }
 }
 
-fn link_to(
-    version: &ReadGuard,
-    columns: &LinkColumns<'_>,
-    neighbor: VertexId,
-    row: usize,
-) -> Result<Link, Fault> {
-    match version.key(neighbor) {
-        Key::Int(dst) => columns.link(dst as u64, row),
+/// The number of a node.
+fn number(version: &ReadGuard, vertex: VertexId) -> Result<u64, Fault> {
+    match version.key(vertex) {
+        Key::Int(number) => Ok(number as u64),
         Key::Text(_) => Err("a key is no number".into()),
     }
 }
 
 impl LinkSession for Session<'_> {
-    fn node(&mut self, id: u64) -> Result<Option<Node>, Fault> {
+    fn node(&mut self, id: u64, into: &mut Node) -> Result<bool, Fault> {
         let version = self.version()?;
-        let Some(vertex) = version.id_with_edges((id as i64).into()) else { return Ok(None) };
-        let [time, node_version, data] = [0, 1, 2].map(|property| version.vertex_property(vertex, property));
-        match data {
-            Value::Text(data) => Ok(Some(Node { time: int(&time)?, version: int(&node_version)?, data })),
-            _ => Ok(None),
-        }
+        let Some(vertex) = version.id_with_edges((id as i64).into()) else { return Ok(false) };
+        let [time, node_version, data] = NODE_PROPERTIES;
+        // Numbers first: what lies in other columns is then fetched while the text is waited for.
+        let numbers = [time, node_version].map(|property| version.vertex_bits(vertex, property));
+        let Some(data) = version.vertex_bytes(vertex, data) else { return Ok(false) };
+        let [Some(time), Some(node_version)] = numbers else { return Err(missing()) };
+        (into.time, into.version) = (time as i64, node_version as i64);
+        into.data.clear();
+        into.data.push_str(std::str::from_utf8(data)?);
+        Ok(true)
     }
 
     fn put_node(&mut self, id: u64, node: &Node) -> Result<(), Fault> {
@@ -184,15 +172,15 @@ impl LinkSession for Session<'_> {
         Ok(())
     }
 
-    fn link(&mut self, src: u64, kind: u8, dst: u64) -> Result<Option<Link>, Fault> {
+    fn link(&mut self, src: u64, kind: u8, dst: u64, into: &mut Links) -> Result<(), Fault> {
         let version = self.version()?;
         let ends = (version.id_with_edges((src as i64).into()), version.id_with_edges((dst as i64).into()));
-        let (Some(from), Some(to)) = ends else { return Ok(None) };
-        let mut found = None;
+        let (Some(from), Some(to)) = ends else { return Ok(()) };
+        let mut result = Ok(());
         version.for_each_edge_between(EdgeTypeId::from(kind), from, to, |run, row| {
-            found = Some(LinkColumns::of(&run).link(dst, row));
+            result = LinkColumns::of(&run).offer(dst, row, into);
         });
-        found.transpose()
+        result
     }
 
     fn put_link(&mut self, src: u64, kind: u8, link: &Link) -> Result<(), Fault> {
@@ -217,39 +205,20 @@ impl LinkSession for Session<'_> {
         Ok(version.neighbors(EdgeTypeId::from(kind), Direction::Out, vertex).len() as u64)
     }
 
-    fn newest_links(&mut self, src: u64, kind: u8, limit: usize) -> Result<Vec<Link>, Fault> {
+    fn links(&mut self, src: u64, kind: u8, into: &mut Links) -> Result<(), Fault> {
         let version = self.version()?;
-        let Some(vertex) = version.id_with_edges((src as i64).into()) else { return Ok(Vec::new()) };
-        let edge_type = EdgeTypeId::from(kind);
-        let mut newest = Newest::new(limit);
-        let mut run_number = 0;
-        version.for_each_run(edge_type, Direction::Out, vertex, |run| {
-            let times = run.column(PROPERTIES[0]);
-            for (row, &neighbor) in run.neighbors().iter().enumerate() {
-                let time = times.and_then(|times| times.bits(row)).map_or(i64::MIN, |bits| bits as i64);
-                newest.offer(time, neighbor.into(), || (run_number, row));
-            }
-            run_number += 1;
-        });
-        // The other properties are read of these only.
-        let newest = newest.into_sorted();
-        let mut links: Vec<Option<Link>> = vec![None; newest.len()];
+        let Some(vertex) = version.id_with_edges((src as i64).into()) else { return Ok(()) };
         let mut result = Ok(());
-        run_number = 0;
-        version.for_each_run(edge_type, Direction::Out, vertex, |run| {
+        version.for_each_run(EdgeTypeId::from(kind), Direction::Out, vertex, |run| {
             let columns = LinkColumns::of(&run);
-            for (place, &(_, neighbor, (at, row))) in links.iter_mut().zip(&newest) {
-                if at == run_number && result.is_ok() {
-                    match link_to(&version, &columns, neighbor as u32, row) {
-                        Ok(link) => *place = Some(link),
-                        Err(error) => result = Err(error),
-                    }
-                }
+            let mut rows = run.neighbors().iter().enumerate();
+            let mut offer =
+                |(row, neighbor): (usize, &VertexId)| columns.offer(number(&version, *neighbor)?, row, into);
+            if result.is_ok() {
+                result = rows.try_for_each(&mut offer);
             }
-            run_number += 1;
         });
-        result?;
-        links.into_iter().collect::<Option<_>>().ok_or_else(missing)
+        result
     }
 
     fn hop(&mut self, nodes: &[u64], kind: u8, into: &mut Vec<u64>) -> Result<(), Fault> {
@@ -258,10 +227,7 @@ impl LinkSession for Session<'_> {
             let Some(vertex) = version.id_with_edges((src as i64).into()) else { continue };
             let neighbors = version.neighbors(EdgeTypeId::from(kind), Direction::Out, vertex);
             for neighbor in neighbors.iter() {
-                match version.key(neighbor) {
-                    Key::Int(dst) => into.push(dst as u64),
-                    Key::Text(_) => return Err("a key is no number".into()),
-                }
+                into.push(number(&version, neighbor)?);
             }
         }
         Ok(())
