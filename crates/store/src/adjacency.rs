@@ -61,6 +61,10 @@ const FORGOTTEN_MIN: u32 = 16;
 /// takes to answer.
 pub(crate) const AHEAD: usize = 96;
 
+/// So many bytes of a run with columns are asked for at once: one of few edges lies in several lines of memory, and only the first
+/// tells which come next.
+pub(crate) const RUN_START: usize = 256;
+
 /// An address with its tags.
 pub(crate) fn tag(pointer: *const u8, mapped: bool, columns: bool) -> u64 {
     place_of(pointer) | if mapped { SHARED } else { 0 } | if columns { COLUMNS } else { 0 }

@@ -174,7 +174,10 @@ impl<'a> Values<'a> {
     }
 }
 
-/// A little-endian number of 1, 2, 4 or 8 bytes, as cells have; 0 of any other length.
+/// A little-endian number.
+///
+/// # Panics
+/// If it has not 1, 2, 4 or 8 bytes, as all cells have.
 #[inline]
 fn cell(bytes: &[u8]) -> u64 {
     // By length: copying as many bytes as there happen to be would be a call.
@@ -183,7 +186,7 @@ fn cell(bytes: &[u8]) -> u64 {
         [a, b, c, d] => u32::from_le_bytes([a, b, c, d]).into(),
         [a, b] => u16::from_le_bytes([a, b]).into(),
         [a] => a.into(),
-        _ => 0,
+        _ => unreachable!("a cell of {} bytes", bytes.len()),
     }
 }
 

@@ -21,7 +21,8 @@
 use evergraph_types::VertexId;
 
 use crate::adjacency::{
-    AHEAD, CHUNK_MAX, COLUMNS, COMPRESSED, ChunkRef, MORE, SECOND, SHARED, TAGS_END, place_of, pointer_of,
+    AHEAD, CHUNK_MAX, COLUMNS, COMPRESSED, ChunkRef, MORE, RUN_START, SECOND, SHARED, TAGS_END, place_of,
+    pointer_of,
 };
 use crate::neighbors::Neighbors;
 use crate::prefetch::{LINE, prefetch};
@@ -246,7 +247,7 @@ impl Entry {
         }
         let run = self.run();
         run.block().into_iter().for_each(|block| prefetch(block.pointer(), 1));
-        prefetch(run.pointer(), if run.has_columns() { 256 } else { 128 });
+        prefetch(run.pointer(), if run.has_columns() { RUN_START } else { 128 });
         prefetch(run.pointer().wrapping_add(4 * run.len as usize), 1);
     }
 

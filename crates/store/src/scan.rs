@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use evergraph_types::{Cells, Column, Direction, EdgeTypeId, PropertyId, Value, VertexId, VertexTypeId};
 
-use crate::adjacency::ChunkRef;
+use crate::adjacency::{ChunkRef, RUN_START};
 use crate::apart::apart;
 use crate::compression::RunBuffer;
 use crate::entry::Entry;
@@ -16,10 +16,6 @@ use crate::fragment::{ColumnArea, ColumnSlice};
 use crate::paged_array::{LEAF_CELLS, Leaf};
 use crate::prefetch::prefetch;
 use crate::version::Version;
-
-/// So many bytes of a run with properties are asked for at once: a run of few edges lies in several lines of memory, and
-/// which come next is told by the first.
-const RUN_BYTES: usize = 256;
 
 /// Neighbors that lie side by side, and the properties of their edges.
 #[derive(Clone, Copy)]
@@ -139,9 +135,10 @@ impl<'a> RunColumn<'a> {
     }
 }
 
+/// Asks the processor for a run whose columns are going to be read.
 fn ask_for_columns(run: ChunkRef) {
     if run.has_columns() {
-        prefetch(run.pointer(), RUN_BYTES);
+        prefetch(run.pointer(), RUN_START);
     }
 }
 

@@ -221,7 +221,7 @@ impl Version {
         kind.width().map(|_| cell)
     }
 
-    /// The bytes of a string or of bytes, a property of a vertex; `None` if it is null.
+    /// The bytes of a property of variable width of a vertex, as [`Value::of_bytes`] takes them; `None` if it is null.
     pub fn vertex_bytes(&self, vertex: VertexId, property: PropertyId) -> Option<&[u8]> {
         let (kind, cell) = self.vertex_cell(vertex, property)?;
         kind.width().is_none().then(|| self.text(cell))

@@ -100,6 +100,16 @@ fn check(store: &Store, edge_type: &str, what: &str) {
                 expected,
                 "{what}: {name} of {row}"
             );
+            let property_type = schema.vertex_properties[usize::from(vertex_property)].kind;
+            let of_bits = version.vertex_bits(vertex, vertex_property);
+            let of_bytes = version.vertex_bytes(vertex, vertex_property);
+            let in_place = match (of_bits, of_bytes) {
+                (Some(number), None) => Value::of_bits(property_type, number),
+                (None, Some(bytes)) => Value::of_bytes(property_type, bytes).expect("a value"),
+                (None, None) => Value::Null,
+                both => panic!("{what}: {name} of {row} is {both:?}"),
+            };
+            assert_eq!(bits(&in_place), expected, "{what}: {name} of {row}, where it lies");
             for (direction, near) in
                 [(Direction::Out, vertex), (Direction::In, version.vertex_id(100.into()).expect("a hub"))]
             {

@@ -212,10 +212,9 @@ impl LinkSession for Session<'_> {
         version.for_each_run(EdgeTypeId::from(kind), Direction::Out, vertex, |run| {
             let columns = LinkColumns::of(&run);
             let mut rows = run.neighbors().iter().enumerate();
-            let mut offer =
-                |(row, neighbor): (usize, &VertexId)| columns.offer(number(&version, *neighbor)?, row, into);
             if result.is_ok() {
-                result = rows.try_for_each(&mut offer);
+                result = rows
+                    .try_for_each(|(row, &neighbor)| columns.offer(number(&version, neighbor)?, row, into));
             }
         });
         result
