@@ -96,6 +96,7 @@ impl ChunkRef {
     }
 
     /// The same run, noted as compressed or not.
+    #[inline]
     pub(crate) fn compressed(self, compressed: bool) -> Self {
         ChunkRef { address: self.address | if compressed { COMPRESSED } else { 0 }, ..self }
     }
@@ -130,11 +131,6 @@ impl ChunkRef {
         // SAFETY: the run takes so many words from its pointer on, 4-byte aligned, immutable while alive; with
         // columns it takes a multiple of 8 bytes.
         unsafe { std::slice::from_raw_parts(self.pointer().cast(), words) }
-    }
-
-    /// A run in the pack of its leaf. Its `first` is not filled in.
-    pub(crate) fn packed(pointer: *const u8, len: usize) -> Self {
-        ChunkRef { address: place_of(pointer) | SHARED | SECOND, len: len as u32, first: 0 }
     }
 
     /// A run with room behind it, in the block that [`growth`](crate::growth) draws.

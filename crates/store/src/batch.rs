@@ -20,6 +20,7 @@ use crate::catalog::ItemChange;
 use crate::dictionary::{Dictionary, NO_ID};
 use crate::key_range::{DirectMap, distinct_ids, distinct_numbers, lie_close};
 use crate::ops::{EdgeOps, OpColumn, WriteSet};
+use crate::pool::items_per_task;
 use crate::resolve::{Resolver, check_keys};
 use crate::schema_change::{
     check_property, check_text_lengths, ensure_edge_type, ensure_edge_type_like, infer_key_kind,
@@ -272,10 +273,8 @@ fn map_ends(parts: Vec<EdgeBatch>, id: impl Fn(i64) -> VertexId + Sync) -> Vec<E
             _ => pieces.into_par_iter().map(map_rows).collect(),
         }
     };
-    if parts.len() == 1 {
-        return parts.into_iter().flat_map(map_part).collect();
-    }
-    parts.into_par_iter().flat_map_iter(map_part).collect()
+    let rows = parts.iter().map(EdgeBatch::len).sum();
+    parts.into_par_iter().with_min_len(items_per_task(rows)).flat_map_iter(map_part).collect()
 }
 
 /// Keys of some rows, from the first on, and their ids.
@@ -303,12 +302,14 @@ fn sides_of<'a>(parts: &'a [EdgeBatch], ends: &'a mut [EndIds]) -> Vec<Side<'a>>
 
 /// The keys of the rows whose ids are not known, each once, ascending.
 fn missing_keys(sides: &[Side<'_>]) -> KeyColumn {
-    let numbers = sides.par_iter().filter_map(|side| {
+    let sides =
+        || sides.par_iter().with_min_len(items_per_task(sides.iter().map(|side| side.ids.len()).sum()));
+    let numbers = sides().filter_map(|side| {
         let numbers = side.keys.as_numbers()?;
         Some(side.missing().map(|row| numbers[row]).collect())
     });
     let numbers: Vec<Vec<i64>> = numbers.collect();
-    let texts = sides.par_iter().filter_map(|side| {
+    let texts = sides().filter_map(|side| {
         let texts = side.keys.as_texts()?;
         Some(side.missing().map(|row| texts.get(row)).collect())
     });

@@ -10,7 +10,7 @@
 //!  ─── committer ───    ──── applier ────
 //! ```
 //!
-//! Once a group is recorded, the next one may be, while it is applied: see [`stages`](crate::stages). A batch, and a larger group that
+//! Once a group is recorded, the next one may be, while it is applied: see [`stages`](crate::stages). A batch of many edges, and a larger group that
 //! waits for the disk, is recorded and applied side by side and has the store to itself: a draft that fails to be recorded is
 //! given up. A large load has a way of its own, beside which commits go on: see [`branch`](crate::branch).
 //!
@@ -51,6 +51,9 @@ pub(crate) const INTERRUPTED: &str = "a commit was interrupted";
 /// A group of so many requests is applied while it is synced; for fewer, to hand over takes longer than to apply.
 const OVERLAPPED_REQUESTS: usize = 4;
 
+/// Batches of fewer edges are committed as transactions are, by the thread that leads: to hand them over takes longer.
+const FORKED_ROWS: usize = 1 << 9;
+
 /// What a caller wants committed.
 #[derive(Debug)]
 pub(crate) enum Request {
@@ -62,6 +65,11 @@ pub(crate) enum Request {
 impl Request {
     fn is_batch(&self) -> bool {
         matches!(self, Request::Batch(_))
+    }
+
+    /// The edges of a batch.
+    fn batch_rows(&self) -> usize {
+        if let Request::Batch(batch) = self { batch.rows() } else { 0 }
     }
 
     /// Whether it deletes vertices, whose edges are logged, too: the newest version tells which these are.
@@ -186,7 +194,7 @@ impl Inner {
                 self.branch_moved.wait(&mut committer);
             }
             let is_overlapped = is_synced && group.len() >= OVERLAPPED_REQUESTS;
-            let forks = is_overlapped || group.iter().any(Request::is_batch);
+            let forks = is_overlapped || group.iter().map(Request::batch_rows).sum::<usize>() >= FORKED_ROWS;
             let is_alone = forks || committer.branch.is_some() || group.iter().any(Request::deletes_vertices);
             if !is_alone {
                 return self.commit_in_stages(committer, group, lead);

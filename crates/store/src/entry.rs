@@ -76,6 +76,22 @@ impl Entry {
         Some(Entry(tags | u64::from(words) << TAGS_END))
     }
 
+    /// A short list that will begin at this word of a pack, which has no place yet.
+    #[inline]
+    pub(crate) fn to_place(word: usize, len: usize, compressed: bool) -> Self {
+        debug_assert!(len <= CHUNK_MAX);
+        let tags = SHARED | SECOND | if compressed { COMPRESSED } else { 0 };
+        Entry((size_of::<VertexId>() * word) as u64 | tags | (len as u64) << TAGS_END)
+    }
+
+    /// The list of [`to_place`](Self::to_place) now that the pack, which has so many words, has its place.
+    #[inline]
+    pub(crate) fn placed(self, pack: *const u8, words: usize) -> Self {
+        let end = self.pointer() as usize / size_of::<VertexId>() + self.words();
+        let has_more = self.0 & COMPRESSED == 0 && end + AHEAD <= words;
+        Entry(self.0.wrapping_add(pack as u64) | if has_more { MORE } else { 0 })
+    }
+
     /// The bytes of a directory of so many chunks.
     pub(crate) fn directory_bytes(chunks: usize) -> usize {
         HEAD_BYTES + size_of::<ChunkRef>() * chunks
@@ -136,6 +152,12 @@ impl Entry {
         let has_columns = self.0 & COLUMNS != 0;
         let is_other = self.has_directory() | is_mapped | has_columns | (self.words() > CHUNK_MAX);
         self.words() * usize::from(!is_other)
+    }
+
+    /// Whether a list without a directory lies in a pack, and is not compressed.
+    #[inline]
+    pub(crate) fn is_packed_plain(self) -> bool {
+        self.0 & (SHARED | SECOND | COMPRESSED) == SHARED | SECOND
     }
 
     /// Whether a list without a directory lies in a block of its own.
@@ -332,7 +354,7 @@ mod tests {
                 3 => shared.compressed(true),
                 4 => ChunkRef { address: plain.address | SECOND, ..plain },
                 5 => ChunkRef { address: plain.address | MORE, first: forgotten, ..plain },
-                _ => ChunkRef { len, ..ChunkRef::packed(place, 0) },
+                _ => ChunkRef { address: shared.address | SECOND, ..shared },
             }
         })
     }

@@ -19,6 +19,7 @@ use std::ptr::NonNull;
 use evergraph_types::VertexId;
 
 use crate::merge::Scratch;
+use crate::prefetch::prefetch;
 use crate::spares::Spares;
 
 const HEADER_BYTES: usize = 8;
@@ -63,6 +64,11 @@ impl Block {
     /// The payload.
     pub(crate) fn pointer(self) -> *mut u8 {
         self.0.as_ptr()
+    }
+
+    /// Asks the processor for the header.
+    pub(crate) fn prefetch(self) {
+        prefetch(self.0.as_ptr().wrapping_sub(HEADER_BYTES), 1);
     }
 
     /// Bytes the block takes, header included.

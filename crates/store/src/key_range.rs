@@ -6,13 +6,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use evergraph_types::VertexId;
 use rayon::prelude::*;
 
+use crate::pool::{PARALLEL_ROWS, items_per_task};
+
 /// A range is small if it has at most this many numbers for each key given, ...
 const NUMBERS_PER_KEY: u64 = 4;
-/// ... and at least a bitmap of this many numbers is always affordable.
+/// ... and at least a bitmap of this many numbers is always affordable, unless the keys are few.
 const ALWAYS_SMALL: u64 = 1 << 20;
 
 /// A task looks at so many numbers.
 const NUMBERS_PER_TASK: usize = 1 << 15;
+
+/// Many numbers in parallel, few by the thread that has them.
+fn in_parallel<'a, T: Sync>(slices: &'a [&'a [T]]) -> impl IndexedParallelIterator<Item = &'a &'a [T]> {
+    slices.par_iter().with_min_len(items_per_task(slices.iter().map(|slice| slice.len()).sum()))
+}
 
 /// The least and greatest number, and how many numbers there are.
 fn range_of(slices: &[&[i64]]) -> Option<(i64, i64, u64)> {
@@ -21,8 +28,7 @@ fn range_of(slices: &[&[i64]]) -> Option<(i64, i64, u64)> {
             .iter()
             .fold((i64::MAX, i64::MIN), |(least, most), &number| (least.min(number), most.max(number)))
     };
-    let (least, most) = slices
-        .par_iter()
+    let (least, most) = in_parallel(slices)
         .flat_map(|numbers| numbers.par_chunks(NUMBERS_PER_TASK))
         .map(bounds)
         .reduce(|| (i64::MAX, i64::MIN), |left, right| (left.0.min(right.0), left.1.max(right.1)));
@@ -34,7 +40,8 @@ fn range_of(slices: &[&[i64]]) -> Option<(i64, i64, u64)> {
 fn small_range(slices: &[&[i64]]) -> Option<(i64, usize)> {
     let (least, most, count) = range_of(slices)?;
     let size = most.abs_diff(least).checked_add(1)?;
-    (size <= (NUMBERS_PER_KEY * count).max(ALWAYS_SMALL)).then_some((least, size as usize))
+    let affordable = if count < PARALLEL_ROWS as u64 { 0 } else { ALWAYS_SMALL };
+    (size <= (NUMBERS_PER_KEY * count).max(affordable)).then_some((least, size as usize))
 }
 
 /// Whether the numbers lie so close together that arrays over their range serve better than hashing.
@@ -46,15 +53,14 @@ pub(crate) fn lie_close(slices: &[&[i64]]) -> bool {
 pub(crate) fn distinct_numbers(slices: &[&[i64]]) -> Vec<i64> {
     let Some((least, size)) = small_range(slices) else { return distinct_by_sorting(slices) };
     let bitmap = Bitmap::new(size);
-    slices.par_iter().for_each(|numbers| {
+    in_parallel(slices).for_each(|numbers| {
         numbers.iter().for_each(|number| bitmap.set(number.abs_diff(least) as usize));
     });
     bitmap.positions().map(|position| least.wrapping_add_unsigned(position as u64)).collect()
 }
 
 fn distinct_by_sorting(slices: &[&[i64]]) -> Vec<i64> {
-    let mut parts: Vec<Vec<i64>> = slices
-        .par_iter()
+    let mut parts: Vec<Vec<i64>> = in_parallel(slices)
         .map(|numbers| {
             let mut own = numbers.to_vec();
             own.sort_unstable();
@@ -71,9 +77,9 @@ fn distinct_by_sorting(slices: &[&[i64]]) -> Vec<i64> {
 
 /// The distinct ids, ascending.
 pub(crate) fn distinct_ids(slices: &[&[VertexId]]) -> Vec<VertexId> {
-    let most = slices.par_iter().filter_map(|ids| ids.iter().max()).max();
+    let most = in_parallel(slices).filter_map(|ids| ids.iter().max()).max();
     let bitmap = Bitmap::new(most.map_or(0, |&most| most as usize + 1));
-    slices.par_iter().for_each(|ids| ids.iter().for_each(|&id| bitmap.set(id as usize)));
+    in_parallel(slices).for_each(|ids| ids.iter().for_each(|&id| bitmap.set(id as usize)));
     bitmap.positions().map(|position| position as VertexId).collect()
 }
 

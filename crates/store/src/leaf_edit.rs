@@ -16,15 +16,17 @@
 //! lists, which grow in place, are never packed, nor are those of a graph that is written to where it lies.
 #![allow(unsafe_code)]
 
+use std::ops::Range;
+
 use evergraph_types::VertexId;
 
-use crate::adjacency::{AHEAD, CHUNK_MAX, ChunkRef};
+use crate::adjacency::{CHUNK_MAX, ChunkRef};
 use crate::compression::{Coding, RunBuffer, SLACK_BYTES};
 use crate::entry::Entry;
 use crate::growth::append;
 use crate::heap::Changes;
 use crate::merge::{Delta, Policy, Scratch, entry_of, merge_list, merge_plain, push_run, write_run};
-use crate::paged_array::{LEAF_CELLS, Leaf};
+use crate::paged_array::Leaf;
 
 /// Writing a list by itself costs about as much as copying so many neighbors.
 const LIST_COST: usize = 128;
@@ -198,57 +200,44 @@ fn pack<D: Delta>(
 ) {
     let mut words = std::mem::take(&mut scratch.pack);
     words.clear();
-    // Where each list begins in the words, and whether it is compressed.
-    let mut starts = [None; LEAF_CELLS as usize];
-    let coding = policy.coding();
-    let mut groups = lists_of(deltas).peekable();
-    for (slot, start) in (0..LEAF_CELLS).zip(&mut starts) {
-        let old = leaf.cells[slot as usize];
-        let group = groups.next_if(|group| group[0].vertex() == base + slot);
-        match group {
-            Some(group) if short_run(old).is_none() => {
-                edit_list(leaf, group, policy, scratch, changes);
-            }
-            Some(group) => {
-                let at = words.len();
-                let new = pack_changed(old, group, policy, &mut words, scratch, changes);
-                leaf.set(base + slot, (!new.is_empty()).then_some(new));
-                if !new.has_directory() && !new.is_empty() {
-                    *start = Some((at, new.run().is_compressed()));
-                }
-            }
-            None if !old.is_empty() && short_run(old).is_some_and(|run| !run.is_mapped()) => {
-                *start = Some((words.len(), pack_unchanged(old, coding, &mut words)));
-                retire_list(old, changes);
-            }
-            None => {}
+    // The cells whose lists go to the pack, as bits. Until that has a place, they say where in the words these begin.
+    let mut packed = 0;
+    let mut next = 0;
+    for group in lists_of(deltas) {
+        let slot = (group[0].vertex() - base) as usize;
+        packed |= pack_unchanged(leaf, next..slot, policy.coding(), &mut words, changes);
+        next = slot + 1;
+        let old = leaf.cells[slot];
+        if short_run(old).is_none() {
+            edit_list(leaf, group, policy, scratch, changes);
+            continue;
         }
+        let new = pack_changed(old, group, policy, &mut words, scratch, changes);
+        leaf.set(base + slot as u32, (!new.is_empty()).then_some(new));
+        packed |= u64::from(!new.is_empty() && !new.has_directory()) << slot;
     }
+    packed |= pack_unchanged(leaf, next..leaf.cells.len(), policy.coding(), &mut words, changes);
     if let Some(pack) = leaf.pack.take() {
         changes.retire(pack);
     }
-    let packed = leaf.cells.iter().zip(starts).filter(|(_, start)| start.is_some());
-    leaf.pack_len = packed.map(|(entry, _)| entry.run().len).sum();
+    leaf.pack_len = 0;
     if !words.is_empty() {
-        let slack = if coding == Coding::Plain { 0 } else { SLACK_BYTES };
+        let slack = if policy.coding() == Coding::Plain { 0 } else { SLACK_BYTES };
         let block = changes.allocate(size_of_val(&*words) + slack);
-        let target = block.pointer().cast::<VertexId>();
-        // SAFETY: the new block has room for the words, and each list starts within them.
-        unsafe { target.copy_from_nonoverlapping(words.as_ptr(), words.len()) };
-        for (entry, start) in leaf.cells.iter_mut().zip(starts) {
-            let Some((start, compressed)) = start else { continue };
-            // SAFETY: as above.
-            let list = unsafe { target.add(start) };
-            let len = entry.run().len as usize;
-            let has_more = !compressed && start + len + AHEAD <= words.len();
-            *entry = packed_entry(list, len, compressed, has_more);
+        // SAFETY: the new block has room for the words.
+        unsafe { block.pointer().cast::<u32>().copy_from_nonoverlapping(words.as_ptr(), words.len()) };
+        for (slot, entry) in leaf.cells.iter_mut().enumerate() {
+            let is_packed = packed >> slot & 1 == 1;
+            let placed = entry.placed(block.pointer(), words.len());
+            leaf.pack_len += if is_packed { placed.words() as u32 } else { 0 };
+            *entry = std::hint::select_unpredictable(is_packed, placed, *entry);
         }
         leaf.pack = Some(block);
     }
     scratch.pack = words;
 }
 
-/// Appends a short list to the pack with its changes made, and gives its entry, the place in the pack still to be told;
+/// Appends a short list to the pack with its changes made, and gives its entry, the place of the pack still to be told;
 /// a list that is short no more is written in chunks and not appended.
 fn pack_changed<D: Delta>(
     old: Entry,
@@ -261,9 +250,13 @@ fn pack_changed<D: Delta>(
     let vertex = group[0].vertex();
     let mut buffer = RunBuffer::new();
     let before = list_of(old, &mut buffer);
-    let Scratch { neighbors: after, words: run, .. } = scratch;
-    after.clear();
-    merge_plain(before, group, &mut changes.found, after);
+    let Scratch { neighbors, words: run, .. } = scratch;
+    let start = words.len();
+    // What is not compressed is merged where it will lie.
+    let is_plain = policy.coding() == Coding::Plain;
+    neighbors.clear();
+    merge_plain(before, group, &mut changes.found, if is_plain { words } else { neighbors });
+    let after = if is_plain { &words[start..] } else { &**neighbors };
     changes.entries += after.len() as i64 - before.len() as i64;
     let loops = |list: &[VertexId]| list.iter().filter(|&&neighbor| neighbor == vertex).count() as i64;
     if group.iter().any(|delta| delta.neighbor() == vertex) {
@@ -272,32 +265,73 @@ fn pack_changed<D: Delta>(
     note_newcomer(old, group, changes);
     note_emptied(vertex, before.len(), after.len(), changes);
     retire_list(old, changes);
-    if after.len() <= CHUNK_MAX {
-        let compressed = push_run(after, policy.coding(), words);
-        return packed_entry(std::ptr::null(), after.len(), compressed, false);
+    let len = after.len();
+    if len == 0 {
+        return Entry::EMPTY;
     }
-    let pieces = after.len().div_ceil(CHUNK_MAX);
-    let bounds = (0..pieces).map(|piece| after.len() * piece / pieces..after.len() * (piece + 1) / pieces);
+    if len <= CHUNK_MAX {
+        let compressed = !is_plain && push_run(neighbors, policy.coding(), words);
+        return Entry::to_place(start, len, compressed);
+    }
+    let pieces = len.div_ceil(CHUNK_MAX);
+    let bounds = (0..pieces).map(|piece| len * piece / pieces..len * (piece + 1) / pieces);
     let runs: Vec<ChunkRef> =
         bounds.map(|bounds| write_run(&after[bounds], policy.coding(), run, None, changes)).collect();
+    words.truncate(start);
     entry_of(&runs, old, changes)
 }
 
-/// The entry of a short list at this place in a pack.
-fn packed_entry(list: *const VertexId, len: usize, compressed: bool, has_more: bool) -> Entry {
-    let run = ChunkRef::packed(list.cast(), len).compressed(compressed).with_more(has_more);
-    Entry::flat(run).unwrap_or_else(|| unreachable!("a list in a pack is short"))
-}
-
-/// Appends a short list to the pack as it is; tells whether it is compressed there.
-fn pack_unchanged(old: Entry, coding: Coding, words: &mut Vec<u32>) -> bool {
-    let run = old.run();
-    if run.is_compressed() && coding != Coding::Plain {
-        // SAFETY: the version being edited is alive.
-        words.extend_from_slice(unsafe { run.words() });
-        return true;
+/// Appends the short lists in these cells to the pack as they are; tells in which cells they are, as bits, which say where the
+/// lists begin in the words. Mostly the lists lie side by side in the pack before and are copied as one.
+fn pack_unchanged(
+    leaf: &mut Leaf<Entry>,
+    slots: Range<usize>,
+    coding: Coding,
+    words: &mut Vec<u32>,
+    changes: &mut Changes,
+) -> u64 {
+    let first = slots.start;
+    let cells = &mut leaf.cells[slots];
+    let (mut from, mut to, mut bytes, mut is_stretch) = (u64::MAX, 0, 0, coding == Coding::Plain);
+    let mut packed = 0;
+    // Which lists there are is as good as random, so nothing branches on it.
+    for (slot, entry) in cells.iter().enumerate() {
+        let (place, len) = (entry.pointer() as u64, size_of::<VertexId>() as u64 * entry.packable() as u64);
+        let is_there = len > 0;
+        from = from.min(if is_there { place } else { u64::MAX });
+        to = to.max(if is_there { place + len } else { 0 });
+        bytes += len;
+        is_stretch &= !is_there | entry.is_packed_plain();
+        packed |= u64::from(is_there) << slot;
     }
-    push_run(list_of(old, &mut RunBuffer::new()), coding, words)
+    if packed == 0 {
+        return 0;
+    }
+    let start = words.len();
+    if is_stretch && to - from == bytes {
+        // SAFETY: as many words lie there as the lists have neighbors, in one pack; the version being edited is alive.
+        words
+            .extend_from_slice(unsafe { std::slice::from_raw_parts(from as *const u32, bytes as usize / 4) });
+        for (slot, entry) in cells.iter_mut().enumerate() {
+            let place = start + (entry.pointer() as u64).wrapping_sub(from) as usize / 4;
+            let is_packed = packed >> slot & 1 == 1;
+            *entry = if is_packed { Entry::to_place(place, entry.words(), false) } else { *entry };
+        }
+        return packed << first;
+    }
+    for (_, entry) in cells.iter_mut().enumerate().filter(|(slot, _)| packed >> slot & 1 == 1) {
+        let (run, start) = (entry.run(), words.len());
+        let compressed = if run.is_compressed() && coding != Coding::Plain {
+            // SAFETY: the version being edited is alive.
+            words.extend_from_slice(unsafe { run.words() });
+            true
+        } else {
+            push_run(list_of(*entry, &mut RunBuffer::new()), coding, words)
+        };
+        retire_list(*entry, changes);
+        *entry = Entry::to_place(start, run.len as usize, compressed);
+    }
+    packed << first
 }
 
 /// The neighbors of a short list, decoded into the buffer if they are compressed.
@@ -346,9 +380,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::adjacency::AHEAD;
     use crate::merge::{PlainDelta, RowDelta, for_each_block};
     use crate::ops::EdgeOps;
-    use crate::paged_array::PagedArray;
+    use crate::paged_array::{LEAF_CELLS, PagedArray};
     use crate::sort::{Ends, sorted_deltas};
 
     type Lists = BTreeMap<VertexId, Vec<VertexId>>;
@@ -417,6 +452,16 @@ mod tests {
                 // SAFETY: nothing is freed before the end of the test.
                 let list = leaf.get(vertex).map(|entry| unsafe { entry.neighbors() }.to_vec());
                 list.into_iter().for_each(|list| drop(found.insert(vertex, list)));
+            }
+            // A list in the pack, and what can be read after it, ends in the pack.
+            let packed = leaf.cells.iter().filter(|entry| !entry.has_directory() && entry.run().is_packed());
+            for run in packed.map(|entry| entry.run()) {
+                let pack = leaf.pack.unwrap();
+                // SAFETY: as above.
+                let words = unsafe { pack.payload_bytes() } / 4;
+                let start = (run.pointer() as usize - pack.pointer() as usize) / 4;
+                let len = if run.is_compressed() { 0 } else { run.len as usize };
+                assert!(start + len + if run.has_more() { AHEAD } else { 0 } <= words);
             }
         });
         found

@@ -611,6 +611,7 @@ fn count_below(list: &[VertexId], bound: VertexId) -> usize {
 }
 
 /// A run in a block of its own, in place of that of the run it replaces. `words` is room to work in.
+#[inline]
 pub(crate) fn write_run(
     neighbors: &[VertexId],
     coding: Coding,

@@ -20,6 +20,11 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 /// Fewer rows than this are worked on by the thread that has them: handing them over would take longer.
 pub(crate) const PARALLEL_ROWS: usize = 1 << 12;
 
+/// The least number of parallel items for a task, if they have so many rows in all: where these are few, all.
+pub(crate) fn items_per_task(rows: usize) -> usize {
+    if rows < PARALLEL_ROWS { usize::MAX } else { 1 }
+}
+
 type Pool = OnceLock<Option<ThreadPool>>;
 
 static POOL: Pool = OnceLock::new();

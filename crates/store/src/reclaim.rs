@@ -28,10 +28,13 @@ use crate::version::Version;
 const SWEEP_BLOCKS: usize = 1 << 16;
 
 /// Fewer blocks than this are not worth a parallel task.
-const PARALLEL_BLOCKS: usize = 1 << 14;
+const PARALLEL_BLOCKS: usize = 1 << 11;
 
 /// Some of so few blocks, which a small commit gave up, are kept for the next one.
 const SMALL_BLOCKS: usize = 1 << 6;
+
+/// So many blocks before one is looked at it is asked for.
+const BLOCKS_AHEAD: usize = 1 << 4;
 
 /// Frees what no living version reaches.
 #[derive(Debug, Default)]
@@ -105,11 +108,17 @@ impl Reclaimer {
         let unpublished: Vec<Block> = {
             let mut queue = self.queue.lock();
             let births_are_known = queue.knows_births(sequence);
-            let is_unpublished = |block: &mut Block| {
-                // SAFETY: retired blocks are not freed yet.
-                births_are_known && sequence_distance(sequence, unsafe { block.born() }) < 0
-            };
-            let unpublished = blocks.extract_if(.., is_unpublished).collect();
+            let mut unpublished = Vec::new();
+            if births_are_known {
+                retain_asked(&mut blocks, |block| {
+                    // SAFETY: retired blocks are not freed yet.
+                    let is_published = sequence_distance(sequence, unsafe { block.born() }) >= 0;
+                    if !is_published {
+                        unpublished.push(block);
+                    }
+                    is_published
+                });
+            }
             queue.blocks += blocks.len();
             queue.groups.push_back(Group { version, sequence, blocks });
             unpublished
@@ -162,7 +171,7 @@ impl Reclaimer {
         }
         let free = |blocks: &[Block]| -> usize {
             // SAFETY: as above.
-            blocks.iter().map(|block| unsafe { block.free() }).sum()
+            asked(blocks).map(|block| unsafe { block.free() }).sum()
         };
         bytes += match blocks.len() {
             0..PARALLEL_BLOCKS => free(&blocks),
@@ -182,6 +191,26 @@ pub(crate) fn take_born_by(sequence: Sequence, blocks: &mut Vec<Block>) -> Vec<B
 /// How many commits `born` lies before `sequence`; negative if behind it.
 fn sequence_distance(sequence: Sequence, born: u32) -> i32 {
     (sequence as u32).wrapping_sub(born) as i32
+}
+
+/// The blocks, all of them alive, each asked for some time before it comes: their headers lie anywhere in memory.
+fn asked(blocks: &[Block]) -> impl Iterator<Item = Block> {
+    blocks.iter().enumerate().map(|(at, &block)| {
+        blocks.get(at + BLOCKS_AHEAD).into_iter().for_each(|next| next.prefetch());
+        block
+    })
+}
+
+/// As [`Vec::retain`], with blocks that are [`asked`] for.
+fn retain_asked(blocks: &mut Vec<Block>, mut stays: impl FnMut(Block) -> bool) {
+    let mut kept = 0;
+    for at in 0..blocks.len() {
+        blocks.get(at + BLOCKS_AHEAD).into_iter().for_each(|next| next.prefetch());
+        let block = blocks[at];
+        blocks[kept] = block;
+        kept += usize::from(stays(block));
+    }
+    blocks.truncate(kept);
 }
 
 impl Queue {
@@ -216,7 +245,7 @@ impl Queue {
             }
             let Some(newest_pinned) = pinned else { continue };
             let last = group.sequence;
-            group.blocks.retain(|&block| {
+            retain_asked(&mut group.blocks, |block| {
                 // SAFETY: a block in the queue is not freed yet.
                 let age = sequence_distance(last, unsafe { block.born() });
                 let reachable = last.saturating_sub_signed(age.into()) <= newest_pinned;
