@@ -1,13 +1,14 @@
-//! A vertex table laid out for whole-graph work: the leaf pages of one version, in order, each found in one step.
+//! A vertex table laid out for whole-graph work: the pages of one version, in order, each found in one step.
 //!
 //! ```text
-//!  vertex ─► leaves[vertex / 64] ─► leaf page of the version: cells[vertex % 64] ─► list
+//!  vertex ─► pages[vertex / 64] ─► cells of a leaf of the version, or a copy of them: [vertex % 64] ─► list
 //! ```
 //!
-//! Nothing of the table is copied, so that making one costs a pointer for 64 vertices: little even beside one pass over
-//! the vertices, and there is no reason to keep it from version to version.
+//! Leaves that an archive or a load has written lie end to end, and of these only the places are noted: a pointer for 64 vertices, little
+//! even beside one pass over the vertices. Those that commits have copied since lie anywhere in memory, which each pass would wait for
+//! again: their cells are copied side by side, once.
 //!
-//! Invariants: `owner` keeps alive the leaves and every byte their entries reach; a cell without a value is the empty
+//! Invariants: `owner` keeps alive the pages and every byte their entries reach; a cell without a value is the empty
 //! list.
 #![allow(unsafe_code)]
 
@@ -18,23 +19,25 @@ use std::sync::Arc;
 use evergraph_disk::Pass;
 use evergraph_segment::Segment;
 use evergraph_types::VertexId;
+use rayon::prelude::*;
 
 use crate::adjacency::{AHEAD, CHUNK_MAX, ChunkRef, tag};
 use crate::entry::Entry;
 use crate::neighbors::Neighbors;
 use crate::paged_array::{LEAF_CELLS, Leaf, PagedArray};
+use crate::pool::in_pool;
 use crate::prefetch::prefetch;
 
-static EMPTY_LEAF: Leaf<Entry> = Leaf {
-    occupied: 0,
-    dirty: 0,
-    changed: 0,
-    touched: 0,
-    pack: None,
-    pack_len: 0,
-    span: 0,
-    cells: [Entry::EMPTY; LEAF_CELLS as usize],
-};
+/// The entries of 64 vertices.
+type Page = [Entry; LEAF_CELLS as usize];
+
+static EMPTY_PAGE: Page = [Entry::EMPTY; LEAF_CELLS as usize];
+
+/// Leaves that begin so near behind the one before lie end to end with it.
+const STRIDE_MAX: usize = 2 * size_of::<Leaf<Entry>>();
+
+/// So many pages are worth a parallel task to copy.
+const PAGES_PER_TASK: usize = 1 << 9;
 
 /// Lists this far apart are asked for together: to read what is between them costs less than to ask twice.
 const GAP_BYTES: usize = 1 << 13;
@@ -46,7 +49,7 @@ const RUN_BYTES: usize = 4 * CHUNK_MAX;
 /// The list of each vertex id, and whatever keeps the lists alive.
 #[derive(Clone)]
 pub struct FlatTable {
-    leaves: Arc<[&'static Leaf<Entry>]>,
+    pages: Arc<[&'static Page]>,
     len: usize,
     /// Segments that lists lie in, if whoever passes over them is to ask for what comes next.
     cold: Arc<[Arc<Segment>]>,
@@ -105,14 +108,15 @@ impl FlatTable {
         len: usize,
         owner: Arc<dyn Any + Send + Sync>,
     ) -> Self {
-        let mut leaves = vec![&EMPTY_LEAF; len.div_ceil(LEAF_CELLS as usize)];
+        let mut pages = vec![&EMPTY_PAGE; len.div_ceil(LEAF_CELLS as usize)];
         table.for_each_leaf(&mut |base, leaf| {
-            if let Some(place) = leaves.get_mut((base / LEAF_CELLS) as usize) {
+            if let Some(place) = pages.get_mut((base / LEAF_CELLS) as usize) {
                 // SAFETY: the owner keeps the leaf alive; it is given out only while `self` is borrowed.
-                *place = unsafe { &*std::ptr::from_ref(leaf) };
+                *place = unsafe { &*std::ptr::from_ref(&leaf.cells) };
             }
         });
-        FlatTable { leaves: leaves.into(), len, cold: Arc::default(), _owner: owner }
+        let copies = copy_scattered(&mut pages);
+        FlatTable { pages: pages.into(), len, cold: Arc::default(), _owner: Arc::new((owner, copies)) }
     }
 
     /// The same, with those of the segments its lists lie in that are not in memory.
@@ -201,23 +205,16 @@ impl FlatTable {
             directories.push(directory);
             entry
         });
-        let mut leaves: Vec<Leaf<Entry>> = Vec::with_capacity(offsets.len() / LEAF_CELLS as usize + 1);
-        for (vertex, entry) in entries.enumerate() {
-            if vertex.is_multiple_of(LEAF_CELLS as usize) {
-                leaves.push(EMPTY_LEAF.clone());
-            }
-            if let Some(leaf) = leaves.last_mut() {
-                leaf.set(vertex as VertexId, Some(entry));
-            }
-        }
-        let leaves: Box<[Leaf<Entry>]> = leaves.into();
-        // SAFETY: the owner keeps the leaves where they are.
-        let pointers = leaves.iter().map(|leaf| unsafe { &*std::ptr::from_ref(leaf) }).collect();
+        let mut pages: Vec<Page> = vec![EMPTY_PAGE; offsets.len().div_ceil(LEAF_CELLS as usize)];
+        let cells = pages.as_flattened_mut().iter_mut();
+        cells.zip(entries).for_each(|(cell, entry)| *cell = entry);
+        // SAFETY: the owner keeps the pages where they are.
+        let places = pages.iter().map(|page| unsafe { &*std::ptr::from_ref(page) }).collect();
         FlatTable {
-            leaves: pointers,
+            pages: places,
             len: offsets.len() - 1,
             cold: Arc::default(),
-            _owner: Arc::new((leaves, directories, neighbors)),
+            _owner: Arc::new((pages, directories, neighbors)),
         }
     }
 
@@ -295,24 +292,24 @@ impl FlatTable {
     /// vertex out of range, here and below.
     #[inline]
     pub fn prefetch_entry(&self, vertex: VertexId) {
-        if let Some(leaf) = self.leaf(vertex) {
-            prefetch(std::ptr::from_ref(&leaf.cells[(vertex % LEAF_CELLS) as usize]).cast(), 1);
+        if let Some(page) = self.page(vertex) {
+            prefetch(std::ptr::from_ref(&page[(vertex % LEAF_CELLS) as usize]).cast(), 1);
         }
     }
 
     /// Asks for all entries of the page of a vertex.
     #[inline]
     pub fn prefetch_page(&self, vertex: VertexId) {
-        if let Some(leaf) = self.leaf(vertex) {
-            prefetch(leaf.cells.as_ptr().cast(), size_of_val(&leaf.cells));
+        if let Some(page) = self.page(vertex) {
+            prefetch(page.as_ptr().cast(), size_of_val(page));
         }
     }
 
     /// Asks for the start of a list, or of its directory, whole cache lines up to so many bytes. That takes a look at the entry.
     #[inline]
     pub fn prefetch_list(&self, vertex: VertexId, bytes_max: usize) {
-        if let Some(leaf) = self.leaf(vertex) {
-            let entry = leaf.cells[(vertex % LEAF_CELLS) as usize];
+        if let Some(page) = self.page(vertex) {
+            let entry = page[(vertex % LEAF_CELLS) as usize];
             prefetch(entry.pointer(), bytes_max.min(4 * entry.words()));
         }
     }
@@ -321,24 +318,24 @@ impl FlatTable {
     /// asking ahead for what belongs to them, once the list itself has come.
     #[inline]
     pub fn first_neighbors(&self, vertex: VertexId, most: usize) -> &[VertexId] {
-        let Some(leaf) = self.leaf(vertex) else { return &[] };
-        let entry = leaf.cells[(vertex % LEAF_CELLS) as usize];
+        let Some(page) = self.page(vertex) else { return &[] };
+        let entry = page[(vertex % LEAF_CELLS) as usize];
         // SAFETY: the owner keeps the lists alive as long as `self` is borrowed.
         unsafe { entry.first_neighbors(most) }
     }
 
     #[inline]
-    fn leaf(&self, vertex: VertexId) -> Option<&'static Leaf<Entry>> {
-        self.leaves.get((vertex / LEAF_CELLS) as usize).copied()
+    fn page(&self, vertex: VertexId) -> Option<&'static Page> {
+        self.pages.get((vertex / LEAF_CELLS) as usize).copied()
     }
 
     fn entries<const ASKS: bool>(&self, range: Range<VertexId>) -> Entries<'_, ASKS> {
-        Entries { leaves: &self.leaves, cells: [].iter(), next: range.start, end: range.end }
+        Entries { pages: &self.pages, cells: [].iter(), next: range.start, end: range.end }
     }
 
     #[inline]
     fn entry(&self, vertex: VertexId) -> Entry {
-        self.leaves[(vertex / LEAF_CELLS) as usize].cells[(vertex % LEAF_CELLS) as usize]
+        self.pages[(vertex / LEAF_CELLS) as usize][(vertex % LEAF_CELLS) as usize]
     }
 }
 
@@ -349,7 +346,7 @@ impl FlatTable {
 ///   first runs       starts of lists         entries          are asked for when the page is turned
 /// ```
 struct Entries<'a, const ASKS: bool> {
-    leaves: &'a [&'static Leaf<Entry>],
+    pages: &'a [&'static Page],
     /// What is left of the page before `next`.
     cells: std::slice::Iter<'a, Entry>,
     next: VertexId,
@@ -367,25 +364,25 @@ impl<const ASKS: bool> Entries<'_, ASKS> {
         if ASKS {
             self.ask_for_lists(page);
         }
-        if let Some(beyond) = self.leaves.get(page + if ASKS { 2 } else { 1 }) {
-            prefetch(beyond.cells.as_ptr().cast(), size_of_val(&beyond.cells));
+        if let Some(beyond) = self.pages.get(page + if ASKS { 2 } else { 1 }) {
+            prefetch(beyond.as_ptr().cast(), size_of_val(*beyond));
         }
         let first = self.next % LEAF_CELLS;
         let last = LEAF_CELLS.min(first + (self.end - self.next));
         self.next += last - first;
-        self.cells = self.leaves[page].cells[first as usize..last as usize].iter();
+        self.cells = self.pages[page][first as usize..last as usize].iter();
     }
 
     /// Asks for the first runs of lists in chunks of this page, whose directories have come, and for the starts of the next
     /// page's lists.
     fn ask_for_lists(&self, page: usize) {
-        for entry in self.leaves[page].cells.iter().filter(|entry| entry.has_directory()) {
+        for entry in self.pages[page].iter().filter(|entry| entry.has_directory()) {
             // SAFETY: the owner keeps the lists alive as long as the table is borrowed.
             let run = unsafe { entry.directory() }[0];
             prefetch(run.pointer(), RUN_BYTES.min(4 * run.len as usize));
         }
-        let next = self.leaves.get(page + 1).into_iter();
-        next.flat_map(|next| &next.cells).for_each(|entry| entry.prefetch_lines::<START_LINES>());
+        let next = self.pages.get(page + 1).into_iter();
+        next.copied().flatten().for_each(|entry| entry.prefetch_lines::<START_LINES>());
     }
 }
 
@@ -400,6 +397,35 @@ impl<const ASKS: bool> Iterator for Entries<'_, ASKS> {
         self.turn_page();
         self.cells.next().copied()
     }
+}
+
+/// Has the places of pages that do not lie near behind the one before lead to copies, which lie side by side, and gives these.
+fn copy_scattered(pages: &mut [&'static Page]) -> Vec<Page> {
+    let address = |page: &'static Page| page.as_ptr() as usize;
+    let is_near = |pair: &[&'static Page]| address(pair[1]).wrapping_sub(address(pair[0])) <= STRIDE_MAX;
+    // A page between two that lie elsewhere is as good as scattered itself.
+    let mut scattered: Vec<&mut &'static Page> = Vec::new();
+    let near: Vec<bool> =
+        std::iter::once(false).chain(pages.windows(2).map(is_near)).chain([false]).collect();
+    for (place, near) in pages.iter_mut().zip(near.windows(2)) {
+        if near == [false; 2] {
+            scattered.push(place);
+        }
+    }
+    let mut copies = vec![EMPTY_PAGE; scattered.len()];
+    let copy = |(copy, place): (&mut Page, &mut &mut &'static Page)| {
+        *copy = ***place;
+        // SAFETY: the owner keeps the copies where they are.
+        **place = unsafe { &*std::ptr::from_ref(copy) };
+    };
+    match scattered.len() {
+        0..=PAGES_PER_TASK => copies.iter_mut().zip(&mut scattered).for_each(copy),
+        _ => in_pool(|| {
+            let copies = copies.par_iter_mut().with_min_len(PAGES_PER_TASK);
+            copies.zip(&mut scattered).for_each(copy);
+        }),
+    }
+    copies
 }
 
 fn run(list: &[VertexId]) -> ChunkRef {
@@ -420,6 +446,36 @@ impl std::fmt::Debug for FlatTable {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pages_that_lie_by_themselves_are_copied_and_say_the_same() {
+        let page = |number: usize| Entry::to_place(number, 1, false);
+        let end_to_end: Vec<Leaf<Entry>> = (0..2 * PAGES_PER_TASK)
+            .map(|number| {
+                // SAFETY: zeros are a leaf without values.
+                let mut leaf: Leaf<Entry> = unsafe { std::mem::zeroed() };
+                leaf.cells = [page(number); LEAF_CELLS as usize];
+                leaf
+            })
+            .collect();
+        let place = |number: usize| -> &'static Page {
+            // SAFETY: the leaves outlive the test's use of the place.
+            unsafe { &*std::ptr::from_ref(&end_to_end[number].cells) }
+        };
+        // The first half as they lie; the others backwards, each far from its neighbors.
+        let half = PAGES_PER_TASK;
+        for scattered in [0, 1, 5, half - 1] {
+            let order: Vec<usize> =
+                (0..half).chain((0..scattered).map(|step| 2 * half - 1 - 3 * step % half)).collect();
+            let mut pages: Vec<&Page> = order.iter().map(|&number| place(number)).collect();
+            let copies = copy_scattered(&mut pages);
+            assert_eq!(copies.len(), scattered);
+            for (position, (&now, &number)) in pages.iter().zip(&order).enumerate() {
+                assert_eq!(now, &[page(number); LEAF_CELLS as usize]);
+                assert_eq!(std::ptr::eq(now, place(number)), position < half);
+            }
+        }
+    }
 
     #[test]
     fn lists_read_the_same_with_hints_in_any_shape() {

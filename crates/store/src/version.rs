@@ -345,8 +345,11 @@ impl Version {
         }
         let mut exists = vec![false; self.id_bound as usize];
         self.vertices.for_each_leaf(&mut |base, leaf| {
-            let page = exists.iter_mut().skip(base as usize).take(LEAF_CELLS as usize);
-            page.enumerate().for_each(|(slot, cell)| *cell = leaf.occupied >> slot & 1 == 1);
+            let page = exists.get_mut(base as usize..).unwrap_or_default().chunks_mut(8);
+            for (cells, bits) in page.zip(leaf.occupied.to_le_bytes()) {
+                let bits: [bool; 8] = std::array::from_fn(|slot| bits >> slot & 1 == 1);
+                cells.copy_from_slice(&bits[..cells.len()]);
+            }
         });
         Some(exists.into())
     }
