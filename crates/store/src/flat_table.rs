@@ -401,29 +401,23 @@ impl<const ASKS: bool> Iterator for Entries<'_, ASKS> {
 
 /// Has the places of pages that do not lie near behind the one before lead to copies, which lie side by side, and gives these.
 fn copy_scattered(pages: &mut [&'static Page]) -> Vec<Page> {
-    let address = |page: &'static Page| page.as_ptr() as usize;
-    let is_near = |pair: &[&'static Page]| address(pair[1]).wrapping_sub(address(pair[0])) <= STRIDE_MAX;
-    // A page between two that lie elsewhere is as good as scattered itself.
-    let mut scattered: Vec<&mut &'static Page> = Vec::new();
-    let near: Vec<bool> =
-        std::iter::once(false).chain(pages.windows(2).map(is_near)).chain([false]).collect();
-    for (place, near) in pages.iter_mut().zip(near.windows(2)) {
-        if near == [false; 2] {
-            scattered.push(place);
+    let place = |page: Option<&&'static Page>| page.map_or(0, |page| page.as_ptr() as usize);
+    let mut scattered: Vec<usize> = Vec::new();
+    let mut follows = false;
+    for at in 0..pages.len() {
+        let is_followed = place(pages.get(at + 1)).wrapping_sub(place(pages.get(at))) <= STRIDE_MAX;
+        if !follows && !is_followed {
+            scattered.push(at);
         }
+        follows = is_followed;
     }
-    let mut copies = vec![EMPTY_PAGE; scattered.len()];
-    let copy = |(copy, place): (&mut Page, &mut &mut &'static Page)| {
-        *copy = ***place;
-        // SAFETY: the owner keeps the copies where they are.
-        **place = unsafe { &*std::ptr::from_ref(copy) };
+    let copies: Vec<Page> = match scattered.len() {
+        0..=PAGES_PER_TASK => scattered.iter().map(|&at| *pages[at]).collect(),
+        _ => in_pool(|| scattered.par_iter().with_min_len(PAGES_PER_TASK).map(|&at| *pages[at]).collect()),
     };
-    match scattered.len() {
-        0..=PAGES_PER_TASK => copies.iter_mut().zip(&mut scattered).for_each(copy),
-        _ => in_pool(|| {
-            let copies = copies.par_iter_mut().with_min_len(PAGES_PER_TASK);
-            copies.zip(&mut scattered).for_each(copy);
-        }),
+    for (copy, at) in copies.iter().zip(scattered) {
+        // SAFETY: the owner keeps the copies where they are.
+        pages[at] = unsafe { &*std::ptr::from_ref(copy) };
     }
     copies
 }

@@ -343,15 +343,14 @@ impl Version {
         if self.num_vertices == u64::from(self.id_bound) {
             return None;
         }
-        let mut exists = vec![false; self.id_bound as usize];
+        // Filled in where it will stay: a vector would be copied.
+        let mut exists: Arc<[bool]> = std::iter::repeat_n(false, self.id_bound as usize).collect();
+        let cells = Arc::get_mut(&mut exists).unwrap_or_default();
         self.vertices.for_each_leaf(&mut |base, leaf| {
-            let page = exists.get_mut(base as usize..).unwrap_or_default().chunks_mut(8);
-            for (cells, bits) in page.zip(leaf.occupied.to_le_bytes()) {
-                let bits: [bool; 8] = std::array::from_fn(|slot| bits >> slot & 1 == 1);
-                cells.copy_from_slice(&bits[..cells.len()]);
-            }
+            let page = cells.iter_mut().skip(base as usize).take(LEAF_CELLS as usize);
+            page.enumerate().for_each(|(slot, cell)| *cell = leaf.occupied >> slot & 1 == 1);
         });
-        Some(exists.into())
+        Some(exists)
     }
 
     /// The bytes of a string cell of this version.
