@@ -14,9 +14,6 @@ use crate::adjacency::{AHEAD, ChunkRef};
 use crate::compression::RunBuffer;
 use crate::prefetch::prefetch;
 
-/// Neighbors in a cache line.
-const LINE_NEIGHBORS: usize = 16;
-
 #[derive(Clone, Copy)]
 enum List<'a> {
     Flat(&'a [VertexId]),
@@ -233,20 +230,19 @@ impl<'a> Neighbors<'a> {
     /// faster where it can be had. Of a piece that does not lie among others, hints are neighbors of the same list.
     pub fn fold_ahead<S>(&self, mut state: S, mut step: impl FnMut(S, VertexId, u32) -> S) -> S {
         if let List::Flat(neighbors) = self.list {
-            return fold_with_hints(neighbors, &[], &mut std::iter::empty(), state, &mut step);
+            return fold_with_hints(neighbors, &[], state, &mut step);
         }
         let mut buffer = RunBuffer::new();
         for (place, &run) in self.runs().iter().enumerate() {
             let next = self.runs().get(place + 1);
-            let mut lines = next.into_iter().flat_map(|next| lines(*next));
             if run.has_more() {
-                // SAFETY: the runs of a list are alive while it is.
-                for part in unsafe { run.neighbors() }.chunks(LINE_NEIGHBORS) {
-                    prefetch_line(lines.next());
-                    // SAFETY: after the run more words can be read.
-                    let hinted = unsafe { hinted(part) };
-                    state = hinted.fold(state, |state, (neighbor, hint)| step(state, neighbor, hint));
-                }
+                let next = next.map_or(run.pointer(), |next| next.pointer());
+                // SAFETY: the runs of a list are alive while it is, and after this one more words can be read.
+                let hinted = unsafe { hinted(run.neighbors()) }.enumerate();
+                state = hinted.fold(state, |state, (place, (neighbor, hint))| {
+                    prefetch(next.wrapping_add(4 * place), 1);
+                    step(state, neighbor, hint)
+                });
                 continue;
             }
             let next = next.filter(|next| !next.is_compressed());
@@ -254,7 +250,7 @@ impl<'a> Neighbors<'a> {
             let next = next.map_or(&[][..], |next| unsafe { next.neighbors() });
             // SAFETY: as above.
             let run = unsafe { run.read(&mut buffer) };
-            state = fold_with_hints(run, next, &mut lines, state, &mut step);
+            state = fold_with_hints(run, next, state, &mut step);
         }
         state
     }
@@ -372,39 +368,32 @@ unsafe fn hinted(run: &[VertexId]) -> impl Iterator<Item = (VertexId, u32)> {
         .map(move |(place, &neighbor)| (neighbor, unsafe { hints.add(place + AHEAD).read() }))
 }
 
-/// Each neighbor of a run with the one [`AHEAD`] places on, be that in the next run; where there is none, with itself.
-/// While a line of the run is read, one of `lines` is asked for.
+/// Each neighbor of a run with the one [`AHEAD`] places on, be that in the next run; where there is none, with the last there is.
+/// While a line of the run is read, one of the next is asked for. How long runs are is as good as random, and a branch that is
+/// guessed wrong has the processor forget what it was about to ask for: so this is one loop, and nothing in it branches.
 #[inline]
 fn fold_with_hints<S>(
     run: &[VertexId],
     next: &[VertexId],
-    lines: &mut impl Iterator<Item = *const u8>,
     mut state: S,
     step: &mut impl FnMut(S, VertexId, u32) -> S,
 ) -> S {
-    let inner = run.len().saturating_sub(AHEAD);
-    let (front, back) = run.split_at(inner);
-    let (hinted, last) = back.split_at(back.len().min(next.len()));
-    for (part, hints) in [(front, &run[run.len() - inner..]), (hinted, next), (last, last)] {
-        for (part, hints) in part.chunks(LINE_NEIGHBORS).zip(hints.chunks(LINE_NEIGHBORS)) {
-            prefetch_line(lines.next());
-            let hinted = part.iter().zip(hints);
-            state = hinted.fold(state, |state, (&neighbor, &hint)| step(state, neighbor, hint));
-        }
+    let Some(last) = run.len().checked_sub(1) else { return state };
+    // Without a next run its only word is the last of this one.
+    let next = if next.is_empty() { &run[last..] } else { next };
+    for (place, &neighbor) in run.iter().enumerate() {
+        prefetch(next.as_ptr().wrapping_add(place).cast(), 1);
+        let ahead = place + AHEAD;
+        let beyond = ahead.wrapping_sub(run.len()).min(next.len() - 1);
+        let hint = std::hint::select_unpredictable(
+            ahead < run.len(),
+            run.as_ptr().wrapping_add(ahead),
+            next.as_ptr().wrapping_add(beyond),
+        );
+        // SAFETY: either place lies in its run.
+        state = step(state, neighbor, unsafe { hint.read() });
     }
     state
-}
-
-/// The cache lines of a run. To ask for all of them at once takes the room in which the processor waits for other memory.
-#[inline]
-fn lines(run: ChunkRef) -> impl Iterator<Item = *const u8> {
-    let bytes = 0..4 * run.len as usize;
-    bytes.step_by(4 * LINE_NEIGHBORS).map(move |start| run.pointer().wrapping_add(start))
-}
-
-#[inline]
-fn prefetch_line(line: Option<*const u8>) {
-    line.into_iter().for_each(|line| prefetch(line, 1));
 }
 
 impl std::fmt::Debug for Neighbors<'_> {
