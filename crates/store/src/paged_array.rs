@@ -2,7 +2,7 @@
 //! vertex records and vertex property columns.
 //!
 //! ```text
-//!  root ─► inner (256 children) ─► inner ─► leaf: occupied: u64 | dirty: u64 | changed: u64 | touched: u64 | pack | 64 cells
+//!  root ─► inner (128 children) ─► inner ─► leaf: occupied: u64 | dirty: u64 | changed: u64 | touched: u64 | pack | 64 cells
 //! ```
 //!
 //! An edit copies the leaves it changes and the inner pages above them, unless nobody else reaches them, and leaves all else
@@ -25,7 +25,7 @@ use crate::prefetch::prefetch;
 /// Cells of one leaf page.
 pub(crate) const LEAF_CELLS: u32 = 64;
 const LEAF_BITS: u32 = 6;
-const INNER_BITS: u32 = 8;
+const INNER_BITS: u32 = 7;
 const FANOUT: usize = 1 << INNER_BITS;
 
 /// When a leaf has noted more cells as touched, its next commit forgets them, so that few are noted.
