@@ -200,12 +200,13 @@ fn pack<D: Delta>(
 ) {
     let mut words = std::mem::take(&mut scratch.pack);
     words.clear();
+    let coding = policy.coding();
     // The cells whose lists go to the pack, as bits. Until that has a place, they say where in the words these begin.
     let mut packed = 0;
     let mut next = 0;
     for group in lists_of(deltas) {
         let slot = (group[0].vertex() - base) as usize;
-        packed |= pack_unchanged(leaf, next..slot, policy.coding(), &mut words, changes);
+        packed |= pack_unchanged(leaf, next..slot, coding, &mut words, changes);
         next = slot + 1;
         let old = leaf.cells[slot];
         if short_run(old).is_none() {
@@ -216,13 +217,13 @@ fn pack<D: Delta>(
         leaf.set(base + slot as u32, (!new.is_empty()).then_some(new));
         packed |= u64::from(!new.is_empty() && !new.has_directory()) << slot;
     }
-    packed |= pack_unchanged(leaf, next..leaf.cells.len(), policy.coding(), &mut words, changes);
+    packed |= pack_unchanged(leaf, next..leaf.cells.len(), coding, &mut words, changes);
     if let Some(pack) = leaf.pack.take() {
         changes.retire(pack);
     }
     leaf.pack_len = 0;
     if !words.is_empty() {
-        let slack = if policy.coding() == Coding::Plain { 0 } else { SLACK_BYTES };
+        let slack = if coding == Coding::Plain { 0 } else { SLACK_BYTES };
         let block = changes.allocate(size_of_val(&*words) + slack);
         // SAFETY: the new block has room for the words.
         unsafe { block.pointer().cast::<u32>().copy_from_nonoverlapping(words.as_ptr(), words.len()) };

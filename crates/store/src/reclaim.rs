@@ -108,17 +108,11 @@ impl Reclaimer {
         let unpublished: Vec<Block> = {
             let mut queue = self.queue.lock();
             let births_are_known = queue.knows_births(sequence);
-            let mut unpublished = Vec::new();
-            if births_are_known {
-                retain_asked(&mut blocks, |block| {
-                    // SAFETY: retired blocks are not freed yet.
-                    let is_published = sequence_distance(sequence, unsafe { block.born() }) >= 0;
-                    if !is_published {
-                        unpublished.push(block);
-                    }
-                    is_published
-                });
-            }
+            let is_unpublished = |block: Block| {
+                // SAFETY: retired blocks are not freed yet.
+                births_are_known && sequence_distance(sequence, unsafe { block.born() }) < 0
+            };
+            let unpublished = extract_asked(&mut blocks, is_unpublished);
             queue.blocks += blocks.len();
             queue.groups.push_back(Group { version, sequence, blocks });
             unpublished
@@ -184,8 +178,7 @@ impl Reclaimer {
 /// Takes out those of the blocks, all of them alive, that were born with commit `sequence` or before.
 pub(crate) fn take_born_by(sequence: Sequence, blocks: &mut Vec<Block>) -> Vec<Block> {
     // SAFETY: alive by contract.
-    let is_older = |block: &mut Block| sequence_distance(sequence, unsafe { block.born() }) >= 0;
-    blocks.extract_if(.., is_older).collect()
+    extract_asked(blocks, |block| sequence_distance(sequence, unsafe { block.born() }) >= 0)
 }
 
 /// How many commits `born` lies before `sequence`; negative if behind it.
@@ -195,22 +188,30 @@ fn sequence_distance(sequence: Sequence, born: u32) -> i32 {
 
 /// The blocks, all of them alive, each asked for some time before it comes: their headers lie anywhere in memory.
 fn asked(blocks: &[Block]) -> impl Iterator<Item = Block> {
-    blocks.iter().enumerate().map(|(at, &block)| {
-        blocks.get(at + BLOCKS_AHEAD).into_iter().for_each(|next| next.prefetch());
-        block
-    })
+    (0..blocks.len()).map(|at| ask_ahead(blocks, at))
 }
 
-/// As [`Vec::retain`], with blocks that are [`asked`] for.
-fn retain_asked(blocks: &mut Vec<Block>, mut stays: impl FnMut(Block) -> bool) {
-    let mut kept = 0;
+/// As [`Vec::extract_if`], of all blocks at once, which are [`asked`] for.
+fn extract_asked(blocks: &mut Vec<Block>, is_taken: impl Fn(Block) -> bool) -> Vec<Block> {
+    let (mut taken, mut kept) = (Vec::new(), 0);
     for at in 0..blocks.len() {
-        blocks.get(at + BLOCKS_AHEAD).into_iter().for_each(|next| next.prefetch());
-        let block = blocks[at];
-        blocks[kept] = block;
-        kept += usize::from(stays(block));
+        let block = ask_ahead(blocks, at);
+        if is_taken(block) {
+            taken.push(block);
+        } else {
+            blocks[kept] = block;
+            kept += 1;
+        }
     }
     blocks.truncate(kept);
+    taken
+}
+
+/// The block at a place, one some places on asked for.
+#[inline]
+fn ask_ahead(blocks: &[Block], at: usize) -> Block {
+    blocks.get(at + BLOCKS_AHEAD).into_iter().for_each(|next| next.prefetch());
+    blocks[at]
 }
 
 impl Queue {
@@ -245,15 +246,11 @@ impl Queue {
             }
             let Some(newest_pinned) = pinned else { continue };
             let last = group.sequence;
-            retain_asked(&mut group.blocks, |block| {
+            dead.extend(extract_asked(&mut group.blocks, |block| {
                 // SAFETY: a block in the queue is not freed yet.
                 let age = sequence_distance(last, unsafe { block.born() });
-                let reachable = last.saturating_sub_signed(age.into()) <= newest_pinned;
-                if !reachable {
-                    dead.push(block);
-                }
-                reachable
-            });
+                last.saturating_sub_signed(age.into()) > newest_pinned
+            }));
         }
         // Groups of dead versions that hold nothing any more would pile up behind a pinned one.
         self.groups.retain(|group| !group.blocks.is_empty() || group.version.strong_count() > 0);
