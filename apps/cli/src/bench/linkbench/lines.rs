@@ -41,7 +41,7 @@ pub(super) struct Line {
 
 pub(super) fn layout() -> Layout {
     Layout::new([
-        ("measurement", Side::Left, 36),
+        ("measurement", Side::Left, 46),
         ("store", Side::Left, 9),
         ("requests/s", Side::Right, 10),
         ("Evergraph by it", Side::Right, 15),
