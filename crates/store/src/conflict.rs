@@ -9,6 +9,8 @@
 //!  delete of a vertex                              x                   x                           x (any type)
 //! ```
 //!
+//! An edge has to do with the deletion of either end, whether the other one is a vertex yet or not.
+//!
 //! Deleting a vertex deletes its edges, so it conflicts with whoever touched one of them. A put that only makes
 //! sure that a vertex exists conflicts with nothing.
 //!
@@ -123,14 +125,16 @@ impl RecentChanges {
             let (multi, symmetric) =
                 options.map_or((false, false), |options| (options.multi, options.symmetric));
             for write in all.writes.iter().filter(|write| !write.dead) {
-                let (Some(src), Some(dst)) = (id(write.src), id(write.dst)) else { continue };
-                let thing = Thing::Edge(edge_type, src, dst);
-                if write.delete || !multi {
+                let (src, dst) = (id(write.src), id(write.dst));
+                // An edge of a key that nobody has yet is new, but its other end may have been deleted.
+                if let (Some(src), Some(dst), true) = (src, dst, write.delete || !multi) {
+                    let thing = Thing::Edge(edge_type, src, dst);
                     self.unchanged(edge(edge_type, src, dst, symmetric), begin, thing)?;
                     self.unchanged(Change::Bulk(edge_type), begin, thing)?;
                 }
-                self.unchanged(Change::VertexDeleted(src), begin, thing)?;
-                self.unchanged(Change::VertexDeleted(dst), begin, thing)?;
+                for end in [src, dst].into_iter().flatten() {
+                    self.unchanged(Change::VertexDeleted(end), begin, Thing::Vertex(end))?;
+                }
             }
         }
         Ok(())

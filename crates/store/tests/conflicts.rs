@@ -114,6 +114,15 @@ fn the_second_of_two_writes_to_one_thing_is_refused() {
         (DeleteVertex("c"), PutEdge("a", "c", "knows")),
         (DeleteVertex("a"), UNKNOWS),
         (DeleteVertex("b"), UNPAYS),
+        // Also if the other end of the edge is new.
+        (DeleteVertex("a"), PutEdge("a", "new", "knows")),
+        (DeleteVertex("a"), PutEdge("new", "a", "knows")),
+        (DeleteVertex("a"), PutEdge("a", "new", "pays")),
+        (DeleteVertex("a"), PutEdge("new", "a", "pays")),
+        (DeleteVertex("a"), PutEdge("a", "new", "meets")),
+        (DeleteVertex("a"), PutEdge("new", "a", "meets")),
+        (PutEdge("a", "new", "pays"), DeleteVertex("a")),
+        (PutEdge("new", "a", "meets"), DeleteVertex("a")),
         // Both bring the vertex or the edge.
         (PutVertex("new"), PutVertex("new")),
         (PutEdge("new", "a", "knows"), PutEdge("new", "a", "knows")),
@@ -146,6 +155,7 @@ fn writes_to_different_things_both_commit() {
         // Both bring the vertex, and neither says anything of it.
         (PutEdge("new", "a", "knows"), PutEdge("new", "b", "knows")),
         (PutEdge("a", "new", "knows"), EnsureVertex("new")),
+        (DeleteVertex("a"), PutEdge("b", "new", "knows")),
         (PutEdge("new", "a", "pays"), PutEdge("new", "a", "pays")),
     ];
     for (first, second) in fine {
