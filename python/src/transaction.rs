@@ -34,10 +34,11 @@ pub(crate) fn transaction_options(
     Ok(TransactionOptions { isolation, timeout: timeout_seconds.map(duration).transpose()? })
 }
 
-/// How many seconds to wait after a conflict, given the number of tries before.
+/// How many seconds to wait after a conflict, given the number of tries before and the seconds this one took.
 #[pyfunction]
-pub(crate) fn conflict_backoff(tried: u32) -> f64 {
-    evergraph::conflict_backoff(tried).as_secs_f64()
+pub(crate) fn conflict_backoff(tried: u32, took_seconds: f64) -> f64 {
+    let took = Duration::try_from_secs_f64(took_seconds).unwrap_or_default();
+    evergraph::conflict_backoff(tried, took).as_secs_f64()
 }
 
 /// A point of a transaction to go back to.

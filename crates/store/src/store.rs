@@ -8,7 +8,7 @@ use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, Guard};
 use evergraph_disk::{Access, Disk, MemoryDisk, OsDisk};
@@ -47,6 +47,10 @@ use crate::writes::Writes;
 /// How often an operation that is a transaction of its own is run again after conflicts. Each of them means that
 /// another transaction got through.
 const OWN_RETRIES: u32 = 1_000;
+
+/// The shortest span of which a random part is waited after a conflict, and the longest.
+const BACKOFF_MIN: Duration = Duration::from_micros(10);
+const BACKOFF_MAX: Duration = Duration::from_secs(2);
 
 /// An open store. Clones are handles to the same one; when the last is dropped, it closes.
 #[derive(Clone, Debug)]
@@ -234,8 +238,8 @@ impl Store {
         Ok(Transaction::new(self.clone(), version, pin, options))
     }
 
-    /// Runs `run` in a transaction and commits it; after a conflict waits a moment, longer each time, and runs it
-    /// again, at most `retries` times.
+    /// Runs `run` in a transaction and commits it; after a conflict waits a moment, longer each time ([`conflict_backoff`]),
+    /// and runs it again, at most `retries` times. Where dozens of threads change the same thing, 32 are enough.
     ///
     /// # Errors
     /// What `run` fails with; [`CommitError::Conflict`] if the last retry conflicts too.
@@ -259,7 +263,7 @@ impl Store {
         self.transact_with(TransactionOptions::default(), retries, run)
     }
 
-    /// [`Store::transact`] with transactions of another isolation, or with a deadline each.
+    /// [`Store::transact`] with transactions of another isolation, or with a deadline each; no wait between them is longer.
     ///
     /// # Errors
     /// Those of [`Store::transact`].
@@ -271,12 +275,14 @@ impl Store {
     ) -> Result<T, E> {
         let mut tried = 0;
         loop {
+            let began = Instant::now();
             let mut transaction = self.begin_with(options)?;
             let value = run(&mut transaction)?;
             match transaction.commit() {
                 Ok(_) => return Ok(value),
                 Err(CommitError::Conflict { .. }) if tried < retries => {
-                    std::thread::sleep(conflict_backoff(tried));
+                    let wait = conflict_backoff(tried, began.elapsed());
+                    std::thread::sleep(options.timeout.map_or(wait, |timeout| wait.min(timeout)));
                     tried += 1;
                 }
                 Err(error) => return Err(error.into()),
@@ -513,20 +519,23 @@ impl Store {
     }
 }
 
-/// How long to wait after a conflict before trying again, given the number of tries before: nothing at first, then a
-/// random part of a span that doubles up to about 10 ms, so that those who got in each other's way do not meet again.
-/// [`Store::transact`] waits so by itself.
+/// How long to wait after a conflict before trying again, given the number of tries before and how long this one took,
+/// from its beginning to the answer: nothing at first, then a random part of a span that begins with that time and doubles
+/// with each try. So those who got in each other's way come to be as far apart as their commits are long, on a slow disk
+/// too. It is less than two seconds. [`Store::transact`] waits so by itself.
 ///
 /// ```
 /// use std::time::Duration;
 ///
-/// assert_eq!(evergraph_store::conflict_backoff(0), Duration::ZERO);
-/// assert!(evergraph_store::conflict_backoff(1000) < Duration::from_millis(11));
+/// let tried = |times| evergraph_store::conflict_backoff(times, Duration::from_millis(1));
+/// assert_eq!(tried(0), Duration::ZERO);
+/// assert!(tried(3) < Duration::from_millis(8) && tried(1000) < Duration::from_secs(2));
 /// ```
-pub fn conflict_backoff(tried: u32) -> Duration {
-    let span_micros = 10 << tried.min(10);
+pub fn conflict_backoff(tried: u32, took: Duration) -> Duration {
+    // Of so many that contend, one gets through with each commit, so that no span need be longer.
+    let span = took.saturating_mul(1 << tried.min(8)).clamp(BACKOFF_MIN, BACKOFF_MAX);
     let random = RandomState::new().hash_one(tried);
-    if tried == 0 { Duration::ZERO } else { Duration::from_micros(random % span_micros) }
+    if tried == 0 { Duration::ZERO } else { Duration::from_nanos(random % span.as_nanos() as u64) }
 }
 
 impl Inner {

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use evergraph_disk::{AppendFile, Disk, DiskError, DiskLock, LockMode, Mapping, SyncFile};
 use parking_lot::Mutex;
@@ -11,6 +12,8 @@ use parking_lot::Mutex;
 pub(crate) struct HookedDisk {
     disk: Arc<dyn Disk>,
     hook: Arc<Mutex<Option<Hook>>>,
+    /// How long each sync takes beside what it does.
+    sync_time: Duration,
 }
 
 /// What happens once, when a file with this extension is created or synced.
@@ -28,7 +31,12 @@ enum Call {
 
 impl HookedDisk {
     pub(crate) fn over(disk: Arc<dyn Disk>) -> Arc<Self> {
-        Arc::new(HookedDisk { disk, hook: Arc::default() })
+        HookedDisk::slow(disk, Duration::ZERO)
+    }
+
+    /// A disk on which each sync takes at least so long.
+    pub(crate) fn slow(disk: Arc<dyn Disk>, sync_time: Duration) -> Arc<Self> {
+        Arc::new(HookedDisk { disk, hook: Arc::default(), sync_time })
     }
 
     /// Lets something happen when the next file with this extension is created.
@@ -47,7 +55,12 @@ impl HookedDisk {
     }
 
     fn hooked(&self, file: Box<dyn AppendFile>, path: &Path) -> Box<dyn AppendFile> {
-        let syncer = HookedSync { file: file.syncer(), path: path.to_owned(), hook: self.hook.clone() };
+        let syncer = HookedSync {
+            file: file.syncer(),
+            path: path.to_owned(),
+            hook: self.hook.clone(),
+            sync_time: self.sync_time,
+        };
         Box::new(HookedFile { file, syncer: Arc::new(syncer) })
     }
 }
@@ -99,11 +112,13 @@ struct HookedSync {
     file: Arc<dyn SyncFile>,
     path: PathBuf,
     hook: Arc<Mutex<Option<Hook>>>,
+    sync_time: Duration,
 }
 
 impl SyncFile for HookedSync {
     fn sync(&self) -> Result<(), DiskError> {
         run(&self.hook, Call::Sync, &self.path);
+        std::thread::sleep(self.sync_time);
         self.file.sync()
     }
 }

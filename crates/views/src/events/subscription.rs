@@ -441,6 +441,7 @@ impl Worker {
         let (view, name) = (self.subscriber.view.clone(), self.subscriber.options.name.clone());
         let place = Place::after_event(last.version, last.index);
         for tried in 0..CONFLICTS {
+            let began = Instant::now();
             let mut transaction = store.begin().map_err(|error| ended(&error))?;
             if let Err(error) = self.caught(|handler| handler.handle(events, Some(&mut transaction))) {
                 return Ok(Err(error));
@@ -456,7 +457,9 @@ impl Worker {
             }
             match transaction.commit() {
                 Ok(_) => return Ok(Ok(())),
-                Err(CommitError::Conflict { .. }) => std::thread::sleep(conflict_backoff(tried)),
+                Err(CommitError::Conflict { .. }) => {
+                    std::thread::sleep(conflict_backoff(tried, began.elapsed()));
+                }
                 Err(
                     error @ (CommitError::Closed | CommitError::Durability { .. } | CommitError::ReadOnly),
                 ) => {
