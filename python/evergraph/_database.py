@@ -61,7 +61,8 @@ def open(
     """Open the database in a directory; create it if there is none. It lives in memory without a path, or
     with ``":memory:"``.
 
-    One process writes at a time; any number may have it open with ``read_only``, if none writes.
+    One process writes at a time; any number may have it open with ``read_only``, if none writes. A process made
+    by ``os.fork()`` opens it for itself: what its parent opened raises `ForkedError`.
 
     Parameters
     ----------
@@ -184,13 +185,16 @@ class Database(Schematic["_native.Database"]):
 
     @property
     def is_closed(self) -> bool:
-        """Whether it was closed."""
+        """Whether it was closed, or this process was forked from the one that opened it."""
         return self._native.is_closed
 
     def close(self) -> None:
         """Wait for commits under way, make them durable, and let go of the files. Snapshots stay usable.
 
-        Closing twice is no error; everything else raises `ClosedError` from then on.
+        Closing twice is no error; everything else raises `ClosedError` from then on, also in transactions
+        and streams of the database. What remains is to let go of them (``rollback()``, ``close()``), and
+        the last view of a window. In a process made by ``os.fork()`` closing does nothing: its parent has the
+        database open.
 
         Raises
         ------

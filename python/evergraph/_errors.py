@@ -198,6 +198,13 @@ class ClosedError(EvergraphError):
     """Use of a database that was closed, or of a transaction that was committed or rolled back."""
 
 
+class ForkedError(ClosedError):
+    """Use, in a process made by ``os.fork()``, of a database that its parent opened, or of what belongs to it.
+
+    Open the database in the child, or start processes with ``spawn``. Snapshots made before the fork stay usable.
+    """
+
+
 class DurabilityError(EvergraphError):
     """A commit could not be made durable, and the store takes no more until it is opened again.
 

@@ -29,7 +29,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping, PyString};
 
 use crate::error::InView;
-use crate::gate::enter_interruptibly;
+use crate::gate::{detached, enter_interruptibly};
 use crate::key::{key_of, type_name, whole_number};
 use crate::snapshot::Snapshot;
 use crate::table::{Table, take, take_values};
@@ -209,7 +209,7 @@ impl VertexTable {
     /// The rows with the largest values in the second column, which has no nulls: the largest first, ties in order, NaN
     /// last. Of a list the first rows.
     fn top(&self, py: Python<'_>, count: usize) -> Table {
-        Table::new(py.detach(|| match self.rows {
+        Table::new(detached(py, || match self.rows {
             Rows::ByVertex => top(&self.batch, count),
             Rows::Listed => self.batch.slice(0, count.min(self.batch.num_rows())),
         }))

@@ -94,7 +94,7 @@ impl Database {
 
     #[getter]
     fn is_closed(&self) -> bool {
-        self.inner.version().is_err()
+        self.inner.usable().is_err()
     }
 
     fn close(&self, py: Python<'_>) -> PyResult<()> {
@@ -133,7 +133,7 @@ impl Database {
 
     /// Which versions there are: (first, time of the first, last).
     fn retained<'py>(&self, py: Python<'py>) -> PyResult<(u64, Bound<'py, PyAny>, u64)> {
-        let retained = py.detach(|| self.inner.retained());
+        let retained = enter(py, || self.inner.usable().map(|()| self.inner.retained()))?;
         Ok((retained.first, crate::value::time_to_python(py, retained.first_time_micros)?, retained.last))
     }
 
@@ -154,8 +154,8 @@ impl Database {
     }
 
     /// The durable cursors: (name, last version acknowledged).
-    fn cursors(&self) -> Vec<(String, u64)> {
-        self.inner.cursors()
+    fn cursors(&self, py: Python<'_>) -> PyResult<Vec<(String, u64)>> {
+        enter(py, || self.inner.usable().map(|()| self.inner.cursors()))
     }
 
     fn drop_cursor(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
@@ -308,7 +308,7 @@ impl Database {
 
     /// How all handlers fare, each as keyword arguments of `HandlerStatus`.
     fn handlers<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let statuses = py.detach(|| self.inner.views().handlers());
+        let statuses = enter(py, || self.inner.usable().map(|()| self.inner.views().handlers()))?;
         statuses.iter().map(|status| status_to_python(py, status)).collect()
     }
 
@@ -331,7 +331,7 @@ impl Database {
 
     /// What the store holds, as keyword arguments of `Stats`.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        stats_to_python(py, &py.detach(|| self.inner.stats()))
+        stats_to_python(py, &enter(py, || self.inner.usable().map(|()| self.inner.stats()))?)
     }
 }
 

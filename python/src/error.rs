@@ -88,7 +88,8 @@ impl Raise for PyErr {
 
 impl Raise for Closed {
     fn raise(self, py: Python<'_>) -> PyErr {
-        closed(py, self)
+        let class = if self == Closed::Forked { "ForkedError" } else { "ClosedError" };
+        Raised::new(py, class, self).error
     }
 }
 
@@ -104,6 +105,7 @@ impl Raise for WriteError {
             WriteError::Schema(_) => "SchemaError",
             WriteError::TimedOut => "TransactionTimeoutError",
             WriteError::NoSavepoint => "SavepointError",
+            WriteError::Closed(closed) => return closed.raise(py),
             _ => "EvergraphError",
         };
         Raised::new(py, class, self).error
@@ -120,7 +122,7 @@ impl Raise for CommitError {
             CommitError::Archive { .. } => "ArchiveError",
             CommitError::Durability { .. } => "DurabilityError",
             CommitError::ReadOnly => "ReadOnlyError",
-            CommitError::Closed => "ClosedError",
+            CommitError::Closed(closed) => return closed.raise(py),
             _ => "EvergraphError",
         };
         Raised::new(py, class, self).error
@@ -134,7 +136,7 @@ impl Raise for HistoryError {
                 Raised::new(py, "NotRetainedError", &self).with("first", first).with("last", last).error
             }
             HistoryError::Open(error) => error.raise(py),
-            HistoryError::Closed => closed(py, self),
+            HistoryError::Closed(closed) => closed.raise(py),
             other => Raised::new(py, "EvergraphError", other).error,
         }
     }
@@ -151,7 +153,7 @@ impl Raise for ChangesError {
             }
             ChangesError::InUse { .. } => Raised::new(py, "LockedError", self).error,
             ChangesError::ReadOnly => Raised::new(py, "ReadOnlyError", self).error,
-            ChangesError::Closed => closed(py, self),
+            ChangesError::Closed(closed) => closed.raise(py),
             ChangesError::Corrupt(corruption) => corruption.raise(py),
             ChangesError::Disk(error) => error.raise(py),
             other => Raised::new(py, "EvergraphError", other).error,
@@ -196,7 +198,7 @@ impl Raise for BackupError {
             BackupError::Exists { ref path } => Raised::new(py, "AlreadyExistsError", &self).path(path).error,
             BackupError::Target(error) => error.raise(py),
             BackupError::Failed { .. } => Raised::new(py, "BackupError", self).error,
-            BackupError::Closed => closed(py, self),
+            BackupError::Closed(closed) => closed.raise(py),
             other => Raised::new(py, "EvergraphError", other).error,
         }
     }
@@ -293,7 +295,9 @@ impl Raise for EventError {
             EventError::NotRetained { .. } => not_found(py, self),
             EventError::View(error) => error.raise(py),
             EventError::Commit(error) => error.raise(py),
-            EventError::Changes(ChangesError::Closed) | EventError::Closed => closed(py, self),
+            EventError::Changes(ChangesError::Closed(closed)) | EventError::Closed(closed) => {
+                closed.raise(py)
+            }
             EventError::Changes(ChangesError::ReadOnly) => Raised::new(py, "ReadOnlyError", self).error,
             EventError::Changes(ChangesError::InUse { .. }) => {
                 Raised::new(py, "HandlerInUseError", self).error

@@ -13,6 +13,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
+use crate::gate::detached;
 use crate::key::key_to_python;
 use crate::transaction::Transaction;
 use crate::value::{time_to_python, value_to_python};
@@ -151,13 +152,13 @@ impl Subscription {
     }
 
     fn stop(&self, py: Python<'_>) {
-        py.detach(|| self.inner.stop());
+        detached(py, || self.inner.stop());
     }
 
     fn wait(&self, py: Python<'_>, version: u64, timeout_seconds: f64) -> PyResult<bool> {
         let timeout = Duration::try_from_secs_f64(timeout_seconds)
             .map_err(|_| PyValueError::new_err("timeout is a number of seconds from 0"))?;
-        Ok(py.detach(|| self.inner.wait(version, timeout)))
+        Ok(detached(py, || self.inner.wait(version, timeout)))
     }
 }
 

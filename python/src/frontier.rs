@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
 use crate::error::InView;
-use crate::gate::enter_interruptibly;
+use crate::gate::{detached, enter_interruptibly};
 use crate::key::key_to_python;
 use crate::snapshot::Snapshot;
 
@@ -35,7 +35,7 @@ impl Frontiers {
     #[new]
     fn new(py: Python<'_>, snapshot: &Snapshot) -> Self {
         let view = snapshot.inner.clone();
-        let translation = py.detach(|| {
+        let translation = detached(py, || {
             let bound = view.id_bound();
             (view.num_vertices() != u64::from(bound)).then(|| {
                 let ids = view.vertex_ids();
@@ -68,7 +68,7 @@ impl Frontiers {
         most_edges: usize,
     ) -> PyResult<Vec<usize>> {
         let ids = self.ids(rows.as_slice()?)?;
-        Ok(py.detach(|| {
+        Ok(detached(py, || {
             let flat = self.view.flat();
             let table = flat.table(direction(reverse));
             let (mut cuts, mut edges) = (vec![0], 0);
@@ -100,7 +100,7 @@ impl Frontiers {
             found.map_err(|error: AlgorithmError| InView { error, view })
         };
         let EdgeList { sources, destinations, weights } = enter_interruptibly(py, None, work)?;
-        let [src, dst] = [sources, destinations].map(|ids| py.detach(|| self.rows(&ids)));
+        let [src, dst] = [sources, destinations].map(|ids| detached(py, || self.rows(&ids)));
         let weights = weight.map(|_| PyArray1::from_vec(py, weights));
         (PyArray1::from_vec(py, src), PyArray1::from_vec(py, dst), weights).into_pyobject(py)
     }

@@ -2,6 +2,7 @@
 //! done without it into exceptions.
 //!
 //! ```text
+//!  detached:            detach ── work ── attach
 //!  enter:               detach ── work ── attach ── error to exception
 //!
 //!  enter_interruptibly: this thread      wait 50 ms ── Ctrl-C? ── progress(done, total) ── wait 50 ms ── ...
@@ -16,6 +17,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use evergraph::algorithms::Control;
+use evergraph::in_callers_pool;
 use pyo3::prelude::*;
 
 use crate::error::Raise;
@@ -23,12 +25,18 @@ use crate::error::Raise;
 /// How often signals are looked at and progress is told.
 const POLL: Duration = Duration::from_millis(50);
 
+/// Runs work that cannot fail without the interpreter. Like all that goes through the gate it has threads to fork to, also in a
+/// process that Python forked.
+pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
+    py.detach(|| in_callers_pool(work))
+}
+
 /// Runs work that takes no longer than a disk does, without the interpreter.
 pub(crate) fn enter<T: Send, E: Raise + Send>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, E> + Send,
 ) -> PyResult<T> {
-    py.detach(work).map_err(|error| error.raise(py))
+    detached(py, work).map_err(|error| error.raise(py))
 }
 
 /// Runs long work on a thread of its own, while this one listens for Ctrl-C and calls `progress(done, total)`. If
@@ -43,7 +51,7 @@ pub(crate) fn enter_interruptibly<T: Send, E: Raise + Send>(
     let (result, raised) = std::thread::scope(|scope| {
         let worker = scope.spawn(|| {
             let _finished = Finished(&done, &wakeup);
-            work(&control)
+            in_callers_pool(|| work(&control))
         });
         let mut raised = None;
         while !py.detach(|| wait(&done, &wakeup)) {

@@ -13,6 +13,7 @@ use pyo3::types::{PyDict, PyTuple};
 
 use crate::error::Raise;
 use crate::error::closed;
+use crate::gate::detached;
 use crate::incremental::{Failure, Followers, Incremental, follow};
 use crate::snapshot::Snapshot;
 use crate::table::{Column, Table};
@@ -58,7 +59,7 @@ fn ids(array: ArrayRef) -> Column {
 }
 
 fn batch_to_python<'py>(py: Python<'py>, batch: Batch) -> PyResult<Bound<'py, PyTuple>> {
-    let (edges, deleted, changed) = py.detach(|| {
+    let (edges, deleted, changed) = detached(py, || {
         let names = &batch.names;
         let tables = [&batch.edges, &batch.deleted].map(|edges| Table::new(names.listed_edges(edges)));
         let [edges, deleted] = tables;
@@ -80,7 +81,7 @@ impl Stream {
         let mut left = timeout_seconds.map(Duration::from_secs_f64);
         loop {
             let slice = left.map_or(POLL, |left| left.min(POLL));
-            let next = py.detach(|| self.inner.lock().as_mut().map(|followed| followed.next(Some(slice))));
+            let next = detached(py, || self.inner.lock().as_mut().map(|followed| followed.next(Some(slice))));
             let next = next.ok_or_else(|| closed(py, "the stream is closed"))?;
             if let Some(batch) = next.map_err(|error| error.raise(py))? {
                 return batch_to_python(py, batch).map(Some);
@@ -96,13 +97,13 @@ impl Stream {
     }
 
     fn acknowledge(&self, py: Python<'_>) -> PyResult<()> {
-        let done = py.detach(|| self.inner.lock().as_mut().map(|followed| followed.stream.acknowledge()));
+        let done = detached(py, || self.inner.lock().as_mut().map(|followed| followed.stream.acknowledge()));
         done.ok_or_else(|| closed(py, "the stream is closed"))?.map_err(|error| error.raise(py))
     }
 
     /// Lets go of the log; a named cursor stays.
     fn close(&self, py: Python<'_>) {
-        py.detach(|| drop(self.inner.lock().take()));
+        detached(py, || drop(self.inner.lock().take()));
     }
 
     /// An algorithm that follows the stream from where it is.
@@ -122,7 +123,7 @@ impl Stream {
 
     #[getter]
     fn position(&self, py: Python<'_>) -> Option<Sequence> {
-        py.detach(|| self.inner.lock().as_ref().map(|followed| followed.stream.position()))
+        detached(py, || self.inner.lock().as_ref().map(|followed| followed.stream.position()))
     }
 }
 
@@ -134,7 +135,7 @@ pub(crate) fn diff<'py>(
     before: &Snapshot,
     after: &Snapshot,
 ) -> PyResult<Bound<'py, PyTuple>> {
-    let change = py.detach(|| before.inner.diff(&after.inner));
+    let change = detached(py, || before.inner.diff(&after.inner));
     let change = change.map_err(|error| PyValueError::new_err(error.to_string()))?;
     let edges = [change.added, change.removed, change.changed_from, change.changed_to];
     let vertices = [change.added_vertices, change.removed_vertices, change.changed_vertices];

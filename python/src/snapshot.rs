@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::error::{Raise, not_found};
+use crate::gate::detached;
 use crate::key::{key_of, key_to_python};
 use crate::schema::{Described, described};
 use crate::table::{Column, Table};
@@ -144,7 +145,7 @@ impl Snapshot {
         reverse: bool,
     ) -> PyResult<Bound<'py, PyList>> {
         let (py, key_ref) = (key.py(), key_of(key)?);
-        let neighbors = py.detach(|| self.inner.neighbors(key_ref, direction(reverse), edge_type));
+        let neighbors = detached(py, || self.inner.neighbors(key_ref, direction(reverse), edge_type));
         let neighbors: Vec<Key> = neighbors.ok_or_else(|| absent(key, &self.inner))?;
         PyList::new(py, neighbors.into_iter().map(|key| key_to_python(py, key)))
     }
@@ -156,32 +157,32 @@ impl Snapshot {
 
     fn edges_of(&self, key: &Bound<'_, PyAny>, edge_type: Option<&str>, reverse: bool) -> PyResult<Table> {
         let key_ref = key_of(key)?;
-        let edges = key.py().detach(|| self.inner.edges_of(key_ref, direction(reverse), edge_type));
+        let edges = detached(key.py(), || self.inner.edges_of(key_ref, direction(reverse), edge_type));
         edges.map(Table::new).ok_or_else(|| absent(key, &self.inner))
     }
 
     /// The keys of all vertices, in the order of the rows of `vertices`.
     fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let ids = py.detach(|| self.inner.vertex_ids());
+        let ids = detached(py, || self.inner.vertex_ids());
         PyList::new(py, ids.into_iter().map(|id| key_to_python(py, self.inner.key(id))))
     }
 
     /// The rows of vertices in `vertices`, by key: int64, -1 for a key that is none.
     fn rows<'py>(&self, py: Python<'py>, keys: &Column) -> Bound<'py, PyArray1<i64>> {
-        PyArray1::from_vec(py, py.detach(|| rows_of(&self.inner, &keys.array)))
+        PyArray1::from_vec(py, detached(py, || rows_of(&self.inner, &keys.array)))
     }
 
     fn vertices(&self, py: Python<'_>) -> Table {
-        Table::new(py.detach(|| self.inner.vertex_table()))
+        Table::new(detached(py, || self.inner.vertex_table()))
     }
 
     fn edges(&self, py: Python<'_>) -> Table {
-        Table::new(py.detach(|| self.inner.edge_table()))
+        Table::new(detached(py, || self.inner.edge_table()))
     }
 
     /// Compressed sparse rows: (indptr, indices), int64 and uint32.
     fn to_csr<'py>(&self, py: Python<'py>, reverse: bool) -> PyResult<Bound<'py, PyTuple>> {
-        let csr = py.detach(|| self.inner.to_csr(direction(reverse)));
+        let csr = detached(py, || self.inner.to_csr(direction(reverse)));
         let (indptr, indices) = (PyArray1::from_vec(py, csr.indptr), PyArray1::from_vec(py, csr.indices));
         (indptr, indices).into_pyobject(py)
     }

@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::error::{Raise, closed};
-use crate::gate::enter;
+use crate::gate::{detached, enter};
 use crate::key::{key_of, key_to_python};
 use crate::schema::{Described, alteration_of, described, edge_type_options, vertex_properties};
 use crate::value::{borrowed, properties_of, properties_to_python};
@@ -67,7 +67,11 @@ impl Transaction {
     }
 
     fn read<T>(&self, py: Python<'_>, read: impl FnOnce(&Inner) -> T) -> PyResult<T> {
-        self.lock().as_ref().map(read).ok_or_else(|| over(py))
+        let guard = self.lock();
+        let inner = guard.as_ref().ok_or_else(|| over(py))?;
+        let read = inner.usable().map(|()| read(inner));
+        drop(guard);
+        read.map_err(|closed| closed.raise(py))
     }
 
     fn write<T>(
@@ -77,7 +81,7 @@ impl Transaction {
     ) -> PyResult<T> {
         let mut guard = self.lock();
         let inner = guard.as_mut().ok_or_else(|| over(py))?;
-        let outcome = write(inner);
+        let outcome = inner.usable().map_err(WriteError::from).and_then(|()| write(inner));
         drop(guard);
         outcome.map_err(|error| error.raise(py))
     }
@@ -106,13 +110,12 @@ impl Transaction {
 
     fn rollback(&self, py: Python<'_>) -> PyResult<()> {
         let inner = self.take(py)?;
-        py.detach(|| inner.rollback());
+        detached(py, || inner.rollback());
         Ok(())
     }
 
     fn savepoint(&self, py: Python<'_>) -> PyResult<Savepoint> {
-        let inner = self.lock().as_mut().map(Inner::savepoint).ok_or_else(|| over(py))?;
-        Ok(Savepoint { inner })
+        self.write(py, |inner| Ok(inner.savepoint())).map(|inner| Savepoint { inner })
     }
 
     fn rollback_to(&self, py: Python<'_>, savepoint: &Savepoint) -> PyResult<()> {

@@ -161,8 +161,9 @@ def test_read_only_creates_nothing(tmp_path: Path) -> None:
 
 def test_closed_is_closed(path: Path) -> None:
     db = eg.open(path)
-    view, tx = db.snapshot(), db.begin()
+    view, tx, stream = db.snapshot(), db.begin(), db.stream(name="reader")
     tx.put_vertex(7)
+    savepoint = tx.savepoint()
     db.close()
     db.close()
     assert db.is_closed
@@ -175,15 +176,37 @@ def test_closed_is_closed(path: Path) -> None:
         lambda: db.delete_vertex(1),
         lambda: db.create_edge_type("x"),
         lambda: db.transact(lambda tx: None),
-        tx.commit,
         db.checkpoint,
         db.compact,
         lambda: db.backup(path.parent / "copy.eg"),
+        db.stats,
+        db.cursors,
+        lambda: db.drop_cursor("reader"),
+        lambda: db.retained,
+        lambda: db.schema,
+        db.handlers,
+        lambda: next(stream),
+        lambda: tx.put_vertex(8),
+        lambda: tx.put_edge(7, 8),
+        lambda: tx.delete_vertex(7),
+        lambda: tx.has_vertex(7),
+        lambda: tx.out_neighbors(1000),
+        lambda: tx.schema,
+        tx.savepoint,
+        savepoint.rollback,
+        lambda: savepoint.__exit__(None, None, None),
+        tx.commit,
     ]
     for use in uses:
         with pytest.raises(eg.ClosedError, match="closed"):
             use()
-    # What was taken before stays.
+    with eg.open() as in_memory:
+        pass
+    for use in (in_memory.stats, in_memory.cursors, lambda: in_memory.drop_cursor("reader")):
+        with pytest.raises(eg.ClosedError, match="closed"):
+            use()
+    # What was taken before stays, and can be let go of.
+    stream.close()
     assert view.out_neighbors(1000) == [0]
     assert dict(eg.bfs(view, 298)) == {298: 0, 299: 1, 300: 2}
 

@@ -15,6 +15,7 @@ mod mapping;
 mod memory;
 mod os;
 mod poison;
+mod process;
 pub mod sim;
 
 pub use atomic::write_atomically;
@@ -25,4 +26,5 @@ pub use lock::DiskLock;
 pub use mapping::{Access, Mapping, Pass};
 pub use memory::MemoryDisk;
 pub use os::OsDisk;
+pub use process::{PerProcess, Process};
 pub use sim::{CrashPlan, Fault, SimDisk};

@@ -85,6 +85,8 @@ impl Drop for LockedFile {
             // So that the next conflict, with readers, does not name this process. Failing is harmless.
             let _ = self.file.set_len(0);
         }
+        // Closing the file alone would not do: a process forked meanwhile has it open as well.
+        let _ = self.file.unlock();
     }
 }
 

@@ -97,6 +97,7 @@ pub use evergraph_store::{
     Isolation, Layout as StoreLayout, Level, ListFormat, MemoryUse, OpColumn, OpenError, Options, Problem,
     ReadGuard, Retain, Retained, Run, RunColumn, Savepoint, Stats, Store, TableLayout, Transaction,
     TransactionOptions, Version, VertexPut, WriteError, WriteSet, check, conflict_backoff, give_back_with,
+    in_callers_pool,
 };
 pub use evergraph_stream::{
     Advance, Batch, Duplicates, Followed, Follower, Order, Span, Stream, StreamError, StreamOptions, Window,

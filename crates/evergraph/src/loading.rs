@@ -132,7 +132,7 @@ pub(crate) fn load(
     if store.is_read_only() {
         return Err(CommitError::ReadOnly.into());
     }
-    let schema = store.version().map_err(|_| CommitError::Closed)?.schema().clone();
+    let schema = store.version().map_err(CommitError::from)?.schema().clone();
     let edge_type = edge_type_of(&schema, request)?;
     if request.resume || store.memory_limit_bytes().is_some() {
         return load_in_parts(store, path, request, (&schema, edge_type.as_ref()), progress);

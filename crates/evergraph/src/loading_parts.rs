@@ -39,7 +39,7 @@ pub(crate) fn load_in_parts(
     let Survey { options, not_numeric, .. } = say_all(path, request, known, progress)?;
     let item = item_name(path, &request.edge_type);
     let from = match request.resume {
-        true => store.version().map_err(|_| CommitError::Closed)?.item(&item).and_then(place_of),
+        true => store.version().map_err(CommitError::from)?.item(&item).and_then(place_of),
         false => None,
     };
     let columns = options.properties.iter().flatten();
@@ -148,7 +148,7 @@ impl Parts<'_> {
     fn commit(&mut self, place: Place) -> Result<(), CommitError> {
         let is_new = self.item.is_some() && place != self.committed;
         if self.pending_rows == 0 && !is_new {
-            self.total.sequence = self.store.version().map_err(|_| CommitError::Closed)?.sequence();
+            self.total.sequence = self.store.version()?.sequence();
             return Ok(());
         }
         let next = self.store.bulk_load(self.edge_type, self.create.clone());

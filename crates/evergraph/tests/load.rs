@@ -196,7 +196,7 @@ fn stores_that_cannot_be_written_refuse_before_reading() {
     let db = Database::open(&home, Options::default()).unwrap();
     db.close().unwrap();
     let error = load(&db, &path, "edge").unwrap_err();
-    assert!(matches!(error, DatabaseLoadError::Commit(CommitError::Closed)));
+    assert!(matches!(error, DatabaseLoadError::Commit(CommitError::Closed(_))));
     let db = Database::open(&home, Options { read_only: true, ..Options::default() }).unwrap();
     let error = load(&db, &path, "edge").unwrap_err();
     assert!(matches!(error, DatabaseLoadError::Commit(CommitError::ReadOnly)));

@@ -23,7 +23,7 @@ use thiserror::Error;
 
 use crate::commit::{Committer, Refusal, now_micros};
 use crate::draft::Draft;
-use crate::error::CommitError;
+use crate::error::{Closed, CommitError};
 use crate::home::{Archived, Home, segment_directory, segment_name};
 use crate::install::rows_of;
 use crate::manifest::{EdgeCounts, Manifest, SegmentEntry};
@@ -93,14 +93,13 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge) -> Result<(), CommitError>
     if inner.options.read_only {
         return Err(CommitError::ReadOnly);
     }
+    inner.usable()?;
     let Some(home) = &inner.home else {
         let wanted = if merge == Merge::Everything { Gather::Everything } else { AT_REST };
         return gather(inner, wanted, || true).map(drop);
     };
     let mut archived = home.archive.lock();
-    if inner.is_closed.load(Ordering::Acquire) {
-        return Err(CommitError::Closed);
-    }
+    inner.usable()?;
     let (version, progress) = {
         let committer = inner.committer.lock();
         (inner.current.load_full(), inner.progress(&committer))
@@ -129,7 +128,7 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge) -> Result<(), CommitError>
         archive(home, files, task)
     });
     let made = written.map_err(|fault| match fault {
-        ArchiveFault::GivenUp => CommitError::Closed,
+        ArchiveFault::GivenUp => Closed::Ended.into(),
         fault => failed(fault),
     })?;
     let dropped = archived.drop_history(home, version.sequence, now_micros(), inner.cursors.versions_floor());

@@ -5,7 +5,6 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use evergraph_disk::{Disk, LockMode, OsDisk};
 use evergraph_types::Sequence;
@@ -19,9 +18,7 @@ use crate::store::Inner;
 
 /// Writes the newest version to a new store in `directory`; gives the commit it is the state after.
 pub(crate) fn backup(inner: &Inner, directory: &Path) -> Result<Sequence, BackupError> {
-    if inner.is_closed.load(Ordering::Acquire) {
-        return Err(BackupError::Closed);
-    }
+    inner.usable()?;
     let disk: Arc<dyn Disk> =
         inner.home.as_ref().map_or_else(|| Arc::new(OsDisk) as _, |home| home.disk.clone());
     if is_store(&*disk, directory)? {

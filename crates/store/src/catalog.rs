@@ -148,7 +148,7 @@ impl Transaction {
     /// # Errors
     /// [`WriteError::Schema`] if the name is not usable or the bytes are more than [`MAX_ITEM_BYTES`].
     pub fn put_item(&mut self, name: &str, bytes: &[u8]) -> Result<(), WriteError> {
-        self.check_deadline()?;
+        self.check_writable()?;
         crate::schema_change::check_name(name)?;
         if bytes.len() > MAX_ITEM_BYTES {
             let max = MAX_ITEM_BYTES as u64;
@@ -163,7 +163,7 @@ impl Transaction {
     /// # Errors
     /// [`WriteError::TimedOut`] after the deadline of the transaction.
     pub fn delete_item(&mut self, name: &str) -> Result<bool, WriteError> {
-        self.check_deadline()?;
+        self.check_writable()?;
         if self.item(name).is_none() {
             return Ok(false);
         }

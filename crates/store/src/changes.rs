@@ -15,7 +15,6 @@
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use evergraph_disk::{Corruption, Disk, MemoryDisk};
@@ -25,7 +24,7 @@ use evergraph_types::Sequence;
 use crate::codec::decode;
 use crate::commit::Committer;
 use crate::cursors::{ReaderId, check_name, cursor_directory, cursor_path, write_cursor};
-use crate::error::ChangesError;
+use crate::error::{ChangesError, Closed};
 use crate::open::new_store_id;
 use crate::ops::WriteSet;
 use crate::store::{Inner, Store};
@@ -120,12 +119,14 @@ impl Store {
     /// Forgets a durable cursor, so that the log is no longer kept for it; tells whether there was one.
     ///
     /// # Errors
-    /// [`ChangesError::InUse`] while it is open, [`ChangesError::ReadOnly`], [`ChangesError::Disk`].
+    /// [`ChangesError::InUse`] while it is open, [`ChangesError::ReadOnly`], [`ChangesError::Closed`],
+    /// [`ChangesError::Disk`].
     pub fn drop_cursor(&self, name: &str) -> Result<bool, ChangesError> {
         let inner = self.inner();
         if inner.options.read_only {
             return Err(ChangesError::ReadOnly);
         }
+        inner.usable()?;
         let was_there = inner.cursors.forget(name)?;
         if let Some(home) = inner.home.as_ref().filter(|_| was_there) {
             home.disk.remove(&cursor_path(&home.directory, name))?;
@@ -143,11 +144,10 @@ impl ChangeReader {
                 return Err(ChangesError::ReadOnly);
             }
         }
+        inner.usable()?;
         // What a load adds that began without a reader is not in the log.
         let mut committer = inner.committer_without_load();
-        if inner.is_closed.load(Ordering::Acquire) {
-            return Err(ChangesError::Closed);
-        }
+        inner.usable()?;
         let newest = inner.current.load().sequence;
         let known = options.name.as_ref().and_then(|name| inner.cursors.place(name));
         let after = known.or(options.after).unwrap_or(newest);
@@ -202,9 +202,7 @@ impl ChangeReader {
     /// # Errors
     /// Those of [`ChangeReader::next`].
     pub fn next_through(&mut self, through: Sequence) -> Result<Option<Commit>, ChangesError> {
-        if self.inner.is_closed.load(Ordering::Acquire) {
-            return Err(ChangesError::Closed);
-        }
+        self.inner.usable()?;
         while self.ready.is_empty() {
             if self.position >= through {
                 return Ok(None);
@@ -242,6 +240,7 @@ impl ChangeReader {
     /// # Errors
     /// [`ChangesError::Ahead`] if the commit was not given out, [`ChangesError::Closed`], [`ChangesError::Disk`].
     pub fn acknowledge(&mut self, sequence: Sequence) -> Result<(), ChangesError> {
+        self.inner.usable()?;
         if sequence > self.position {
             return Err(ChangesError::Ahead { asked: sequence, newest: self.position });
         }
@@ -283,7 +282,7 @@ impl ChangeReader {
         let (Some(name), Some(home)) = (&self.name, &self.inner.home) else { return Ok(()) };
         let lock = home.lock.lock();
         if lock.is_none() {
-            return Err(ChangesError::Closed);
+            return Err(Closed::Ended.into());
         }
         home.disk.create_dir_all(&cursor_directory(&home.directory))?;
         Ok(write_cursor(&*home.disk, &home.directory, &home.store_id, name, sequence)?)
@@ -292,6 +291,9 @@ impl ChangeReader {
 
 impl Drop for ChangeReader {
     fn drop(&mut self) {
+        if !self.inner.process.is_here() {
+            return;
+        }
         self.inner.cursors.leave(self.id);
         if self.inner.home.is_none() {
             self.inner.committer.lock().follow_no_more(&self.inner);

@@ -33,7 +33,7 @@ use crate::codec::encode;
 use crate::conflict::{Late, RecentChanges, Thing};
 use crate::dictionary::Dictionary;
 use crate::draft::Draft;
-use crate::error::CommitError;
+use crate::error::{Closed, CommitError};
 use crate::heap::Changes;
 use crate::ops::WriteSet;
 use crate::options::Durability;
@@ -135,7 +135,7 @@ pub(crate) enum Refusal {
 impl From<Refusal> for CommitError {
     fn from(refusal: Refusal) -> Self {
         match refusal {
-            Refusal::Closed => CommitError::Closed,
+            Refusal::Closed => Closed::Ended.into(),
             Refusal::ReadOnly => CommitError::ReadOnly,
             Refusal::Failed(reason) => CommitError::Durability { reason },
         }
@@ -186,6 +186,9 @@ struct Record {
 impl Inner {
     /// Commits the request together with all others that wait.
     pub(crate) fn submit(&self, request: Request) -> Outcome {
+        if !self.process.is_here() {
+            return Err(Closed::Forked.into());
+        }
         let is_synced = self.options.durability == Durability::Sync && self.home.is_some();
         let pace = if is_synced { Pace::Disk } else { Pace::Memory };
         self.queue.submit(pace, request, |group, lead| {

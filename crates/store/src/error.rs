@@ -69,6 +69,9 @@ pub enum WriteError {
     /// The savepoint was undone, or is of another transaction.
     #[error("the savepoint is of another transaction, or one before it was rolled back to since")]
     NoSavepoint,
+    /// The store was closed, or belongs to another process.
+    #[error(transparent)]
+    Closed(#[from] Closed),
 }
 
 /// Committing.
@@ -113,9 +116,9 @@ pub enum CommitError {
     /// The store was opened to be read only.
     #[error("the store is open read-only; open it without read_only to write")]
     ReadOnly,
-    /// The store was closed.
-    #[error("the store is closed")]
-    Closed,
+    /// The store was closed, or belongs to another process.
+    #[error(transparent)]
+    Closed(#[from] Closed),
 }
 
 impl From<WriteError> for CommitError {
@@ -124,6 +127,7 @@ impl From<WriteError> for CommitError {
             WriteError::Schema(error) => CommitError::Schema(error),
             WriteError::TimedOut => CommitError::TimedOut,
             WriteError::NoSavepoint => CommitError::NoSavepoint,
+            WriteError::Closed(closed) => CommitError::Closed(closed),
         }
     }
 }
@@ -147,9 +151,9 @@ pub enum BackupError {
         /// What the disk said.
         reason: String,
     },
-    /// The store was closed.
-    #[error("the store is closed")]
-    Closed,
+    /// The store was closed, or belongs to another process.
+    #[error(transparent)]
+    Closed(#[from] Closed),
 }
 
 /// Following a store's commits.
@@ -191,9 +195,9 @@ pub enum ChangesError {
     /// The store was opened to be read only, and a cursor with a name would be written.
     #[error("the store is open read-only: open it without read_only, or follow it without a name")]
     ReadOnly,
-    /// The store was closed.
-    #[error("the store is closed")]
-    Closed,
+    /// The store was closed, or belongs to another process.
+    #[error(transparent)]
+    Closed(#[from] Closed),
     /// The log is damaged.
     #[error(transparent)]
     Corrupt(#[from] Corruption),
@@ -229,21 +233,24 @@ pub enum HistoryError {
     /// What history is made from cannot be read.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// The store was closed.
-    #[error("the store is closed")]
-    Closed,
+    /// The store was closed, or belongs to another process.
+    #[error(transparent)]
+    Closed(#[from] Closed),
 }
 
-impl From<Closed> for HistoryError {
-    fn from(_: Closed) -> Self {
-        HistoryError::Closed
-    }
-}
-
-/// Something was asked of a store that was closed.
+/// Something was asked of a store that is of no more use here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("the store is closed")]
-pub struct Closed;
+#[non_exhaustive]
+pub enum Closed {
+    /// It was closed.
+    #[error("the store is closed")]
+    Ended,
+    /// This process was forked from the one that opened it, which goes on to use it.
+    #[error(
+        "the store was opened by the process that this one was forked from, and is that one's alone: open the store in the child, or start processes with 'spawn'"
+    )]
+    Forked,
+}
 
 impl From<LogError> for OpenError {
     fn from(error: LogError) -> Self {

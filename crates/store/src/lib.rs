@@ -95,7 +95,7 @@ pub use neighbors::{Head, Neighbors};
 pub use ops::{EdgeOps, OpColumn, VertexPut, WriteSet};
 pub use options::{Durability, ListFormat, Options};
 pub use past::{At, Retained};
-pub use pool::give_back_with;
+pub use pool::{give_back_with, in_callers_pool};
 pub use prefetch::prefetch;
 pub use retain::Retain;
 pub use scan::{Run, RunColumn};

@@ -195,7 +195,7 @@ fn run(signal: &Signal, store: &Weak<Inner>) {
 fn warn_of<T>(outcome: Result<T, CommitError>) -> Option<T> {
     match outcome {
         Ok(done) => return Some(done),
-        Err(CommitError::Closed) => {}
+        Err(CommitError::Closed(_)) => {}
         Err(error) => tracing::warn!(%error, "the store could not archive, or bring lists together"),
     }
     None

@@ -143,9 +143,7 @@ impl Inner {
     }
 
     pub(crate) fn version_at(&self, at: At) -> Result<Arc<Version>, HistoryError> {
-        if self.is_closed.load(Ordering::Acquire) {
-            return Err(HistoryError::Closed);
-        }
+        self.usable()?;
         let newest = self.current.load_full();
         let is_newest = match at {
             At::Commit(sequence) => sequence == newest.sequence,

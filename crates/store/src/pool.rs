@@ -8,6 +8,9 @@
 //! Two, since a pool begins what is new to it when all that was begun is done: a commit of a thousand edges would wait for the tables
 //! that an archive is writing. Between threads the system is fair.
 //!
+//! Each process has its own, for a fork takes no threads along; so the caller's pool, which knows nothing of that, is of no use in a
+//! child, and there is one that stands in for it ([`in_callers_pool`]).
+//!
 //! Invariant: work in a pool takes no lock that is held while work is forked (committer, archive, history): its thread
 //! may be one that waits for the forked tasks of the holder. So these locks are taken before a pool is entered. Work that
 //! commits wait for is not in the background.
@@ -15,6 +18,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use evergraph_disk::{PerProcess, Process};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 /// Fewer rows than this are worked on by the thread that has them: handing them over would take longer.
@@ -25,10 +29,10 @@ pub(crate) fn items_per_task(rows: usize) -> usize {
     if rows < PARALLEL_ROWS { usize::MAX } else { 1 }
 }
 
-type Pool = OnceLock<Option<ThreadPool>>;
+type Pool = PerProcess<Option<ThreadPool>>;
 
-static POOL: Pool = OnceLock::new();
-static BACKGROUND: Pool = OnceLock::new();
+static POOL: Pool = PerProcess::new();
+static BACKGROUND: Pool = PerProcess::new();
 
 /// Runs `work`, which forks, in the store's pool; in the background, if that is where it comes from.
 pub(crate) fn in_pool<T: Send>(work: impl FnOnce() -> T + Send) -> T {
@@ -38,6 +42,22 @@ pub(crate) fn in_pool<T: Send>(work: impl FnOnce() -> T + Send) -> T {
 /// Runs `work`, which forks and nobody waits for who commits, in the background.
 pub(crate) fn in_background<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     run_in(&BACKGROUND, "evergraph-background", work)
+}
+
+/// Runs `work`, which forks in the caller's pool, wherever that has threads: a process that was forked from another one gets a pool
+/// for it. A program that forks calls algorithms through this in its children.
+///
+/// ```
+/// use evergraph_store::in_callers_pool;
+///
+/// assert_eq!(in_callers_pool(|| 1 + 1), 2);
+/// ```
+pub fn in_callers_pool<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    static CHILD: Pool = PerProcess::new();
+    match Process::here().is_forked() {
+        true if rayon::current_thread_index().is_none() => run_in(&CHILD, "evergraph-child", work),
+        _ => work(),
+    }
 }
 
 fn run_in<T: Send>(pool: &Pool, name: &'static str, work: impl FnOnce() -> T + Send) -> T {

@@ -84,9 +84,7 @@ type Place = (EdgeTypeId, Direction);
 /// Writes what is to be written, as long as `goes_on`; tells whether all of it was.
 pub(crate) fn gather(inner: &Inner, wanted: Gather, goes_on: impl Fn() -> bool) -> Result<bool, CommitError> {
     let _one_at_a_time = inner.gathering.lock();
-    if inner.is_closed.load(Ordering::Acquire) {
-        return Err(CommitError::Closed);
-    }
+    inner.usable()?;
     let before = inner.reclaimer.written_bytes();
     let mut own_bytes = 0;
     let tables = inner.current.load().edges.len() as EdgeTypeId;
@@ -158,9 +156,9 @@ impl Copied {
     fn publish(mut self, inner: &Inner) -> Result<u64, CommitError> {
         // A load would not know of what becomes of the lists it began with.
         let committer = inner.committer_without_load();
-        if inner.is_closed.load(Ordering::Acquire) {
+        if let Err(closed) = inner.usable() {
             self.ranges.iter_mut().for_each(|range| range.give_up(&mut self.changes));
-            return Err(CommitError::Closed);
+            return Err(closed.into());
         }
         let current = inner.current.load_full();
         let before = lists_of(&self.version, self.place).copied().unwrap_or_default();

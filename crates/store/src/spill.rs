@@ -20,7 +20,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use evergraph_disk::{AppendFile, Corruption, Disk, DiskError};
+use evergraph_disk::{AppendFile, Corruption, Disk, DiskError, Process};
 use evergraph_segment::SegmentError;
 use evergraph_types::{Direction, PropertyId, PropertyType, VertexId};
 use rayon::prelude::*;
@@ -59,6 +59,7 @@ pub(crate) struct SpillFile {
     disk: Arc<dyn Disk>,
     path: PathBuf,
     file: Box<dyn AppendFile>,
+    process: Process,
 }
 
 impl SpillFile {
@@ -66,7 +67,12 @@ impl SpillFile {
     pub(crate) fn create(home: &Home) -> Result<Self, DiskError> {
         let name = format!("{:016x}{SPILL_SUFFIX}", home.next_spill());
         let path = segment_directory(&home.directory).join(name);
-        Ok(SpillFile { file: home.disk.create(&path)?, disk: home.disk.clone(), path })
+        Ok(SpillFile {
+            file: home.disk.create(&path)?,
+            disk: home.disk.clone(),
+            path,
+            process: Process::here(),
+        })
     }
 
     /// Appends some bytes; gives the place they are at.
@@ -95,7 +101,9 @@ impl SpillFile {
 
 impl Drop for SpillFile {
     fn drop(&mut self) {
-        if let Err(error) = self.disk.remove(&self.path) {
+        if !self.process.is_here() {
+            // A copy of the one that is written to.
+        } else if let Err(error) = self.disk.remove(&self.path) {
             // The next open will.
             tracing::warn!(%error, "the file of a load could not be removed");
         }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, Guard};
-use evergraph_disk::{Access, Disk, MemoryDisk, OsDisk};
+use evergraph_disk::{Access, Disk, MemoryDisk, OsDisk, Process};
 use evergraph_types::{
     Alteration, EdgeBatch, EdgeTypeOptions, KeyKind, KeyRef, PropertyType, Schema, Sequence, Value,
 };
@@ -104,6 +104,8 @@ pub(crate) struct Inner {
     /// Who reads the log.
     pub(crate) cursors: Cursors,
     pub(crate) is_closed: AtomicBool,
+    /// Who opened it.
+    pub(crate) process: Process,
     pub(crate) signal: Arc<Signal>,
 }
 
@@ -181,16 +183,22 @@ impl Store {
         self.inner().options.read_only
     }
 
+    /// Whether it may be used: it was not closed, and it was this process that opened it, not one that this was forked from.
+    ///
+    /// # Errors
+    /// [`Closed`], which says what is the case.
+    #[inline]
+    pub fn usable(&self) -> Result<(), Closed> {
+        self.inner().usable()
+    }
+
     /// The newest version. Takes well under a microsecond, whatever the size; the version never changes.
     ///
     /// # Errors
-    /// [`Closed`] after [`Store::close`].
+    /// [`Closed`] after [`Store::close`], and in a process that was forked from the one that opened it.
     pub fn version(&self) -> Result<Arc<Version>, Closed> {
-        if self.inner().is_closed.load(Ordering::Acquire) {
-            Err(Closed)
-        } else {
-            Ok(self.inner().current.load_full())
-        }
+        self.usable()?;
+        Ok(self.inner().current.load_full())
     }
 
     /// The newest version for a short read. Unlike [`Store::version`] it counts no reference, so that any number of
@@ -208,11 +216,8 @@ impl Store {
     /// ```
     #[inline]
     pub fn read(&self) -> Result<ReadGuard, Closed> {
-        if self.inner().is_closed.load(Ordering::Acquire) {
-            Err(Closed)
-        } else {
-            Ok(ReadGuard(self.inner().current.load()))
-        }
+        self.usable()?;
+        Ok(ReadGuard(self.inner().current.load()))
     }
 
     /// Begins a transaction that reads the newest version.
@@ -231,9 +236,7 @@ impl Store {
         if self.inner().options.read_only {
             return Err(CommitError::ReadOnly);
         }
-        if self.inner().is_closed.load(Ordering::Acquire) {
-            return Err(CommitError::Closed);
-        }
+        self.usable()?;
         let (version, pin) = self.inner().writers.begin(|| self.inner().current.load_full());
         Ok(Transaction::new(self.clone(), version, pin, options))
     }
@@ -467,8 +470,9 @@ impl Store {
         Stats::of(self.inner())
     }
 
-    /// Waits for commits and archives under way, syncs and gives the lock back. Snapshots stay usable; everything
-    /// else gives an error from then on. Closing twice is no error.
+    /// Waits for commits and archives under way, syncs and gives the lock back. Snapshots stay usable, and what can be told
+    /// without the files ([`Store::stats`], [`Store::retained`], [`Store::cursors`]) is what it was; everything else gives an
+    /// error from then on. Closing twice is no error, and closing it in a process forked from the one that opened it does nothing.
     ///
     /// # Errors
     /// [`CommitError::Durability`] if the last sync fails.
@@ -512,6 +516,7 @@ impl Store {
     }
 
     pub(crate) fn commit_batch(&self, batch: BatchWrites) -> Result<BatchSummary, CommitError> {
+        self.usable()?;
         match self.inner().is_bulk(&batch) {
             true => commit_bulk(self.inner(), batch),
             false => self.inner().submit(Request::Batch(batch.unstaged()?)),
@@ -586,6 +591,7 @@ impl Inner {
             follow,
             cursors,
             is_closed: AtomicBool::new(false),
+            process: Process::here(),
             signal: Arc::default(),
         }
     }
@@ -616,7 +622,22 @@ impl Inner {
         self.committer.both(committer)
     }
 
+    /// Whether it may be used.
+    #[inline]
+    pub(crate) fn usable(&self) -> Result<(), Closed> {
+        if !self.process.is_here() {
+            Err(Closed::Forked)
+        } else if self.is_closed.load(Ordering::Acquire) {
+            Err(Closed::Ended)
+        } else {
+            Ok(())
+        }
+    }
+
     pub(crate) fn close(&self) -> Result<(), CommitError> {
+        if !self.process.is_here() {
+            return Ok(());
+        }
         // Whoever archives gives up.
         self.is_closed.store(true, Ordering::Release);
         let archive = self.home.as_ref().map(|home| home.archive.lock());
@@ -648,7 +669,10 @@ impl Inner {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        if let Err(error) = self.inner.close() {
+        if !self.inner.process.is_here() {
+            // Its files and locks are the parent's, which has them open still: nothing of it ends here.
+            std::mem::forget(self.inner.clone());
+        } else if let Err(error) = self.inner.close() {
             tracing::error!(%error, "the last sync of a store failed");
         }
     }

@@ -18,7 +18,7 @@ use evergraph_types::{
 use hashbrown::{HashMap, HashSet};
 use parking_lot::Mutex;
 
-use crate::error::{CommitError, WriteError};
+use crate::error::{Closed, CommitError, WriteError};
 use crate::reads::Reads;
 use crate::schema_change::{
     check_key, check_property, coerce, ensure_vertex_type, infer_edge_type, infer_key_kind,
@@ -143,6 +143,14 @@ impl Transaction {
         &self.version
     }
 
+    /// Whether the store may still be written: [`Store::usable`]. Reads go on without.
+    ///
+    /// # Errors
+    /// Those of [`Store::usable`].
+    pub fn usable(&self) -> Result<(), Closed> {
+        self.store.usable()
+    }
+
     /// Begins another transaction of the same store, with nothing written yet.
     ///
     /// # Errors
@@ -216,17 +224,17 @@ impl Transaction {
     }
 
     /// Creates a vertex or changes one: sets its type if one is given, and the properties given. Unknown vertex
-    /// types and properties are added to the schema.
+    /// types, and unknown properties with a value that is not null, are added to the schema.
     ///
     /// # Errors
-    /// [`WriteError::Schema`] if a key or value does not fit.
+    /// [`WriteError::Schema`] if a key or value does not fit, or the first value of a property does not tell its type.
     pub fn put_vertex<'k>(
         &mut self,
         key: impl Into<KeyRef<'k>>,
         vertex_type: Option<&str>,
         properties: &[(&str, Value)],
     ) -> Result<(), WriteError> {
-        self.check_deadline()?;
+        self.check_writable()?;
         let key = key.into();
         let mut schema = self.writes.schema.clone();
         let known = schema.key_kind.is_some()
@@ -264,7 +272,7 @@ impl Transaction {
     /// # Errors
     /// [`WriteError::TimedOut`] after the deadline of the transaction.
     pub fn delete_vertex<'k>(&mut self, key: impl Into<KeyRef<'k>>) -> Result<bool, WriteError> {
-        self.check_deadline()?;
+        self.check_writable()?;
         let Some(handle) = self.read_vertex(key.into()) else { return Ok(false) };
         for edges in &mut self.writes.edges {
             edges.kill_vertex(handle);
@@ -286,7 +294,7 @@ impl Transaction {
         edge_type: &str,
         properties: &[(&str, Value)],
     ) -> Result<(), WriteError> {
-        self.check_deadline()?;
+        self.check_writable()?;
         let (src, dst) = (src.into(), dst.into());
         let mut schema = self.writes.schema.clone();
         let known = schema.key_kind.is_some()
@@ -336,7 +344,7 @@ impl Transaction {
         dst: impl Into<KeyRef<'d>>,
         edge_type: &str,
     ) -> Result<bool, WriteError> {
-        self.check_deadline()?;
+        self.check_writable()?;
         let (id, _) = self.writes.schema.require_edge_type(edge_type)?;
         let Some((src, dst)) = self.read_ends(id, src.into(), dst.into()) else { return Ok(false) };
         if !self.edge_exists(id, src, dst) {
@@ -393,7 +401,7 @@ impl Transaction {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn alter(&mut self, alteration: &Alteration) -> Result<(), WriteError> {
-        self.check_deadline()?;
+        self.check_writable()?;
         let mut schema = (*self.writes.schema).clone();
         let dropped = crate::alteration::alter(&mut schema, alteration)?;
         self.adopt(Arc::new(schema));
@@ -532,7 +540,7 @@ impl Transaction {
     /// [`CommitError::Conflict`] if another transaction changed the same edge or vertex first; then nothing of this
     /// one is applied and it may be run again from the start.
     pub fn commit(self) -> Result<Sequence, CommitError> {
-        self.check_deadline()?;
+        self.check_writable()?;
         let Transaction { store, writes, reads, .. } = self;
         if writes.is_empty() {
             // What it read was the graph after its begin version.
@@ -550,7 +558,9 @@ impl Transaction {
         self.writes
     }
 
-    pub(crate) fn check_deadline(&self) -> Result<(), WriteError> {
+    /// Whether more may be written.
+    pub(crate) fn check_writable(&self) -> Result<(), WriteError> {
+        self.usable()?;
         match self.deadline {
             Some(deadline) if Instant::now() >= deadline => Err(WriteError::TimedOut),
             _ => Ok(()),

@@ -251,7 +251,7 @@ fn a_merge_is_given_up_when_the_store_is_closed() {
         let close = scope.spawn(|| store.close());
         wait_until("the close to begin", || store.version().is_err());
         release.send(()).expect("it waits");
-        assert!(matches!(merge.join().expect("no panic"), Err(CommitError::Closed)));
+        assert!(matches!(merge.join().expect("no panic"), Err(CommitError::Closed(_))));
         assert!(close.join().expect("no panic").is_ok());
     });
     assert_eq!(segments_on(&disk), segments);

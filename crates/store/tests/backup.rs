@@ -109,5 +109,5 @@ fn a_backup_overwrites_nothing() {
     std::fs::write(directory.path().join("notes.txt"), "mine").unwrap();
     assert!(matches!(store.backup(directory.path()), Err(BackupError::Target(_))));
     store.close().unwrap();
-    assert!(matches!(store.backup(directory.path().join("other.eg")), Err(BackupError::Closed)));
+    assert!(matches!(store.backup(directory.path().join("other.eg")), Err(BackupError::Closed(_))));
 }

@@ -142,7 +142,7 @@ fn waiting_ends_with_a_commit_the_time_or_the_store() {
                     read.fetch_add(1, Ordering::Relaxed);
                 }
             }
-            assert!(matches!(reader.next(), Err(ChangesError::Closed)));
+            assert!(matches!(reader.next(), Err(ChangesError::Closed(_))));
         });
         put(&store, 1000);
         while read.load(Ordering::Relaxed) < 1000 {

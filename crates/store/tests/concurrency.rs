@@ -422,7 +422,7 @@ fn closing_waits_for_commits_and_refuses_those_after() {
                     for turn in 0.. {
                         match store.put_edge(thread, turn, "knows", &[]) {
                             Ok(_) => acknowledged.fetch_add(1, Ordering::Relaxed),
-                            Err(CommitError::Closed) => break,
+                            Err(CommitError::Closed(_)) => break,
                             Err(error) => panic!("{error}"),
                         };
                     }
@@ -434,8 +434,11 @@ fn closing_waits_for_commits_and_refuses_those_after() {
             store.close().expect("a good disk");
         });
         assert!(store.version().is_err() && store.begin().is_err());
-        assert!(matches!(store.checkpoint(), Err(CommitError::Closed)));
-        assert!(matches!(store.add_edges("knows", vec![number_batch([(1, 2)])]), Err(CommitError::Closed)));
+        assert!(matches!(store.checkpoint(), Err(CommitError::Closed(_))));
+        assert!(matches!(
+            store.add_edges("knows", vec![number_batch([(1, 2)])]),
+            Err(CommitError::Closed(_))
+        ));
         let again = reopen(&directory, durability);
         assert_eq!(again.stats().num_edges, acknowledged.into_inner(), "{durability}");
     }

@@ -156,7 +156,7 @@ impl Shared {
             _ => match open.commit() {
                 Ok(_) => Outcome::Committed,
                 Err(CommitError::Conflict { .. }) => Outcome::Aborted,
-                Err(CommitError::Closed | CommitError::Durability { .. }) => Outcome::Unknown,
+                Err(CommitError::Closed(_) | CommitError::Durability { .. }) => Outcome::Unknown,
                 Err(error) => panic!("{error}"),
             },
         };

@@ -12,9 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use evergraph_analytics::incremental::Changes;
-use evergraph_store::{
-    At, ChangeOptions, ChangeReader, ChangesError, Commit, EdgeOps, HistoryError, Store, Version,
-};
+use evergraph_store::{At, ChangeOptions, ChangeReader, Commit, EdgeOps, HistoryError, Store, Version};
 use evergraph_types::{Column, EdgeType, EdgeTypeId, Schema, Sequence, VertexId};
 use evergraph_view::{ListedEdges, Snapshot};
 
@@ -211,7 +209,7 @@ impl Stream {
         loop {
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             if self.reader.position() == self.given && !self.reader.wait(left) {
-                self.store.version().map_err(|_| ChangesError::Closed)?;
+                self.store.version()?;
                 return Ok(None);
             }
             if let Some(batch) = self.gather()? {
@@ -237,7 +235,7 @@ impl Stream {
     fn gather(&mut self) -> Result<Option<Batch>, StreamError> {
         let until = self.options.every.map(|every| Instant::now() + every);
         let (state, head) = loop {
-            let head = self.store.version().map_err(|_| ChangesError::Closed)?;
+            let head = self.store.version()?;
             self.check_types(&head)?;
             let (state, is_full) = self.read_on(&head)?;
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));

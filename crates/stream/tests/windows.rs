@@ -389,7 +389,7 @@ fn a_window_ends_with_its_store() {
     let mut steps =
         Window::new(&store, WindowOptions { every: Some(1), ..plain(Span::Edges(3)) }).expect("a window");
     store.close().expect("closed");
-    assert!(matches!(window.advance(), Err(WindowError::Changes(ChangesError::Closed))));
+    assert!(matches!(window.advance(), Err(WindowError::Changes(ChangesError::Closed(_)))));
     assert!(window.next(None).is_err() && steps.next(None).is_err());
     assert_eq!(window.latest().expect("what it was").num_edges(), 0);
 }

@@ -25,6 +25,7 @@ pub const UNSAFE_FILES: &[(&str, &str)] = &[
         "crates/disk/src/os.rs",
         "maps files of a store, which never change where they are mapped, and gives pages back",
     ),
+    ("crates/disk/src/process.rs", "asks the system to say when it forks"),
     ("crates/load/src/map.rs", "maps input files, read as bytes of any value"),
     ("crates/rivals/src/lmdb.rs", "opens a map of a file that nobody else opens"),
     ("crates/store/src/adjacency.rs", "follows the tagged pointers of runs"),

@@ -220,9 +220,9 @@ pub enum EventError {
         /// What the system says.
         reason: String,
     },
-    /// The store is closed.
-    #[error("the store is closed")]
-    Closed,
+    /// The store is closed, or belongs to another process.
+    #[error(transparent)]
+    Closed(#[from] Closed),
 }
 
 impl From<EvaluateError> for EventError {

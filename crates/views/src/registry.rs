@@ -155,7 +155,9 @@ impl Views {
 
     /// Ends all handlers and writes down how far they have come. A call under way goes on to its end by itself.
     pub fn stop_handlers(&self) {
-        self.events.stop_all();
+        if self.store.usable().is_ok() {
+            self.events.stop_all();
+        }
     }
 
     fn change(&self, run: impl FnMut(&mut Transaction) -> Result<(), ViewError>) -> Result<(), ViewError> {

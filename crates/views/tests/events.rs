@@ -530,7 +530,7 @@ fn handlers_and_their_views_end_together() {
     assert!(within(|| subscription.status().state == HandlerState::Stopped), "{:?}", subscription.status());
     let (closed, _) =
         (view.on_update(HandlerOptions::new("i"), |_: &[Event], _: Option<&mut Transaction>| Ok(())), ());
-    assert!(matches!(closed, Err(EventError::Closed | EventError::View(_))));
+    assert!(matches!(closed, Err(EventError::Closed(_) | EventError::View(_))));
     let store = Store::in_memory(Options::default());
     let views = Views::new(store.clone());
     let view = views.create("v", &by("id >= 0")).unwrap();

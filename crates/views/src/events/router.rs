@@ -14,7 +14,8 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use evergraph_store::{
-    At, ChangeOptions, ChangeReader, ChangesError, CommitError, HistoryError, Store, VERSIONS_CURSOR, Version,
+    At, ChangeOptions, ChangeReader, ChangesError, Closed, CommitError, HistoryError, Store, VERSIONS_CURSOR,
+    Version,
 };
 use evergraph_types::Sequence;
 use hashbrown::HashMap;
@@ -94,7 +95,7 @@ impl Events {
     ) -> Result<Subscription, EventError> {
         check(&options)?;
         let key = (view.to_owned(), options.name.clone());
-        let version = self.store.version().map_err(|_| EventError::Closed)?;
+        let version = self.store.version()?;
         let known = version.item(&cursor::item(view, &options.name)).and_then(Place::decode);
         let in_memory = self.store.path().is_none();
         let known = known.filter(|place| !in_memory || version_at(&self.store, place.whole()).is_ok());
@@ -114,7 +115,7 @@ impl Events {
             hub.subscribers.insert(key.clone(), subscriber.clone());
         }
         self.command(Command::Join { subscriber: subscriber.clone(), is_new: known.is_none(), answer });
-        let joined = answered.recv().unwrap_or(Err(EventError::Closed));
+        let joined = answered.recv().unwrap_or(Err(Closed::Ended.into()));
         let started = joined.and_then(|()| {
             self.note_first(&subscriber, known.is_none())?;
             start(self, subscriber.clone(), handler)
@@ -147,7 +148,7 @@ impl Events {
             Err(ChangesError::Trimmed { .. }) => reader_anew(&self.store, None)?,
             other => other?,
         };
-        let base = self.store.version().map_err(|_| EventError::Closed)?;
+        let base = self.store.version()?;
         let router = Router {
             events: Arc::downgrade(self),
             reader,
@@ -214,7 +215,7 @@ impl Events {
     }
 
     pub(crate) fn dead_letters(&self, view: &str, handler: &str) -> Result<Vec<DeadLetter>, EventError> {
-        let version = self.store.version().map_err(|_| EventError::Closed)?;
+        let version = self.store.version()?;
         let items = version.items(&letters::prefix(view, handler));
         Ok(items.into_iter().filter_map(|(_, bytes)| letters::decode(bytes)).collect())
     }
@@ -311,7 +312,7 @@ impl Router {
                 }
                 Err(error) => {
                     let state = match error {
-                        ChangesError::Closed => HandlerState::Stopped,
+                        ChangesError::Closed(_) => HandlerState::Stopped,
                         other => HandlerState::Failed(other.to_string()),
                     };
                     let mut hub = events.hub.lock();
@@ -625,7 +626,7 @@ pub(crate) fn items_of_handlers(version: &Version, view: &str) -> Vec<String> {
 pub(crate) fn version_at(store: &Store, sequence: Sequence) -> Result<Arc<Version>, EventError> {
     store.version_at(At::Commit(sequence)).map_err(|error| match error {
         HistoryError::NotRetained { .. } => EventError::NotRetained { version: sequence },
-        HistoryError::Closed => EventError::Closed,
+        HistoryError::Closed(closed) => closed.into(),
         other => EventError::History(other),
     })
 }

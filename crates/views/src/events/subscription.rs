@@ -329,7 +329,7 @@ impl Worker {
                         is_head = true;
                         break;
                     }
-                    Err(evergraph_store::ChangesError::Closed) => return Err(HandlerState::Stopped),
+                    Err(evergraph_store::ChangesError::Closed(_)) => return Err(HandlerState::Stopped),
                     Err(error) => return Err(failed(&error)),
                 }
                 if found.len() >= self.subscriber.options.batch_size {
@@ -461,7 +461,7 @@ impl Worker {
                     std::thread::sleep(conflict_backoff(tried, began.elapsed()));
                 }
                 Err(
-                    error @ (CommitError::Closed | CommitError::Durability { .. } | CommitError::ReadOnly),
+                    error @ (CommitError::Closed(_) | CommitError::Durability { .. } | CommitError::ReadOnly),
                 ) => {
                     return Err(ended(&error));
                 }
@@ -483,7 +483,7 @@ impl Worker {
 
 fn ended(error: &CommitError) -> HandlerState {
     match error {
-        CommitError::Closed => HandlerState::Stopped,
+        CommitError::Closed(_) => HandlerState::Stopped,
         other => HandlerState::Failed(other.to_string()),
     }
 }
