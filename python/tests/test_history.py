@@ -199,6 +199,8 @@ def test_what_was_dropped_or_renamed_in_between_is_told_once() -> None:
             other.put_edge(1, 2, "edge")
             with pytest.raises(ValueError, match="two databases"):
                 eg.diff(before, other.snapshot())
+        with eg.open() as empty, pytest.raises(ValueError, match="two databases"):
+            eg.diff(before, empty.snapshot())
 
 
 def test_a_batch_that_was_not_acknowledged_comes_again_after_a_crash(tmp_path: Path) -> None:

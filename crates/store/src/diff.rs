@@ -161,9 +161,9 @@ impl Version {
         }
     }
 
-    /// Whether two versions come from one open store, and ids mean the same in both. One without vertices goes with any.
+    /// Whether two versions come from one open store, and ids mean the same in both.
     pub fn is_of_same_store(&self, other: &Version) -> bool {
-        self.id_bound == 0 || other.id_bound == 0 || Arc::ptr_eq(&self.dictionary, &other.dictionary)
+        self.origin == other.origin
     }
 }
 

@@ -54,6 +54,7 @@ impl Draft {
         time_micros: i64,
     ) -> Self {
         let version = Version {
+            origin: base.origin,
             sequence,
             time_micros,
             schema: base.schema.clone(),

@@ -259,7 +259,9 @@ impl Past {
         let segments = base_segments(home, base)?;
         let version = in_pool(|| {
             let recovery = Recovery::of_base(base, &segments, newest.dictionary.clone())?;
-            Ok::<_, OpenError>(Arc::new(recovery.finish()))
+            let mut version = recovery.finish();
+            version.origin = newest.origin;
+            Ok::<_, OpenError>(Arc::new(version))
         })?;
         let mut resolver = Resolver::of(&version, None);
         resolver.keys_are_known = true;

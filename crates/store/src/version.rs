@@ -5,6 +5,7 @@
 #![allow(unsafe_code)]
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use evergraph_segment::Segment;
 use evergraph_types::{
@@ -62,6 +63,8 @@ impl EdgeTables {
 /// The state of the graph after a commit.
 #[derive(Debug)]
 pub struct Version {
+    /// The store that it is a version of: a number that no other one has which this process has opened.
+    pub(crate) origin: u64,
     pub(crate) sequence: Sequence,
     pub(crate) time_micros: i64,
     pub(crate) schema: Arc<Schema>,
@@ -98,9 +101,11 @@ pub(crate) unsafe fn text_of_cell<'a>(cell: u64) -> &'a [u8] {
 }
 
 impl Version {
-    /// The state before the first commit.
+    /// The state before the first commit of another store.
     pub(crate) fn empty(schema: Schema, dictionary: Dictionary) -> Self {
+        static ORIGINS: AtomicU64 = AtomicU64::new(0);
         Version {
+            origin: ORIGINS.fetch_add(1, Ordering::Relaxed),
             sequence: 0,
             time_micros: 0,
             schema: Arc::new(schema),
