@@ -8,7 +8,7 @@
 //! | timestamp | timestamp, in microseconds |
 //! | date64 | date |
 //! | (large) list, list of fixed size | list of the type of its items |
-//! | null | string, all null |
+//! | null, list of null | that of the property; nothing, if there is none |
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -20,16 +20,34 @@ use evergraph::{Cells, Column, PropertyType, Value};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
+use crate::column::Given;
+
 const DAY_MILLIS: i64 = 86_400_000;
 
 /// The chunks of a column as one column.
-pub(crate) fn column_of_chunks(chunks: &[ArrayRef]) -> PyResult<Column> {
-    let Some(first) = chunks.first() else { return Ok(Column::new(PropertyType::Int64)) };
+pub(crate) fn column_of_chunks(chunks: &[ArrayRef]) -> PyResult<Given> {
+    let Some(first) = chunks.first() else { return Ok(Given::Open(Vec::new())) };
     let mut column = Column::new(property_type(first.data_type())?);
     for chunk in chunks {
         append(&mut column, chunk)?;
     }
-    Ok(column)
+    Ok(match is_open(first.data_type()) {
+        true => Given::Open((0..column.len()).map(|row| column.get(row)).collect()),
+        false => Given::Typed(column),
+    })
+}
+
+/// Whether it has no values but nulls, and lists of these.
+fn is_open(kind: &DataType) -> bool {
+    match kind {
+        DataType::Null => true,
+        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
+            item.data_type().is_null()
+        }
+        DataType::Dictionary(_, values) => values.is_null(),
+        DataType::Struct(fields) => fields.len() == 1 && is_open(fields[0].data_type()),
+        _ => false,
+    }
 }
 
 fn property_type(kind: &DataType) -> PyResult<PropertyType> {

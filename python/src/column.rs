@@ -8,7 +8,7 @@
 //!        └► str, bytes, object ─► tolist() ─────► one value at a time ─┘
 //! ```
 
-use evergraph::{Cells, Column, EdgeBatch, KeyColumn, PropertyType, Value};
+use evergraph::{Cells, Column, EdgeBatch, EdgeType, KeyColumn, PropertyType, SchemaError, Value};
 use numpy::{Element, PyArray1, PyArrayDescrMethods, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyImportError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -16,23 +16,79 @@ use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 
 use crate::arrow::column_of_chunks;
 use crate::capsule::import_chunks;
+use crate::error::Raise;
 use crate::key::type_name;
 use crate::value::value_of;
 
-/// The edges that two columns of keys and any number of property columns are.
+/// A column as far as it tells its type.
+pub(crate) enum Given {
+    Typed(Column),
+    /// Nulls and lists of nothing else, whatever type they are of.
+    Open(Vec<Value>),
+}
+
+impl Given {
+    fn len(&self) -> usize {
+        match self {
+            Given::Typed(column) => column.len(),
+            Given::Open(values) => values.len(),
+        }
+    }
+
+    /// As a property of edges; none if it is not there and all is null, which declares nothing.
+    fn fit(
+        self,
+        owner: Option<&EdgeType>,
+        edge_type: &str,
+        name: &str,
+    ) -> Result<Option<Column>, SchemaError> {
+        let values = match self {
+            Given::Typed(column) => return Ok(Some(column)),
+            Given::Open(values) => values,
+        };
+        let (owner_name, name_text) = (edge_type.to_owned(), name.to_owned());
+        let Some((_, property)) = owner.and_then(|owner| owner.property(name)) else {
+            let list = values.iter().find(|value| **value != Value::Null);
+            return list.map_or(Ok(None), |list| {
+                let found = list.to_string();
+                Err(SchemaError::Untyped { owner: owner_name, name: name_text, found })
+            });
+        };
+        let mut column = Column::new(property.kind);
+        for value in values {
+            column.push(value).map_err(|value| SchemaError::PropertyType {
+                owner: edge_type.to_owned(),
+                name: name.to_owned(),
+                expected: property.kind,
+                found: value.misfit(property.kind),
+            })?;
+        }
+        Ok(Some(column))
+    }
+}
+
+/// The edges that two columns of keys are.
+pub(crate) fn ends_of(src: &Bound<'_, PyAny>, dst: &Bound<'_, PyAny>) -> PyResult<EdgeBatch> {
+    let (src, dst) = (keys_of("src", src)?, keys_of("dst", dst)?);
+    let batch = EdgeBatch { src, dst, columns: Vec::new() };
+    check_length("dst", batch.dst.len(), batch.len())?;
+    Ok(batch)
+}
+
+/// The edges that two columns of keys and any number of property columns are; `owner` is their type, if there is one.
 pub(crate) fn batch_of(
     src: &Bound<'_, PyAny>,
     dst: &Bound<'_, PyAny>,
-    columns: Option<&Bound<'_, PyDict>>,
+    columns: &Bound<'_, PyDict>,
+    (edge_type, owner): (&str, Option<&EdgeType>),
 ) -> PyResult<EdgeBatch> {
-    let (src, dst) = (keys_of("src", src)?, keys_of("dst", dst)?);
-    let mut batch = EdgeBatch { src, dst, columns: Vec::new() };
-    check_length("dst", batch.dst.len(), batch.len())?;
-    for (name, column) in columns.into_iter().flatten() {
+    let mut batch = ends_of(src, dst)?;
+    for (name, column) in columns {
         let name: String = name.extract()?;
-        let column = column_of(&name, &column)?;
-        check_length(&name, column.len(), batch.len())?;
-        batch.columns.push((name, column));
+        let given = column_of(&name, &column)?;
+        check_length(&name, given.len(), batch.len())?;
+        let column = given.fit(owner, edge_type, &name).map_err(|error| error.raise(src.py()))?;
+        batch.columns.extend(column.map(|column| (name, column)));
     }
     Ok(batch)
 }
@@ -47,12 +103,22 @@ fn check_length(name: &str, found: usize, expected: usize) -> PyResult<()> {
 
 /// A column of vertex keys.
 pub(crate) fn keys_of(name: &str, object: &Bound<'_, PyAny>) -> PyResult<KeyColumn> {
-    let column = column_of(name, object)?;
+    let column = match column_of(name, object)? {
+        Given::Typed(column) => column,
+        Given::Open(values) => {
+            let row = values.iter().position(|value| *value != Value::Null);
+            return match (values.is_empty(), row) {
+                (true, _) => Ok(KeyColumn::Int(Vec::new())),
+                (_, None) => Err(null_key(name, 0)),
+                (_, Some(row)) => Err(PyTypeError::new_err(format!(
+                    "column {name:?}, row {row}: vertex keys are integers or strings, not lists"
+                ))),
+            };
+        }
+    };
     if let Some(row) = column.validity.as_ref().and_then(|validity| validity.iter().position(|valid| !valid))
     {
-        return Err(PyValueError::new_err(format!(
-            "column {name:?}, row {row}: a vertex key cannot be null"
-        )));
+        return Err(null_key(name, row));
     }
     if column.is_empty() {
         return Ok(KeyColumn::Int(Vec::new()));
@@ -67,8 +133,12 @@ pub(crate) fn keys_of(name: &str, object: &Bound<'_, PyAny>) -> PyResult<KeyColu
     })
 }
 
+fn null_key(name: &str, row: usize) -> PyErr {
+    PyValueError::new_err(format!("column {name:?}, row {row}: a vertex key cannot be null"))
+}
+
 /// A column of property values.
-pub(crate) fn column_of(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Column> {
+fn column_of(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Given> {
     let column = if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
         of_values(object)
     } else {
@@ -88,7 +158,7 @@ pub(crate) fn column_of(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Colum
     })
 }
 
-fn of_array(object: &Bound<'_, PyAny>) -> PyResult<Column> {
+fn of_array(object: &Bound<'_, PyAny>) -> PyResult<Given> {
     let py = object.py();
     match import_chunks(object) {
         Ok(Some(chunks)) => return column_of_chunks(&chunks),
@@ -99,7 +169,11 @@ fn of_array(object: &Bound<'_, PyAny>) -> PyResult<Column> {
     }
     if object.hasattr("__array__")? {
         let array = py.import("numpy")?.call_method1("asarray", (object,))?;
-        return of_numpy(array.cast()?);
+        let array: &Bound<'_, PyUntypedArray> = array.cast()?;
+        return match (array.ndim(), array.dtype().kind()) {
+            (1, b'O' | b'U' | b'T' | b'S') => of_values(&array.call_method0("tolist")?),
+            _ => of_numpy(array).map(Given::Typed),
+        };
     }
     if object.is_instance_of::<PyString>() {
         return Err(PyTypeError::new_err("a column is wanted, not a single str"));
@@ -116,7 +190,6 @@ fn of_array(object: &Bound<'_, PyAny>) -> PyResult<Column> {
 fn of_numpy(array: &Bound<'_, PyUntypedArray>) -> PyResult<Column> {
     let (dtype, kind) = (array.dtype(), array.dtype().kind());
     match (array.ndim(), kind) {
-        (1, b'O' | b'U' | b'T' | b'S') => return of_values(&array.call_method0("tolist")?),
         (1, _) => {}
         (2, b'b' | b'i' | b'u' | b'f') => return of_rows(array),
         (dimensions, _) => {
@@ -194,8 +267,8 @@ fn of_rows(array: &Bound<'_, PyUntypedArray>) -> PyResult<Column> {
     Ok(column)
 }
 
-/// A list of Python values. Its type is that which holds all of them, and strings if there are only nulls.
-fn of_values(list: &Bound<'_, PyAny>) -> PyResult<Column> {
+/// A list of Python values. Its type is that which holds all of them.
+fn of_values(list: &Bound<'_, PyAny>) -> PyResult<Given> {
     let mut values = Vec::with_capacity(list.len()?);
     let mut kind: Option<PropertyType> = None;
     for (row, item) in list.try_iter()?.enumerate() {
@@ -208,16 +281,13 @@ fn of_values(list: &Bound<'_, PyAny>) -> PyResult<Column> {
             }
         };
         let value = value_of(&item?).map_err(at_row)?;
-        // Lists without items say nothing while another row may.
-        let found = value.property_type().filter(|_| !is_open(&value));
-        kind = match (kind, found) {
+        kind = match (kind, value.type_told()) {
             (Some(kind), Some(found)) => Some(kind.common(found).unwrap_or(kind)),
             (kind, found) => kind.or(found),
         };
         values.push(value);
     }
-    let kind = kind.or_else(|| values.iter().find_map(Value::property_type));
-    let kind = kind.unwrap_or(if values.is_empty() { PropertyType::Int64 } else { PropertyType::String });
+    let Some(kind) = kind else { return Ok(Given::Open(values)) };
     let mut column = Column::new(kind);
     for (row, value) in values.into_iter().enumerate() {
         column.push(value).map_err(|value: Value| {
@@ -226,10 +296,5 @@ fn of_values(list: &Bound<'_, PyAny>) -> PyResult<Column> {
             ))
         })?;
     }
-    Ok(column)
-}
-
-/// Whether it is a list of whatever type.
-fn is_open(value: &Value) -> bool {
-    matches!(value, Value::List(items) if items.iter().all(|item| *item == Value::Null))
+    Ok(Given::Typed(column))
 }

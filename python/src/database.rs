@@ -8,7 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use crate::column::batch_of;
+use crate::column::{batch_of, ends_of};
 use crate::events::status_to_python;
 use crate::gate::{enter, enter_interruptibly};
 use crate::history::Stream;
@@ -214,7 +214,9 @@ impl Database {
         edge_type: &str,
         columns: &Bound<'_, PyDict>,
     ) -> PyResult<(u64, u64, u64)> {
-        let batch = batch_of(src, dst, Some(columns))?;
+        let snapshot = enter(src.py(), || self.inner.snapshot())?;
+        let owner = snapshot.schema().edge_type(edge_type).map(|(_, owner)| owner);
+        let batch = batch_of(src, dst, columns, (edge_type, owner))?;
         enter(src.py(), || self.inner.add_edges(edge_type, vec![batch])).map(summary)
     }
 
@@ -225,7 +227,7 @@ impl Database {
         dst: &Bound<'_, PyAny>,
         edge_type: &str,
     ) -> PyResult<(u64, u64, u64)> {
-        let batch = batch_of(src, dst, None)?;
+        let batch = ends_of(src, dst)?;
         enter(src.py(), || self.inner.delete_edges(edge_type, vec![batch])).map(summary)
     }
 

@@ -79,13 +79,12 @@ def test_texts_are_keys_and_values(db: eg.Database, kind: str) -> None:
         ([0.5, None, 2], [0.5, None, 2.0]),
         ([1, 2.5, None], [1.0, 2.5, None]),
         ([True, None, False], [True, None, False]),
-        ([None, None, None], [None, None, None]),
         (np.array([0.5, 1, 2], np.float32), [0.5, 1.0, 2.0]),
         (np.array([True, False, True]), [True, False, True]),
         (pd.Series([1.5, None, 2]), [1.5, None, 2.0]),
         (pd.Series([True, None, False], dtype="boolean"), [True, None, False]),
         (pa.array([1, None, 3], pa.uint32()), [1, None, 3]),
-        (pa.nulls(3), [None, None, None]),
+        (pa.nulls(3, pa.int8()), [None, None, None]),
         (pa.array(["x", None, "x"]).dictionary_encode(), ["x", None, "x"]),
         (pa.chunked_array([[1], [None, 3]]), [1, None, 3]),
         (pl.Series([None, "b", None]), [None, "b", None]),
@@ -95,6 +94,34 @@ def test_texts_are_keys_and_values(db: eg.Database, kind: str) -> None:
 def test_nulls_and_types(db: eg.Database, column: Any, expected: list[eg.Value]) -> None:
     db.add_edges([1, 2, 3], [4, 5, 6], p=column)
     assert db.snapshot().edges()["p"].to_list() == expected
+
+
+@pytest.mark.parametrize("column", [[None, None], pa.nulls(2), pd.Series([None, None], dtype=object)], ids=str)
+def test_nulls_alone_declare_nothing(db: eg.Database, column: Any) -> None:
+    db.add_edges([1, 2], [4, 5], p=column)
+    db.put_vertex(1, p=None)
+    assert db.schema.edge_types["edge"].properties == {} == db.schema.vertex_properties
+    db.add_edges([1, 2], [4, 5], p=[1, 2])
+    db.put_vertex(1, p=1.5)
+    assert db.schema.edge_types["edge"].properties == {"p": "int64"}
+    # Where there is one, they are its values.
+    db.add_edges([1], [4], p=column[:1])
+    assert db.snapshot().edges()["p"].to_list() == [None, 2]
+
+
+@pytest.mark.parametrize("column", [[[], None], [[None], []], pa.array([[], None])], ids=str)
+def test_lists_of_nothing_need_a_declared_type(db: eg.Database, column: Any) -> None:
+    with pytest.raises(eg.SchemaError, match=r'edge has no property "p", and \[.*\] does not tell its type: declare'):
+        db.add_edges([1, 2], [4, 5], p=column)
+    with pytest.raises(eg.SchemaError, match=r'vertex has no property "p", and \[\] does not tell its type: declare'):
+        db.put_vertex(1, p=[])
+    assert db.schema.edge_types == {}
+    db.create_edge_type("edge", {"p": "list<int8>"})
+    db.add_edges([1, 2], [4, 5], p=column)
+    assert db.snapshot().edges()["p"].to_list() == list(column if isinstance(column, list) else column.to_pylist())
+    db.create_edge_type("other", {"p": "int8"})
+    with pytest.raises(eg.SchemaError, match='"p".* of other is int8, but'):
+        db.add_edges([1, 2], [4, 5], "other", p=column)
 
 
 FIRST = datetime(2024, 1, 1, tzinfo=timezone.utc)

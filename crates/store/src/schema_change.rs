@@ -157,26 +157,44 @@ pub(crate) fn add_vertex_property(
     Ok(schema.vertex_properties.len() as PropertyId - 1)
 }
 
-/// The id of a vertex property, added with the type of `value` if there is none of this name.
+/// The type that a new property has by its first value; none by null, which declares nothing.
+fn infer_type(owner: &str, name: &str, value: &Value) -> Result<Option<PropertyType>, SchemaError> {
+    match value.type_told() {
+        None if *value != Value::Null => {
+            let (owner, name) = (owner.to_owned(), name.to_owned());
+            Err(SchemaError::Untyped { owner, name, found: value.to_string() })
+        }
+        kind => Ok(kind),
+    }
+}
+
+/// Makes sure of a vertex property: added with the type of `value`, if that is not null and there is none of this name.
 pub(crate) fn infer_vertex_property(
     schema: &mut Schema,
     name: &str,
     value: &Value,
-) -> Result<PropertyId, SchemaError> {
-    match schema.vertex_property(name) {
-        Some((id, _)) => Ok(id),
-        None => add_vertex_property(schema, name, value.property_type().unwrap_or(PropertyType::String)),
+) -> Result<(), SchemaError> {
+    if schema.vertex_property(name).is_none()
+        && let Some(kind) = infer_type("vertex", name, value)?
+    {
+        add_vertex_property(schema, name, kind)?;
     }
+    Ok(())
 }
 
-/// Makes sure of an edge type with these properties: a type first seen becomes a `simple`, directed one.
+/// Makes sure of an edge type with these properties, but for those that are null: a type first seen becomes a `simple`,
+/// directed one.
 pub(crate) fn infer_edge_type(
     schema: &mut Schema,
     name: &str,
     properties: &[(&str, Value)],
 ) -> Result<(), SchemaError> {
-    let typed =
-        properties.iter().map(|(name, value)| (*name, value.property_type().unwrap_or(PropertyType::String)));
+    let is_known =
+        |property: &str| schema.edge_type(name).is_some_and(|(_, owner)| owner.property(property).is_some());
+    let mut typed = Vec::with_capacity(properties.len());
+    for (property, value) in properties.iter().filter(|(property, _)| !is_known(property)) {
+        typed.extend(infer_type(name, property, value)?.map(|kind| (*property, kind)));
+    }
     ensure_edge_type(schema, name, typed)
 }
 

@@ -313,6 +313,9 @@ impl Transaction {
         let multi = kind.options.multi;
         let mut given = Properties::with_capacity(properties.len());
         for (name, value) in properties {
+            if *value == Value::Null && kind.property(name).is_none() {
+                continue;
+            }
             let (property, kind) = check_property(kind, name)?;
             overlay(&mut given, [(property, coerce(edge_type, name, kind, value.clone())?)]);
         }

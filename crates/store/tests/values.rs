@@ -224,3 +224,37 @@ fn keys_come_back_as_they_are() {
         }
     }
 }
+
+/// What says nothing of a type declares none, and what comes later does.
+#[test]
+fn null_declares_nothing_and_a_list_of_nothing_is_refused() {
+    let store = Store::in_memory(Options::default());
+    let nothing = || [("age", Value::Null), ("friends", Value::Null)];
+    store.put_vertex(1, Some("thing"), &nothing()).expect("it fits");
+    store.put_edge(1, 2, "knows", &nothing()).expect("it fits");
+    let version = store.version().expect("open");
+    assert_eq!(version.schema().live_vertex_properties().count(), 0);
+    assert_eq!(version.schema().edge_type("knows").expect("a type").1.properties().count(), 0);
+    for list in [Vec::new(), vec![Value::Null]] {
+        let list = [("friends", Value::List(list))];
+        let refused = [store.put_vertex(1, None, &list), store.put_edge(1, 2, "knows", &list)];
+        for (refused, owner) in refused.into_iter().zip(["vertex", "knows"]) {
+            let error = refused.expect_err("it tells no type").to_string();
+            let expected = format!("{owner} has no property \"friends\", and {} does", list[0].1);
+            assert!(error.starts_with(&expected) && error.ends_with("add_property"), "{error}");
+        }
+    }
+    let ages = [("age", Value::from(31)), ("friends", Value::List(vec![Value::from(2)]))];
+    store.put_vertex(1, None, &ages).expect("it fits");
+    store.put_edge(1, 2, "knows", &ages).expect("it fits");
+    // Then they are values like any other.
+    store
+        .put_vertex(1, None, &[("age", Value::Null), ("friends", Value::List(Vec::new()))])
+        .expect("it fits");
+    let version = store.version().expect("open");
+    let shown: Vec<_> =
+        version.schema().live_vertex_properties().map(|(_, property)| property.kind).collect();
+    assert_eq!(shown, [PropertyType::Int64, PropertyType::list(ScalarType::Int64)]);
+    assert_eq!(version.vertex_property(0, 0), Value::Null);
+    assert_eq!(version.vertex_property(0, 1), Value::List(Vec::new()));
+}

@@ -265,6 +265,18 @@ pub enum SchemaError {
         /// What was given.
         found: String,
     },
+    /// A new property whose first value does not tell its type.
+    #[error(
+        "{owner} has no property {name:?}, and {found} does not tell its type: declare it with add_property"
+    )]
+    Untyped {
+        /// The edge type or `"vertex"`.
+        owner: String,
+        /// The property.
+        name: String,
+        /// What was given.
+        found: String,
+    },
     /// Columns of different lengths in one batch.
     #[error("column {name:?} has {found} rows, but {expected} were expected")]
     ColumnLength {

@@ -85,6 +85,22 @@ impl Value {
         })
     }
 
+    /// The type that this value gives a property which has none yet: [`Value::property_type`], but none for a list of nothing but
+    /// nulls, which fits lists of every type.
+    ///
+    /// ```
+    /// use evergraph_types::{PropertyType, Value};
+    ///
+    /// assert_eq!(Value::from(1).type_told(), Some(PropertyType::Int64));
+    /// assert_eq!(Value::List(vec![Value::Null]).type_told(), None);
+    /// ```
+    pub fn type_told(&self) -> Option<PropertyType> {
+        match self {
+            Value::List(items) if items.iter().all(|item| *item == Value::Null) => None,
+            value => value.property_type(),
+        }
+    }
+
     /// This value as the column type `wanted`. What is exact stays exact:
     ///
     /// - null fits all;
