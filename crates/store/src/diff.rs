@@ -18,7 +18,6 @@
 //! whatever was skipped.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use evergraph_types::{
     Column, Direction, EdgeTypeId, PropertyId, PropertyType, Sequence, Value, VertexId, VertexTypeId,
