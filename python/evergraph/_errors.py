@@ -5,6 +5,7 @@ and ``ValueError`` instead.
 """
 
 from pathlib import Path
+from typing import Literal
 
 
 class EvergraphError(Exception):
@@ -15,7 +16,33 @@ class ConflictError(EvergraphError):
     """Another transaction changed the same vertex, edge or type first; nothing of this one was applied.
 
     Run the transaction again from its beginning, or let `Database.transact` do so.
+
+    Attributes
+    ----------
+    version : int
+        The commit that came first.
+    kind : {"vertex", "edge", "edges", "schema", "item"}
+        What it changed that this transaction wrote to, or with ``serializable`` isolation has read: a vertex,
+        an edge, edges of a vertex or a large batch of edges, the schema, or an item that a view or a handler
+        keeps.
+    key : int, str or None
+        The vertex; of a batch of edges it is not known.
+    src, dst : int, str or None
+        The ends of the edge; of a ``symmetric`` type in either order.
+    edge_type : str or None
+        The type of the edge or edges.
+    names : tuple of str
+        The types and properties of the schema that are new, dropped or renamed since the transaction began, by
+        the names it knows them by; the name of the item.
     """
+
+    version: int | None = None
+    kind: Literal["vertex", "edge", "edges", "schema", "item"] | None = None
+    key: int | str | None = None
+    src: int | str | None = None
+    dst: int | str | None = None
+    edge_type: str | None = None
+    names: tuple[str, ...] = ()
 
 
 class TransactionTimeoutError(EvergraphError, TimeoutError):

@@ -9,13 +9,14 @@ use std::path::Path;
 
 use evergraph::algorithms::AlgorithmError;
 use evergraph::{
-    BackupError, ChangesError, Closed, CommitError, Corruption, DatabaseLoadError, DiskError, EvaluateError,
-    EventError, HistoryError, LoadError, OpenError, SchemaError, Snapshot, StreamError, ViewError,
-    WindowError, WriteError,
+    BackupError, ChangesError, Closed, CommitError, Contested, Corruption, DatabaseLoadError, DiskError,
+    EvaluateError, EventError, HistoryError, Key, LoadError, OpenError, SchemaError, SchemaPart, Snapshot,
+    StreamError, ViewError, WindowError, WriteError,
 };
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 use crate::key::key_to_python;
 
@@ -115,7 +116,7 @@ impl Raise for WriteError {
 impl Raise for CommitError {
     fn raise(self, py: Python<'_>) -> PyErr {
         let class = match &self {
-            CommitError::Conflict { .. } => "ConflictError",
+            CommitError::Conflict { what, sequence } => return conflict(py, &self, what, *sequence),
             CommitError::Schema(_) => "SchemaError",
             CommitError::TimedOut => "TransactionTimeoutError",
             CommitError::NoSavepoint => "SavepointError",
@@ -127,6 +128,30 @@ impl Raise for CommitError {
         };
         Raised::new(py, class, self).error
     }
+}
+
+/// A conflict, with what it is about.
+fn conflict(py: Python<'_>, error: &CommitError, what: &Contested, version: u64) -> PyErr {
+    let raised = Raised::new(py, "ConflictError", error).with("version", version);
+    let key = |key: &Key| key_to_python(py, key.clone());
+    let raised = match what {
+        Contested::Vertex { key: vertex } => raised.with("kind", "vertex").with("key", key(vertex)),
+        Contested::Edge { src, dst, edge_type } => {
+            let raised = raised.with("kind", "edge").with("src", key(src)).with("dst", key(dst));
+            raised.with("edge_type", edge_type)
+        }
+        Contested::Edges { key: vertex, edge_type } => {
+            let raised = raised.with("kind", "edges").with("key", vertex.as_ref().map(key));
+            raised.with("edge_type", edge_type)
+        }
+        Contested::Schema { parts } => {
+            let names: Vec<&str> = parts.iter().filter_map(SchemaPart::name).collect();
+            raised.with("kind", "schema").with("names", PyTuple::new(py, names).ok())
+        }
+        Contested::Item { name } => raised.with("kind", "item").with("names", (name,)),
+        _ => raised,
+    };
+    raised.error
 }
 
 impl Raise for HistoryError {

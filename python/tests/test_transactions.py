@@ -1,8 +1,11 @@
 """Transactions: all or nothing, own reads, conflicts, and what is left after the end."""
 
+import pickle
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -84,6 +87,50 @@ def test_the_first_committer_wins(db: eg.Database) -> None:
     with pytest.raises(eg.ConflictError, match=r"counter.*run the transaction again"):
         second.commit()
     assert db.snapshot().vertex("counter") == {"value": 1}
+
+
+def test_a_conflict_says_what_it_is_about(db: eg.Database) -> None:
+    db.create_edge_type("sends", multi=True)
+    db.put_edge("a", "b", "sends")
+
+    def conflict(
+        first: Callable[[eg.Transaction], object], second: Callable[[eg.Transaction], object]
+    ) -> dict[str, object]:
+        with pytest.raises(eg.ConflictError) as caught, db.begin() as late:
+            second(late)
+            with db.begin() as other:
+                first(other)
+        error = caught.value
+        assert error.version == db.snapshot().version
+        assert str(error).startswith(f"commit {error.version} changed ")
+        again = pickle.loads(pickle.dumps(error))
+        assert (str(again), vars(again)) == (str(error), vars(error))
+        names = ("kind", "key", "src", "dst", "edge_type", "names")
+        return {name: getattr(error, name) for name in names if getattr(error, name) not in (None, ())}
+
+    assert conflict(lambda tx: tx.put_vertex("a", n=1), lambda tx: tx.put_vertex("a", n=2)) == {
+        "kind": "vertex",
+        "key": "a",
+    }
+    edge = conflict(lambda tx: tx.delete_edge("a", "b", "sends"), lambda tx: tx.delete_edge("a", "b", "sends"))
+    assert edge == {"kind": "edge", "src": "a", "dst": "b", "edge_type": "sends"}
+    edges = conflict(lambda tx: tx.put_edge("b", "c", "sends"), lambda tx: tx.delete_vertex("b"))
+    assert edges == {"kind": "edges", "key": "b", "edge_type": "sends"}
+    schema = conflict(lambda tx: tx.put_vertex("b", "Person", age=3), lambda tx: tx.put_vertex("c", size=2))
+    assert schema == {"kind": "schema", "names": ("Person", "age")}
+
+
+def test_transact_lets_all_through_by_default(tmp_path: Path) -> None:
+    with eg.open(tmp_path / "counter.eg", durability="sync") as db:
+        db.put_vertex("counter", value=0)
+
+        def count(tx: eg.Transaction) -> None:
+            tx.put_vertex("counter", value=int(tx.vertex("counter")["value"]) + 1)  # type: ignore[call-overload]
+
+        with ThreadPoolExecutor(16) as pool:
+            for done in [pool.submit(db.transact, count) for _ in range(320)]:
+                done.result()
+        assert db.snapshot().vertex("counter") == {"value": 320}
 
 
 def test_transact_counts_right_under_contention(db: eg.Database) -> None:

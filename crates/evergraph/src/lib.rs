@@ -93,11 +93,11 @@ pub use evergraph_disk::{Access, Corruption, Disk, DiskError};
 pub use evergraph_load::{ExportError, LoadError};
 pub use evergraph_store::{
     At, BackupError, BatchSummary, BulkLoad, ChangeOptions, ChangeReader, ChangesError, CheckReport, Closed,
-    Commit, CommitError, Diff, Durability, EdgeDiff, EdgeOps, EdgeRows, EdgeTypeStats, HistoryError,
-    Isolation, Layout as StoreLayout, Level, ListFormat, MemoryUse, OpColumn, OpenError, Options, Problem,
-    ReadGuard, Retain, Retained, Run, RunColumn, Savepoint, Stats, Store, TableLayout, Transaction,
-    TransactionOptions, Version, VertexPut, WriteError, WriteSet, check, conflict_backoff, give_back_with,
-    in_callers_pool,
+    Commit, CommitError, Contested, Diff, Durability, EdgeDiff, EdgeOps, EdgeRows, EdgeTypeStats,
+    HistoryError, Isolation, Layout as StoreLayout, Level, ListFormat, MemoryUse, OpColumn, OpenError,
+    Options, Problem, ReadGuard, Retain, Retained, Run, RunColumn, Savepoint, SchemaPart, Stats, Store,
+    TableLayout, Transaction, TransactionOptions, Version, VertexPut, WriteError, WriteSet, check,
+    conflict_backoff, give_back_with, in_callers_pool,
 };
 pub use evergraph_stream::{
     Advance, Batch, Duplicates, Followed, Follower, Order, Span, Stream, StreamError, StreamOptions, Window,

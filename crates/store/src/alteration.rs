@@ -21,6 +21,7 @@ use evergraph_types::{
     SchemaError, VertexTypeId,
 };
 
+use crate::error::SchemaPart;
 use crate::schema_change::{add_edge_property, add_vertex_property, check_name, check_property};
 use crate::writes::Writes;
 
@@ -186,6 +187,43 @@ pub(crate) fn succeeds(newer: &Schema, older: &Schema) -> bool {
                 && properties(&newer.options.properties, &older.options.properties);
             same_place(&older.name, &newer.name) && (newer.is_dropped() || same_lists)
         })
+}
+
+/// What `newer` has beyond `older`, and what it has no longer, or under another name.
+pub(crate) fn changed_parts(older: &Schema, newer: &Schema) -> Vec<SchemaPart> {
+    let mut parts = Vec::new();
+    if older.key_kind != newer.key_kind {
+        parts.push(SchemaPart::Keys);
+    }
+    let names = changed_names(&older.vertex_types, &newer.vertex_types, |name| name);
+    parts.extend(names.map(|name| SchemaPart::VertexType { name }));
+    let names = changed_names(&older.edge_types, &newer.edge_types, |kind| &kind.name);
+    parts.extend(names.map(|name| SchemaPart::EdgeType { name }));
+    let property = |owner: PropertyOwner| move |name| SchemaPart::Property { owner: owner.clone(), name };
+    let names = changed_names(&older.vertex_properties, &newer.vertex_properties, |property| &property.name);
+    parts.extend(names.map(property(PropertyOwner::Vertices)));
+    for (older, newer) in
+        older.edge_types.iter().zip(&newer.edge_types).filter(|(_, newer)| !newer.is_dropped())
+    {
+        let (before, after) = (&older.options.properties, &newer.options.properties);
+        let names = changed_names(before, after, |property| &property.name);
+        parts.extend(names.map(property(PropertyOwner::EdgeType(older.name.clone()))));
+    }
+    parts
+}
+
+/// The names that are not in the same place as before: by the older one, if there was one.
+fn changed_names<'a, T>(
+    older: &'a [T],
+    newer: &'a [T],
+    name: impl Fn(&'a T) -> &'a String,
+) -> impl Iterator<Item = String> {
+    newer.iter().enumerate().filter_map(move |(position, item)| {
+        let (before, after) = (older.get(position).map(&name), name(item));
+        let named = before.unwrap_or(after);
+        // What came and went meanwhile has no name.
+        (before != Some(after) && !named.is_empty()).then(|| named.clone())
+    })
 }
 
 /// Whether all types and properties that the writes name are in the schema, not dropped.

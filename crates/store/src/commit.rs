@@ -21,7 +21,6 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use evergraph_disk::checksum;
 use evergraph_log::Log;
 use evergraph_types::Sequence;
 use parking_lot::MutexGuard;
@@ -30,7 +29,7 @@ use crate::batch::BatchWrites;
 use crate::branch::Branch;
 use crate::changes::LogPlace;
 use crate::codec::encode;
-use crate::conflict::{Late, RecentChanges, Thing};
+use crate::conflict::RecentChanges;
 use crate::dictionary::Dictionary;
 use crate::draft::Draft;
 use crate::error::{Closed, CommitError};
@@ -391,15 +390,13 @@ impl Committer {
     pub(crate) fn resolve(&mut self, request: Request) -> Result<WriteSet, CommitError> {
         match request {
             Request::Writes(writes, reads) => {
-                let valid = self.recent.validate(&writes, reads.as_deref(), &self.resolver);
-                valid.map_err(|late| {
-                    let read = reads.iter().flat_map(|reads| &reads.items);
-                    self.conflict(&late, writes.items.keys().chain(read).map(|name| &**name))
-                })?;
-                let schema = self.resolver.reconcile(&writes).ok_or_else(|| CommitError::Conflict {
-                    what: "the schema".to_owned(),
-                    sequence: self.recent.newest_schema,
-                })?;
+                // First of all, for otherwise the ids of what is new mean one thing here and another one there.
+                let schema = self.resolver.reconcile(&writes);
+                let schema = schema.ok_or_else(|| self.recent.late_for_schema(&writes.base_schema));
+                let valid = schema.and_then(|schema| {
+                    self.recent.validate(&writes, reads.as_deref(), &self.resolver).map(|()| schema)
+                });
+                let schema = valid.map_err(|late| late.named(&self.resolver))?;
                 Ok(self.resolver.resolve_writes(writes, schema)?)
             }
             Request::Batch(batch) => Ok(self.resolver.resolve_batch(batch)?.into_write_set()),
@@ -449,29 +446,6 @@ impl Committer {
             Durability::Sync => log.sync().map_err(|error| error.to_string()),
             Durability::Interval | Durability::None => Ok(()),
         }
-    }
-
-    /// `items` are the names of those the transaction wrote or read.
-    fn conflict<'a>(&self, late: &Late, items: impl IntoIterator<Item = &'a str>) -> CommitError {
-        let key = |vertex| self.resolver.dictionary.key(vertex);
-        let what = match late.what {
-            Thing::Vertex(vertex) => format!("vertex {}", key(vertex)),
-            Thing::Item(hash) => {
-                let name = items.into_iter().find(|name| checksum(name.as_bytes()) == hash);
-                format!("the catalog item {:?}", name.unwrap_or_default())
-            }
-            Thing::Neighbors(edge_type, vertex) => {
-                let name = &self.resolver.schema.edge_types[usize::from(edge_type)].name;
-                format!("the neighbors of {} over edges of type {name:?}", key(vertex))
-            }
-            Thing::Schema => "the schema, some of which was dropped or renamed,".to_owned(),
-            Thing::EdgeType => "an edge type that was looked for in vain".to_owned(),
-            Thing::Edge(edge_type, src, dst) => {
-                let name = &self.resolver.schema.edge_types[usize::from(edge_type)].name;
-                format!("edge {} -> {} of type {name:?}, or one of its ends,", key(src), key(dst))
-            }
-        };
-        CommitError::Conflict { what, sequence: late.sequence }
     }
 }
 

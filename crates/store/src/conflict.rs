@@ -17,9 +17,11 @@
 //! Invariant: everything changed after the begin of the oldest open transaction is remembered.
 
 use evergraph_disk::checksum;
-use evergraph_types::{EdgeTypeId, Sequence, VertexId};
+use evergraph_types::{EdgeTypeId, Schema, Sequence, VertexId};
 use hashbrown::HashMap;
 
+use crate::alteration::changed_parts;
+use crate::error::{CommitError, Contested, SchemaPart};
 use crate::ops::{EdgeOps, WriteSet};
 use crate::reads::Reads;
 use crate::resolve::Resolver;
@@ -51,34 +53,57 @@ enum Change {
     Item(u64),
 }
 
-/// A transaction was too late: what it wanted to change and the commit that changed it first.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Late {
-    pub(crate) what: Thing,
-    pub(crate) sequence: Sequence,
+/// A transaction was too late: what it wanted to change, or has read, and the commit that changed it first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Late<'a> {
+    what: Thing<'a>,
+    sequence: Sequence,
 }
 
-/// What two commits wanted to change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Thing {
+/// What two transactions have to do with.
+#[derive(Clone, Copy, Debug)]
+enum Thing<'a> {
     Edge(EdgeTypeId, VertexId, VertexId),
     Vertex(VertexId),
-    Neighbors(EdgeTypeId, VertexId),
-    EdgeType,
-    /// Something was dropped or renamed.
-    Schema,
-    /// A catalog item, by the checksum of its name.
-    Item(u64),
+    /// Edges of a vertex; without one, many edges of the type.
+    Edges(EdgeTypeId, Option<VertexId>),
+    /// An edge type that was looked for in vain.
+    EdgeType(&'a str),
+    /// The schema, which was this one.
+    Schema(&'a Schema),
+    /// A catalog item.
+    Item(&'a str),
+}
+
+impl Late<'_> {
+    /// The error, with names in place of ids.
+    pub(crate) fn named(self, resolver: &Resolver) -> CommitError {
+        let key = |vertex| resolver.dictionary.key(vertex);
+        let edge_type = |id: EdgeTypeId| resolver.schema.edge_types[usize::from(id)].name.clone();
+        let what = match self.what {
+            Thing::Edge(id, src, dst) => {
+                Contested::Edge { src: key(src), dst: key(dst), edge_type: edge_type(id) }
+            }
+            Thing::Vertex(vertex) => Contested::Vertex { key: key(vertex) },
+            Thing::Edges(id, vertex) => Contested::Edges { key: vertex.map(key), edge_type: edge_type(id) },
+            Thing::EdgeType(name) => {
+                Contested::Schema { parts: vec![SchemaPart::EdgeType { name: name.to_owned() }] }
+            }
+            Thing::Schema(older) => Contested::Schema { parts: changed_parts(older, &resolver.schema) },
+            Thing::Item(name) => Contested::Item { name: name.to_owned() },
+        };
+        CommitError::Conflict { what, sequence: self.sequence }
+    }
 }
 
 /// The changes of recent commits.
 #[derive(Debug, Default)]
 pub(crate) struct RecentChanges {
     changes: HashMap<Change, Sequence>,
-    newest_bulk: Sequence,
-    newest_vertex_delete: Sequence,
+    /// The newest commit that deleted a vertex, and the vertex.
+    newest_vertex_delete: (Sequence, VertexId),
     /// The newest commit that changed the schema.
-    pub(crate) newest_schema: Sequence,
+    newest_schema: Sequence,
     /// The newest commit.
     newest: Sequence,
     forget_at: usize,
@@ -87,16 +112,15 @@ pub(crate) struct RecentChanges {
 impl RecentChanges {
     /// Whether the writes may commit; if not, what stands against it. New keys are looked up in `resolver`, since
     /// another commit may have added them meanwhile.
-    pub(crate) fn validate(
+    pub(crate) fn validate<'a>(
         &self,
-        writes: &Writes,
-        reads: Option<&Reads>,
+        writes: &'a Writes,
+        reads: Option<&'a Reads>,
         resolver: &Resolver,
-    ) -> Result<(), Late> {
+    ) -> Result<(), Late<'a>> {
         let Some(begin) = writes.begin else { return Ok(()) };
-        let altered = writes.base_schema.alterations != resolver.schema.alterations;
-        if altered && reads.is_some_and(|reads| !reads.is_empty()) {
-            return Err(Late { what: Thing::Schema, sequence: self.newest_schema });
+        if let Some(reads) = reads {
+            self.validate_schema_reads(writes, reads, resolver)?;
         }
         if self.changes.is_empty() {
             return Ok(());
@@ -113,7 +137,7 @@ impl RecentChanges {
                 self.unchanged(Change::Vertex(vertex), begin, thing)?;
             }
             if write.delete {
-                self.untouched(vertex, begin, thing, resolver)?;
+                self.untouched(vertex, begin, resolver)?;
             }
         }
         for name in writes.items.keys() {
@@ -130,7 +154,7 @@ impl RecentChanges {
                 if let (Some(src), Some(dst), true) = (src, dst, write.delete || !multi) {
                     let thing = Thing::Edge(edge_type, src, dst);
                     self.unchanged(edge(edge_type, src, dst, symmetric), begin, thing)?;
-                    self.unchanged(Change::Bulk(edge_type), begin, thing)?;
+                    self.unchanged(Change::Bulk(edge_type), begin, Thing::Edges(edge_type, None))?;
                 }
                 for end in [src, dst].into_iter().flatten() {
                     self.unchanged(Change::VertexDeleted(end), begin, Thing::Vertex(end))?;
@@ -140,65 +164,83 @@ impl RecentChanges {
         Ok(())
     }
 
-    /// Whether everything a transaction read is as it was when it began.
-    fn validate_reads(&self, reads: &Reads, begin: Sequence, resolver: &Resolver) -> Result<(), Late> {
+    /// Whether what a transaction read of the schema is as it was when it began.
+    fn validate_schema_reads<'a>(
+        &self,
+        writes: &'a Writes,
+        reads: &'a Reads,
+        resolver: &Resolver,
+    ) -> Result<(), Late<'a>> {
+        let (older, newest) = (&writes.base_schema, &resolver.schema);
+        // After an alteration whatever was read may have another name.
+        let is_altered = older.alterations != newest.alterations && !reads.is_empty();
+        if is_altered || reads.schema && older != newest {
+            return Err(self.late_for_schema(older));
+        }
+        match reads.absent_types.iter().find(|name| newest.edge_type(name).is_some()) {
+            Some(name) => Err(Late { what: Thing::EdgeType(name), sequence: self.newest_schema }),
+            None => Ok(()),
+        }
+    }
+
+    /// What stands against a transaction that began with another schema, and does not go together with the newest one.
+    pub(crate) fn late_for_schema<'a>(&self, older: &'a Schema) -> Late<'a> {
+        Late { what: Thing::Schema(older), sequence: self.newest_schema }
+    }
+
+    /// Whether everything a transaction read of the graph is as it was when it began.
+    fn validate_reads<'a>(
+        &self,
+        reads: &'a Reads,
+        begin: Sequence,
+        resolver: &Resolver,
+    ) -> Result<(), Late<'a>> {
         for &vertex in &reads.vertices {
-            let thing = Thing::Vertex(vertex);
-            self.unchanged(Change::Vertex(vertex), begin, thing)?;
-            self.unchanged(Change::Created(vertex), begin, thing)?;
+            self.unchanged(Change::Vertex(vertex), begin, Thing::Vertex(vertex))?;
+            self.unchanged(Change::Created(vertex), begin, Thing::Vertex(vertex))?;
         }
         for vertex in reads.absent_keys.iter().filter_map(|key| resolver.lookup(key.as_ref())) {
-            let thing = Thing::Vertex(vertex);
-            self.unchanged(Change::Vertex(vertex), begin, thing)?;
-            self.unchanged(Change::Created(vertex), begin, thing)?;
-            self.untouched(vertex, begin, thing, resolver)?;
+            self.unchanged(Change::Vertex(vertex), begin, Thing::Vertex(vertex))?;
+            self.unchanged(Change::Created(vertex), begin, Thing::Vertex(vertex))?;
+            self.untouched(vertex, begin, resolver)?;
         }
         for &(edge_type, src, dst) in &reads.edges {
-            let thing = Thing::Edge(edge_type, src, dst);
-            self.unchanged(Change::Edge(edge_type, src, dst), begin, thing)?;
-            self.unchanged(Change::Bulk(edge_type), begin, thing)?;
-            self.unchanged(Change::VertexDeleted(src), begin, thing)?;
-            self.unchanged(Change::VertexDeleted(dst), begin, thing)?;
+            self.unchanged(Change::Edge(edge_type, src, dst), begin, Thing::Edge(edge_type, src, dst))?;
+            self.unchanged(Change::Bulk(edge_type), begin, Thing::Edges(edge_type, None))?;
+            for end in [src, dst] {
+                self.unchanged(Change::VertexDeleted(end), begin, Thing::Vertex(end))?;
+            }
         }
         for &(edge_type, vertex) in &reads.lists {
-            let thing = Thing::Neighbors(edge_type, vertex);
-            self.unchanged(Change::Touched(edge_type, vertex), begin, thing)?;
-            self.unchanged(Change::Bulk(edge_type), begin, thing)?;
-            if self.newest_vertex_delete > begin {
-                // The vertex deleted may have been a neighbor.
-                return Err(Late { what: thing, sequence: self.newest_vertex_delete });
+            self.unchanged(Change::Touched(edge_type, vertex), begin, Thing::Edges(edge_type, Some(vertex)))?;
+            self.unchanged(Change::Bulk(edge_type), begin, Thing::Edges(edge_type, None))?;
+            let (sequence, deleted) = self.newest_vertex_delete;
+            if sequence > begin {
+                // It may have been a neighbor.
+                return Err(Late { what: Thing::Vertex(deleted), sequence });
             }
         }
         for name in &reads.items {
             self.unchanged_item(name, begin)?;
         }
-        let found = |name: &String| resolver.schema.edge_type(name).is_some();
-        if reads.absent_types.iter().any(found) {
-            return Err(Late { what: Thing::EdgeType, sequence: self.newest_schema });
+        Ok(())
+    }
+
+    fn unchanged_item<'a>(&self, name: &'a str, begin: Sequence) -> Result<(), Late<'a>> {
+        self.unchanged(Change::Item(checksum(name.as_bytes())), begin, Thing::Item(name))
+    }
+
+    /// Whether no edge of the vertex was put or deleted.
+    fn untouched<'a>(&self, vertex: VertexId, begin: Sequence, resolver: &Resolver) -> Result<(), Late<'a>> {
+        for (edge_type, _) in resolver.schema.live_edge_types() {
+            let thing = Thing::Edges(edge_type, Some(vertex));
+            self.unchanged(Change::Touched(edge_type, vertex), begin, thing)?;
+            self.unchanged(Change::Bulk(edge_type), begin, Thing::Edges(edge_type, None))?;
         }
         Ok(())
     }
 
-    fn unchanged_item(&self, name: &str, begin: Sequence) -> Result<(), Late> {
-        let hash = checksum(name.as_bytes());
-        self.unchanged(Change::Item(hash), begin, Thing::Item(hash))
-    }
-
-    /// Whether no edge of the vertex was put or deleted.
-    fn untouched(
-        &self,
-        vertex: VertexId,
-        begin: Sequence,
-        what: Thing,
-        resolver: &Resolver,
-    ) -> Result<(), Late> {
-        for edge_type in 0..resolver.schema.edge_types.len() as EdgeTypeId {
-            self.unchanged(Change::Touched(edge_type, vertex), begin, what)?;
-        }
-        if self.newest_bulk > begin { Err(Late { what, sequence: self.newest_bulk }) } else { Ok(()) }
-    }
-
-    fn unchanged(&self, change: Change, begin: Sequence, what: Thing) -> Result<(), Late> {
+    fn unchanged<'a>(&self, change: Change, begin: Sequence, what: Thing<'a>) -> Result<(), Late<'a>> {
         match self.changes.get(&change) {
             Some(&sequence) if sequence > begin => Err(Late { what, sequence }),
             _ => Ok(()),
@@ -219,7 +261,7 @@ impl RecentChanges {
         for &vertex in &writes.vertex_deletes {
             self.changes.insert(Change::Vertex(vertex), sequence);
             self.changes.insert(Change::VertexDeleted(vertex), sequence);
-            self.newest_vertex_delete = sequence;
+            self.newest_vertex_delete = (sequence, vertex);
         }
         for put in &writes.vertex_puts {
             let sets = put.label.is_some() || !put.properties.is_empty();
@@ -248,7 +290,6 @@ impl RecentChanges {
     /// Remembers that commit `sequence` changes many edges of a type.
     pub(crate) fn note_bulk(&mut self, edge_type: EdgeTypeId, sequence: Sequence) {
         self.changes.insert(Change::Bulk(edge_type), sequence);
-        self.newest_bulk = sequence;
     }
 
     /// Forgets changes that no transaction begun at `oldest` or later needs.

@@ -1,11 +1,12 @@
 //! What can go wrong, one enum per operation, split by what the caller can do about it.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use evergraph_disk::{Corruption, DiskError};
 use evergraph_log::LogError;
 use evergraph_segment::SegmentError;
-use evergraph_types::{SchemaError, Sequence};
+use evergraph_types::{Key, PropertyOwner, SchemaError, Sequence};
 use thiserror::Error;
 
 /// Opening a store.
@@ -79,12 +80,10 @@ pub enum WriteError {
 #[non_exhaustive]
 pub enum CommitError {
     /// Another transaction changed the same thing first. Run this one again from the start.
-    #[error(
-        "{what} was changed by commit {sequence} after this transaction began; run the transaction again"
-    )]
+    #[error("commit {sequence} changed {what} after this transaction began; run the transaction again")]
     Conflict {
-        /// The edge, vertex or schema concerned, with its keys.
-        what: String,
+        /// What it changed that this transaction wrote to, or has read.
+        what: Contested,
         /// The commit that came first.
         sequence: Sequence,
     },
@@ -119,6 +118,119 @@ pub enum CommitError {
     /// The store was closed, or belongs to another process.
     #[error(transparent)]
     Closed(#[from] Closed),
+}
+
+/// What another transaction has changed first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Contested {
+    /// A vertex: it was put, or deleted.
+    Vertex {
+        /// Its key.
+        key: Key,
+    },
+    /// An edge, of a `multi` type all edges, from one vertex to another.
+    Edge {
+        /// Where it leaves; of a *symmetric* type it may be either end.
+        src: Key,
+        /// Where it leads.
+        dst: Key,
+        /// The name of its type.
+        edge_type: String,
+    },
+    /// Edges of a vertex, or a batch of more than are remembered one by one.
+    Edges {
+        /// The vertex; `None` of a batch.
+        key: Option<Key>,
+        /// The name of their type.
+        edge_type: String,
+    },
+    /// The schema.
+    Schema {
+        /// What is new, dropped, or has another name since the transaction began.
+        parts: Vec<SchemaPart>,
+    },
+    /// An item of the catalog.
+    Item {
+        /// Its name.
+        name: String,
+    },
+}
+
+/// A part of the schema, by the name it had before it was dropped or renamed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SchemaPart {
+    /// What kind of keys vertices have: the first key decides.
+    Keys,
+    /// An edge type.
+    EdgeType {
+        /// Its name.
+        name: String,
+    },
+    /// A vertex type.
+    VertexType {
+        /// Its name.
+        name: String,
+    },
+    /// A property.
+    Property {
+        /// Whose.
+        owner: PropertyOwner,
+        /// Its name.
+        name: String,
+    },
+}
+
+impl fmt::Display for Contested {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Contested::Vertex { key } => write!(f, "vertex {key}"),
+            Contested::Edge { src, dst, edge_type } => {
+                write!(f, "edge {src} -> {dst} of type {edge_type:?}")
+            }
+            Contested::Edges { key: Some(key), edge_type } => {
+                write!(f, "edges of type {edge_type:?} of vertex {key}")
+            }
+            Contested::Edges { key: None, edge_type } => write!(f, "many edges of type {edge_type:?}"),
+            Contested::Schema { parts } => {
+                f.write_str("the schema")?;
+                for (position, part) in parts.iter().enumerate() {
+                    write!(f, "{}{part}", if position == 0 { ", namely " } else { " and " })?;
+                }
+                f.write_str(if parts.is_empty() { "" } else { "," })
+            }
+            Contested::Item { name } => write!(f, "catalog item {name:?}"),
+        }
+    }
+}
+
+impl SchemaPart {
+    /// The name of the type or property.
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            SchemaPart::Keys => None,
+            SchemaPart::EdgeType { name }
+            | SchemaPart::VertexType { name }
+            | SchemaPart::Property { name, .. } => Some(name),
+        }
+    }
+}
+
+impl fmt::Display for SchemaPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SchemaPart::Keys => f.write_str("the kind of keys"),
+            SchemaPart::EdgeType { name } => write!(f, "edge type {name:?}"),
+            SchemaPart::VertexType { name } => write!(f, "vertex type {name:?}"),
+            SchemaPart::Property { owner: PropertyOwner::Vertices, name } => {
+                write!(f, "vertex property {name:?}")
+            }
+            SchemaPart::Property { owner: PropertyOwner::EdgeType(edge_type), name } => {
+                write!(f, "property {name:?} of edge type {edge_type:?}")
+            }
+        }
+    }
 }
 
 impl From<WriteError> for CommitError {

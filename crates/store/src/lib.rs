@@ -86,7 +86,10 @@ pub use commit::BatchSummary;
 pub use cursors::VERSIONS_CURSOR;
 pub use derived::{DerivedEdit, DerivedGraph};
 pub use diff::{Diff, EdgeDiff, EdgeRows};
-pub use error::{BackupError, ChangesError, Closed, CommitError, HistoryError, OpenError, WriteError};
+pub use error::{
+    BackupError, ChangesError, Closed, CommitError, Contested, HistoryError, OpenError, SchemaPart,
+    WriteError,
+};
 pub use expiry::Oldest;
 pub use flat_table::{FlatTable, ListPass, Reads};
 pub use layout::{Layout, Level, TableLayout};

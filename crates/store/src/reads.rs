@@ -21,6 +21,8 @@ pub(crate) struct Reads {
     pub(crate) lists: HashSet<(EdgeTypeId, VertexId)>,
     /// Keys that no vertex had.
     pub(crate) absent_keys: HashSet<Key>,
+    /// The schema as a whole.
+    pub(crate) schema: bool,
     /// Edge types that did not exist.
     pub(crate) absent_types: HashSet<String>,
     /// Items of the catalog, there or not.
@@ -34,6 +36,7 @@ impl Reads {
             && self.edges.is_empty()
             && self.lists.is_empty()
             && self.absent_keys.is_empty()
+            && !self.schema
             && self.absent_types.is_empty()
             && self.items.is_empty()
     }

@@ -6,7 +6,9 @@ mod common;
 
 use common::{Dump, directory, dump, number_batch, on, open, options, try_open};
 use evergraph_disk::{CrashPlan, SimDisk};
-use evergraph_store::{CommitError, Isolation, Options, Store, TransactionOptions, check_on};
+use evergraph_store::{
+    CommitError, Contested, Isolation, Options, SchemaPart, Store, TransactionOptions, check_on,
+};
 use evergraph_types::{
     Alteration, Column, Direction, EdgeTypeOptions, Property, PropertyOwner, PropertyType, ScalarType,
     SchemaError, Value,
@@ -145,9 +147,15 @@ fn a_transaction_conflicts_if_it_wrote_to_what_is_gone() {
     store.alter(&drop_type("follows")).expect("it is there");
     store.alter(&drop_property(of("pays"), "note")).expect("it is there");
     store.alter(&Alteration::DropVertexType { name: "Person".to_owned() }).expect("it is there");
+    let note = SchemaPart::Property { owner: of("pays"), name: "note".to_owned() };
+    let person = SchemaPart::VertexType { name: "Person".to_owned() };
+    let dropped = [person, SchemaPart::EdgeType { name: "follows".to_owned() }, note];
     for late in [edge, property, label, new, rename] {
         let error = late.commit().expect_err("too late");
-        assert!(matches!(&error, CommitError::Conflict { what, .. } if what.contains("schema")), "{error}");
+        assert!(
+            matches!(&error, CommitError::Conflict { what: Contested::Schema { parts }, .. } if *parts == dropped),
+            "{error}"
+        );
     }
     fine.commit().expect("nothing it wrote to is gone");
     deletes.commit().expect("nothing it wrote to is gone");

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use common::{open, options, try_open};
 use evergraph_disk::{CrashPlan, SimDisk};
-use evergraph_store::{CommitError, Isolation, Options, Store, TransactionOptions, check_on};
+use evergraph_store::{CommitError, Contested, Isolation, Options, Store, TransactionOptions, check_on};
 use proptest::prelude::*;
 
 type Items = BTreeMap<String, Vec<u8>>;
@@ -137,7 +137,10 @@ fn the_first_to_change_an_item_wins() {
     other.put_item("b", b"3").unwrap();
     first.commit().unwrap();
     let error = second.commit().unwrap_err();
-    assert!(matches!(&error, CommitError::Conflict { what, .. } if what.contains("\"a\"")), "{error}");
+    assert!(
+        matches!(&error, CommitError::Conflict { what: Contested::Item { name }, .. } if name == "a"),
+        "{error}"
+    );
     other.commit().unwrap();
     assert_eq!(
         items(&store),

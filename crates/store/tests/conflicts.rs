@@ -9,8 +9,12 @@ use std::time::Duration;
 
 use common::{HookedDisk, directory, dump, number_batch, on, open, options};
 use evergraph_disk::SimDisk;
-use evergraph_store::{CommitError, Options, Store, Transaction, Version};
-use evergraph_types::{Direction, EdgeTypeOptions, KeyRef, PropertyType, SchemaError, Value};
+use evergraph_store::{
+    CommitError, Contested, Isolation, Options, SchemaPart, Store, Transaction, TransactionOptions, Version,
+};
+use evergraph_types::{
+    Alteration, Direction, EdgeTypeOptions, Key, KeyRef, PropertyOwner, PropertyType, SchemaError, Value,
+};
 
 /// One write, done to a transaction.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -219,11 +223,9 @@ fn a_bulk_load_stands_against_writes_to_its_type_and_deletions_of_vertices() {
             let edges = (0..5000).map(|row| (row % 70, 100 + row));
             store.add_edges("bulk", vec![number_batch(edges)]).expect("it fits");
             let outcome = transaction.commit();
-            assert_eq!(
-                matches!(outcome, Err(CommitError::Conflict { .. })),
-                refused,
-                "{number}: {outcome:?}"
-            );
+            let bulk = Contested::Edges { key: None, edge_type: "bulk".to_owned() };
+            let is_refused = matches!(&outcome, Err(CommitError::Conflict { what, .. }) if *what == bulk);
+            assert_eq!(is_refused, refused, "{number}: {outcome:?}");
             assert_eq!(outcome.is_ok(), !refused);
         }
     }
@@ -231,23 +233,88 @@ fn a_bulk_load_stands_against_writes_to_its_type_and_deletions_of_vertices() {
 
 type Op2 = fn(&mut Transaction);
 
+/// What a transaction that did `second` is told if another did `first` meanwhile.
+fn contested(first: impl Fn(&mut Transaction), second: impl Fn(&mut Transaction)) -> Contested {
+    let store = store();
+    let isolation = Isolation::Serializable;
+    let mut two = store.begin_with(TransactionOptions { isolation, timeout: None }).expect("open");
+    second(&mut two);
+    let mut one = store.begin().expect("open");
+    first(&mut one);
+    let won = one.commit().expect("nothing stands against the first");
+    let error = two.commit().expect_err("it is late");
+    let message = error.to_string();
+    let CommitError::Conflict { what, sequence } = error else { panic!("{error}") };
+    assert_eq!(sequence, won);
+    let told = format!("commit {won} changed {what} after this transaction began; run the transaction again");
+    assert_eq!(message, told);
+    what
+}
+
 #[test]
 fn a_conflict_names_what_it_is_about() {
-    let store = store();
-    let (mut one, mut two, mut three) =
-        (store.begin().expect("open"), store.begin().expect("open"), store.begin().expect("open"));
-    one.put_edge("a", "b", "knows", &[]).expect("it fits");
-    one.put_vertex("c", None, &[("age", 9.into())]).expect("it fits");
-    two.delete_edge("a", "b", "knows").expect("it fits");
-    three.put_vertex("c", Some("Person"), &[]).expect("it fits");
-    one.commit().expect("the first");
-    let error = two.commit().expect_err("late").to_string();
-    assert!(
-        error.contains("\"a\" -> \"b\"") && error.contains("\"knows\"") && error.contains("again"),
-        "{error}"
+    let cases = [
+        (KNOWS, UNKNOWS, r#"edge "a" -> "b" of type "knows""#),
+        (MEETS_BACK, MEETS, r#"edge "a" -> "b" of type "meets""#),
+        (PutVertex("a"), PutVertex("a"), r#"vertex "a""#),
+        (PutVertex("new"), PutVertex("new"), r#"vertex "new""#),
+        (DeleteVertex("b"), PAYS, r#"vertex "b""#),
+        (DeleteVertex("a"), PutEdge("new", "a", "knows"), r#"vertex "a""#),
+        (PAYS, DeleteVertex("b"), r#"edges of type "pays" of vertex "b""#),
+    ];
+    for (first, second, told) in cases {
+        let what = contested(|tx| first.run(tx), |tx| second.run(tx));
+        assert_eq!(what.to_string(), told, "{first:?} then {second:?}");
+    }
+    let (key, edge_type) = (Key::from("b"), "pays".to_owned());
+    assert_eq!(
+        contested(|tx| KNOWS.run(tx), |tx| UNKNOWS.run(tx)),
+        Contested::Edge { src: "a".into(), dst: key.clone(), edge_type: "knows".to_owned() }
     );
-    let error = three.commit().expect_err("late").to_string();
-    assert!(error.contains("vertex \"c\""), "{error}");
+    let read = |tx: &mut Transaction| {
+        assert!(tx.neighbors("b", "pays", Direction::In).is_some());
+        PutVertex("c").run(tx);
+    };
+    assert_eq!(contested(|tx| PAYS.run(tx), read), Contested::Edges { key: Some(key), edge_type });
+    // It may have been a neighbor.
+    let deleted = Contested::Vertex { key: "a".into() };
+    assert_eq!(contested(|tx| DeleteVertex("a").run(tx), read), deleted);
+}
+
+#[test]
+fn a_conflict_over_the_schema_names_what_of_it() {
+    let named = |name: &str| name.to_owned();
+    let put = |edge_type: &'static str, property: &'static str| {
+        move |tx: &mut Transaction| {
+            tx.put_edge("a", "b", edge_type, &[(property, 1.into())]).expect("it fits")
+        }
+    };
+    let likes = SchemaPart::EdgeType { name: named("likes") };
+    let new_type = Contested::Schema { parts: vec![likes.clone()] };
+    assert_eq!(new_type.to_string(), r#"the schema, namely edge type "likes","#);
+    assert_eq!(contested(put("likes", "x"), put("hates", "x")), new_type);
+    let looked = |tx: &mut Transaction| {
+        assert!(!tx.has_edge("a", "b", "likes"));
+        PutVertex("c").run(tx);
+    };
+    assert_eq!(contested(put("likes", "x"), looked), new_type);
+    let since = SchemaPart::Property { owner: PropertyOwner::EdgeType(named("knows")), name: named("since") };
+    let new_property = Contested::Schema { parts: vec![since] };
+    assert_eq!(contested(put("knows", "since"), put("pays", "until")), new_property);
+    assert_eq!(new_property.to_string(), r#"the schema, namely property "since" of edge type "knows","#);
+    let height =
+        |tx: &mut Transaction| tx.put_vertex("a", Some("Person"), &[("height", 2.into())]).expect("it fits");
+    let parts = vec![
+        SchemaPart::VertexType { name: named("Person") },
+        SchemaPart::Property { owner: PropertyOwner::Vertices, name: named("height") },
+    ];
+    assert_eq!(contested(height, put("likes", "x")), Contested::Schema { parts });
+    let rename = |tx: &mut Transaction| {
+        let (name, new_name) = (named("pays"), named("paid"));
+        tx.alter(&Alteration::RenameEdgeType { name, new_name }).expect("it is there");
+    };
+    let parts = vec![SchemaPart::EdgeType { name: named("pays") }];
+    assert_eq!(contested(rename, looked), Contested::Schema { parts });
 }
 
 fn age(transaction: &Transaction, key: &str) -> i64 {
@@ -373,8 +440,8 @@ fn schemas_that_grow_in_two_places_are_one_after_the_other() {
     let first = one.commit().expect("the first");
     two.commit().expect("the same type");
     match three.commit() {
-        Err(CommitError::Conflict { what, sequence }) => {
-            assert!(what.contains("schema"), "{what}");
+        Err(CommitError::Conflict { what: Contested::Schema { parts }, sequence }) => {
+            assert_eq!(parts, [SchemaPart::EdgeType { name: "likes".to_owned() }]);
             assert_eq!(sequence, first);
         }
         outcome => panic!("{outcome:?}"),
