@@ -56,6 +56,8 @@ mod prefetch;
 mod queue;
 mod reads;
 mod reclaim;
+#[cfg(test)]
+mod reclaim_tests;
 mod recluster;
 mod resolve;
 mod retain;

@@ -22,11 +22,10 @@
 //! answered, even if whoever leads panics.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::commit::{BatchSummary, INTERRUPTED, Request};
 use crate::error::CommitError;
-use crate::sync::{Condvar, Mutex, lock, wait};
+use crate::sync::{AtomicBool, AtomicUsize, Condvar, Mutex, Ordering, lock, look, wait};
 
 pub(crate) type Outcome = Result<BatchSummary, CommitError>;
 
@@ -135,12 +134,7 @@ impl CommitQueue {
     /// Waits until there is something to tell the caller of a group whose request has this place; sleeps only after so many
     /// looks.
     fn wait(&self, group: &Group, place: usize, looks: u32) -> Told {
-        for _ in 0..looks {
-            if group.is_called.load(Ordering::Acquire) {
-                break;
-            }
-            std::hint::spin_loop();
-        }
+        look(looks, || group.is_called.load(Ordering::Acquire));
         let mut state = lock(&group.state);
         loop {
             if let Some(answers) = &mut state.answers {

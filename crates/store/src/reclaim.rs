@@ -13,19 +13,19 @@
 
 use std::collections::VecDeque;
 use std::sync::Weak;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 
 use evergraph_types::Sequence;
-use parking_lot::Mutex;
 use rayon::prelude::*;
 
 use crate::heap::Block;
 use crate::pool::in_pool;
 use crate::spares::Spares;
+use crate::sync::fair::Mutex;
+use crate::sync::{AtomicU64, AtomicUsize, Ordering, fence};
 use crate::version::Version;
 
 /// Groups pile up only behind a pinned version; they are swept when there are twice as many as after the last sweep.
-const SWEEP_BLOCKS: usize = 1 << 16;
+pub(crate) const SWEEP_BLOCKS: usize = 1 << 16;
 
 /// Fewer blocks than this are not worth a parallel task.
 const PARALLEL_BLOCKS: usize = 1 << 11;
@@ -39,7 +39,7 @@ const BLOCKS_AHEAD: usize = 1 << 4;
 /// Frees what no living version reaches.
 #[derive(Debug, Default)]
 pub(crate) struct Reclaimer {
-    queue: Mutex<Queue>,
+    pub(crate) queue: Mutex<Queue>,
     /// Freed blocks that wait for the next commit; none are kept before one has asked for them.
     spares: Mutex<Option<Spares>>,
     live_bytes: AtomicUsize,
@@ -47,8 +47,8 @@ pub(crate) struct Reclaimer {
 }
 
 #[derive(Debug, Default)]
-struct Queue {
-    groups: VecDeque<Group>,
+pub(crate) struct Queue {
+    pub(crate) groups: VecDeque<Group>,
     /// The first version that blocks were retired with: nothing was born long before it.
     first: Option<Sequence>,
     blocks: usize,
@@ -56,7 +56,7 @@ struct Queue {
 }
 
 #[derive(Debug)]
-struct Group {
+pub(crate) struct Group {
     version: Weak<Version>,
     sequence: Sequence,
     blocks: Vec<Block>,
@@ -263,99 +263,5 @@ impl Drop for Reclaimer {
         // Every version holds the reclaimer, so none is alive.
         let groups = std::mem::take(&mut self.queue.get_mut().groups);
         self.free(groups.into_iter().flat_map(|group| group.blocks).collect());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use evergraph_types::Schema;
-
-    use super::*;
-    use crate::dictionary::Dictionary;
-
-    fn version(sequence: Sequence) -> Arc<Version> {
-        let mut version = Version::empty(Schema::default(), Dictionary::Dense);
-        version.sequence = sequence;
-        Arc::new(version)
-    }
-
-    /// Retires `count` blocks of one birth with a version.
-    fn retire(reclaimer: &Reclaimer, version: &Arc<Version>, born: Sequence, count: usize) {
-        let blocks: Vec<Block> = (0..count).map(|_| Block::allocate(8, born as u32)).collect();
-        // SAFETY: just allocated.
-        reclaimer.allocated(blocks.iter().map(|block| unsafe { block.footprint() }).sum());
-        reclaimer.retire(Arc::downgrade(version), version.sequence, blocks);
-    }
-
-    #[test]
-    fn a_block_lives_as_long_as_the_versions_that_reach_it() {
-        let reclaimer = Reclaimer::default();
-        let versions: Vec<_> = (5..9).map(version).collect();
-        versions.iter().for_each(|version| retire(&reclaimer, version, 5, 1));
-        let mut live = Vec::new();
-        for version in versions {
-            live.push(reclaimer.live_bytes());
-            drop(version);
-            reclaimer.collect();
-        }
-        assert_eq!(live, [64, 48, 32, 16]);
-        assert_eq!(reclaimer.live_bytes(), 0);
-    }
-
-    #[test]
-    fn what_no_version_ever_reached_goes_at_once() {
-        let reclaimer = Reclaimer::default();
-        let version = version(7);
-        retire(&reclaimer, &version, 8, 3);
-        assert_eq!(reclaimer.live_bytes(), 0);
-    }
-
-    #[test]
-    fn between_two_kept_versions_blocks_are_swept() {
-        let reclaimer = Reclaimer::default();
-        let (kept, middle, newest) = (version(10), version(20), version(30));
-        retire(&reclaimer, &kept, 3, 1);
-        retire(&reclaimer, &middle, 11, SWEEP_BLOCKS - 10);
-        retire(&reclaimer, &middle, 10, 5);
-        drop(middle);
-        retire(&reclaimer, &newest, 30, 10);
-        assert_eq!(reclaimer.live_bytes(), 16 * (1 + 5 + 10));
-        drop(kept);
-        reclaimer.collect();
-        assert_eq!(reclaimer.live_bytes(), 16 * 10);
-    }
-
-    #[test]
-    fn behind_a_kept_version_groups_do_not_pile_up() {
-        let reclaimer = Reclaimer::default();
-        let kept = version(1);
-        retire(&reclaimer, &kept, 1, 1);
-        for sequence in 2..20_000 {
-            retire(&reclaimer, &version(sequence), sequence, 8);
-        }
-        assert!(reclaimer.queue.lock().groups.len() < 10_000);
-        assert!(reclaimer.live_bytes() < 16 * 2 * SWEEP_BLOCKS);
-        drop(kept);
-        reclaimer.collect();
-        assert_eq!(reclaimer.live_bytes(), 0);
-    }
-
-    /// Whatever the low halves of births say after billions of commits, nothing that a kept version reaches is freed.
-    #[test]
-    fn births_long_ago_free_nothing_early() {
-        for commits in [1 << 31, (1 << 31) + 5, (1 << 32) - 1, 1 << 32, (1 << 32) + 1, 1 << 40] {
-            let reclaimer = Reclaimer::default();
-            let (first, kept) = (version(1), version(2));
-            retire(&reclaimer, &first, 1, 1);
-            retire(&reclaimer, &kept, 1, 1);
-            let late = version(2 + commits);
-            retire(&reclaimer, &late, 2, 2 * SWEEP_BLOCKS);
-            assert_eq!(reclaimer.live_bytes(), 16 * (2 + 2 * SWEEP_BLOCKS), "{commits}");
-            drop((first, kept, late));
-            reclaimer.collect();
-            assert_eq!(reclaimer.live_bytes(), 0);
-        }
     }
 }

@@ -14,10 +14,10 @@
 
 use std::ops::{Deref, DerefMut};
 
-use parking_lot::{Mutex, MutexGuard};
-
 use crate::commit::{Committer, INTERRUPTED, Refusal};
 use crate::merge::Scratch;
+use crate::sync::fair::{Mutex, MutexGuard};
+use crate::sync::look;
 
 /// How often one who waits for the applier looks before it sleeps: for some groups' time.
 const LOOKS: u32 = 400;
@@ -69,12 +69,7 @@ impl Stages {
 
     /// The applier, for the one who has the committer.
     pub(crate) fn applier_after(&self, committer: &mut Committer) -> MutexGuard<'_, Applier> {
-        for _ in 0..LOOKS {
-            if !self.applier.is_locked() {
-                break;
-            }
-            std::hint::spin_loop();
-        }
+        look(LOOKS, || !self.applier.is_locked());
         let applier = self.applier.lock();
         if applier.is_busy {
             committer.refusal.get_or_insert(Refusal::Failed(INTERRUPTED.to_owned()));

@@ -8,3 +8,17 @@ pub(crate) type BatchSummary = Summary;
 pub(crate) type Request = u64;
 
 pub(crate) const INTERRUPTED: &str = "a commit was interrupted";
+
+/// What only the committer touches.
+#[derive(Debug, Default)]
+pub(crate) struct Committer {
+    /// How many groups it has accepted.
+    pub(crate) groups: u64,
+    pub(crate) refusal: Option<Refusal>,
+}
+
+/// Why no more are accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    Failed(String),
+}

@@ -1,6 +1,63 @@
-//! shuttle's primitives under the names that the store has for the standard library's.
+//! shuttle's primitives under the names that the store has for the standard library's and parking_lot's: a step of each is one
+//! that the scheduler is asked for.
 
+use shuttle::hint::spin_loop;
+pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 pub(crate) use shuttle::sync::{Condvar, Mutex, MutexGuard};
+
+/// More looks than these would show nothing new.
+const LOOKS_MAX: u32 = 3;
+
+pub(crate) mod fair {
+    use std::ops::{Deref, DerefMut};
+
+    use super::lock;
+
+    #[derive(Debug, Default)]
+    pub(crate) struct Mutex<T>(super::Mutex<T>);
+
+    #[derive(Debug)]
+    pub(crate) struct MutexGuard<'a, T>(super::MutexGuard<'a, T>);
+
+    impl<T> Mutex<T> {
+        pub(crate) fn new(value: T) -> Self {
+            Mutex(super::Mutex::new(value))
+        }
+
+        pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+            MutexGuard(lock(&self.0))
+        }
+
+        pub(crate) fn is_locked(&self) -> bool {
+            self.0.try_lock().is_err()
+        }
+
+        pub(crate) fn get_mut(&mut self) -> &mut T {
+            self.0.get_mut().expect("a panic ends the test")
+        }
+    }
+
+    impl<T> MutexGuard<'_, T> {
+        /// Who is next is tried in any order.
+        pub(crate) fn unlock_fair(guard: Self) {
+            drop(guard);
+        }
+    }
+
+    impl<T> Deref for MutexGuard<'_, T> {
+        type Target = T;
+
+        fn deref(&self) -> &T {
+            &self.0
+        }
+    }
+
+    impl<T> DerefMut for MutexGuard<'_, T> {
+        fn deref_mut(&mut self) -> &mut T {
+            &mut self.0
+        }
+    }
+}
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().expect("a panic ends the test")
@@ -8,4 +65,13 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 pub(crate) fn wait<'a, T>(condition: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
     condition.wait(guard).expect("a panic ends the test")
+}
+
+pub(crate) fn look(looks: u32, has_come: impl Fn() -> bool) {
+    for _ in 0..looks.min(LOOKS_MAX) {
+        if has_come() {
+            break;
+        }
+        spin_loop();
+    }
 }

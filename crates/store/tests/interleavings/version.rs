@@ -1,7 +1,20 @@
-//! A version that is nothing but its number.
+//! A version that is nothing but its number and the blocks that it reaches.
+
+use std::sync::Arc;
+
+use crate::heap::Block;
+use crate::reclaim::Reclaimer;
 
 /// The version.
 #[derive(Debug, Default)]
 pub(crate) struct Version {
     pub(crate) sequence: u64,
+    pub(crate) blocks: Vec<Block>,
+    pub(crate) reclaimer: Option<Arc<Reclaimer>>,
+}
+
+impl Drop for Version {
+    fn drop(&mut self) {
+        self.reclaimer.iter().for_each(|reclaimer| reclaimer.collect());
+    }
 }

@@ -1,0 +1,179 @@
+//! Callers who commit through the queue and the stages: everyone is answered, and groups are applied in their order.
+
+use std::sync::Arc;
+
+use evergraph_store::{BatchSummary, CommitError};
+use shuttle::thread;
+
+use crate::commit::{Committer, INTERRUPTED, Refusal};
+use crate::queue::{CommitQueue, Lead, Outcome, Pace};
+use crate::stages::{Applier, Stages};
+use crate::sync::{AtomicBool, AtomicU64, Ordering};
+
+/// What is wrong with those who lead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    None,
+    /// The first answers nobody, as one that unwinds.
+    AnswersNobody,
+    /// The first does not apply its group to its end.
+    IsInterrupted,
+    /// A planted bug: they leave the committer before they ask for the applier.
+    LeaveEarly,
+}
+
+/// What all threads of a test share.
+struct Committing {
+    pace: Pace,
+    fault: Fault,
+    queue: CommitQueue,
+    stages: Stages,
+    is_led: AtomicBool,
+    groups: AtomicU64,
+}
+
+impl Committing {
+    fn at(pace: Pace, fault: Fault) -> Arc<Self> {
+        Arc::new(Committing {
+            pace,
+            fault,
+            queue: CommitQueue::default(),
+            stages: Stages::new(Committer::default()),
+            is_led: AtomicBool::default(),
+            groups: AtomicU64::default(),
+        })
+    }
+
+    /// Hands in a number, which the answer has to be about.
+    fn submit(&self, number: u64) -> Outcome {
+        self.queue.submit(self.pace, number, |group, lead| {
+            assert!(!self.is_led.swap(true, Ordering::SeqCst), "one leads at a time");
+            let is_first = self.groups.fetch_add(1, Ordering::SeqCst) == 0;
+            self.commit(number, group, is_first, lead)
+        })
+    }
+
+    /// As the store does, with the stages that it has. Every third leader has the store to itself; of odd ones the group is applied
+    /// while the next is accepted.
+    fn commit(&self, number: u64, group: Vec<u64>, is_first: bool, lead: &mut Lead<'_>) -> Vec<Outcome> {
+        let mut committer = self.stages.enter();
+        committer.groups += 1;
+        let turn = committer.groups;
+        thread::yield_now();
+        if number % 3 == 2 {
+            let mut both = self.stages.both(committer);
+            self.no_longer_leads();
+            let (_, applier) = both.split();
+            return self.apply(applier, turn, group, is_first);
+        }
+        let mut applier = if self.fault == Fault::LeaveEarly {
+            drop(committer);
+            let applier = self.stages.applier_after(&mut Committer::default());
+            self.no_longer_leads();
+            applier
+        } else {
+            let applier = self.stages.applier_after(&mut committer);
+            self.no_longer_leads();
+            drop(committer);
+            applier
+        };
+        if number % 2 == 1 {
+            lead.pass_on();
+        }
+        self.apply(&mut applier, turn, group, is_first)
+    }
+
+    fn no_longer_leads(&self) {
+        assert!(self.is_led.swap(false, Ordering::SeqCst));
+    }
+
+    fn apply(&self, applier: &mut Applier, turn: u64, group: Vec<u64>, is_first: bool) -> Vec<Outcome> {
+        if applier.is_busy {
+            let refused = |_| Err(CommitError::Durability { reason: INTERRUPTED.to_owned() });
+            return group.into_iter().map(refused).collect();
+        }
+        applier.is_busy = true;
+        if is_first && self.fault == Fault::IsInterrupted {
+            return Vec::new();
+        }
+        applier.scratch.groups += 1;
+        let order = "groups are applied in the order in which they were accepted";
+        assert_eq!(applier.scratch.groups, turn, "{order}");
+        let commit = |request| {
+            assert!(applier.scratch.requests.insert(request), "a request is committed once");
+            thread::yield_now();
+            Ok(BatchSummary { sequence: request, ..BatchSummary::default() })
+        };
+        let answers = group.into_iter().map(commit).collect();
+        applier.is_busy = false;
+        if is_first && self.fault == Fault::AnswersNobody { Vec::new() } else { answers }
+    }
+
+    /// As an archive does: has the store to itself.
+    fn look_in(&self) {
+        let mut both = self.stages.lock();
+        let (committer, applier) = both.split();
+        assert_eq!(committer.groups, applier.scratch.groups, "all that was accepted is published");
+        assert!(!applier.is_busy);
+        both.unlock_fair();
+    }
+}
+
+/// Everyone gets the answer to what they asked, whoever leads; nobody waits forever (the scheduler notices).
+pub(crate) fn everyone_is_answered(pace: Pace, fault: Fault) {
+    let all = Committing::at(pace, fault);
+    let mut threads: Vec<_> = (0..3u64)
+        .map(|thread| {
+            let all = all.clone();
+            thread::spawn(move || {
+                for turn in 0..2 {
+                    let number = 10 * thread + turn;
+                    assert_eq!(all.submit(number).expect("it is committed").sequence, number);
+                }
+            })
+        })
+        .collect();
+    let looking = all.clone();
+    threads.push(thread::spawn(move || looking.look_in()));
+    threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
+    let mut both = all.stages.lock();
+    assert_eq!(both.split().1.scratch.requests.len(), 6);
+    assert!(all.groups.load(Ordering::SeqCst) <= 6);
+}
+
+/// Three callers, one of whom leads first, and what they are answered.
+fn three_callers(all: &Arc<Committing>) -> Vec<(u64, Outcome)> {
+    let threads: Vec<_> = (0..3u64)
+        .map(|number| {
+            let all = all.clone();
+            thread::spawn(move || (number, all.submit(number)))
+        })
+        .collect();
+    threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+}
+
+/// The first leader answers nobody: its group is told that it failed, and the lead goes on.
+pub(crate) fn a_leader_that_gives_up_leaves_nobody_waiting(pace: Pace) {
+    let all = Committing::at(pace, Fault::AnswersNobody);
+    for (number, outcome) in three_callers(&all) {
+        match outcome {
+            Ok(summary) => assert_eq!(summary.sequence, number),
+            Err(CommitError::Durability { .. }) => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+    assert_eq!(all.submit(9).expect("the queue goes on").sequence, 9);
+}
+
+/// The first group is not applied to its end: nothing is applied after it, and everybody is told.
+pub(crate) fn nothing_is_applied_after_a_group_that_was_interrupted(pace: Pace) {
+    let all = Committing::at(pace, Fault::IsInterrupted);
+    let outcomes = three_callers(&all);
+    for (number, outcome) in outcomes.into_iter().chain([(9, all.submit(9))]) {
+        let is_refused = matches!(&outcome, Err(CommitError::Durability { reason }) if reason == INTERRUPTED);
+        assert!(is_refused, "{number}: {outcome:?}");
+    }
+    let mut both = all.stages.lock();
+    assert_eq!(both.refusal, Some(Refusal::Failed(INTERRUPTED.to_owned())), "the committer knows");
+    assert!(both.split().1.scratch.requests.is_empty());
+}

@@ -1,0 +1,83 @@
+//! Commits that replace blocks beside readers of older versions: no block is freed or used again that a version in use reaches, and
+//! in the end all are freed, once.
+
+use std::sync::Arc;
+
+use shuttle::thread;
+
+use crate::heap::{Block, empty_heap, is_all_freed};
+use crate::reclaim::Reclaimer;
+use crate::sync::{Mutex, lock};
+use crate::version::Version;
+
+/// A store of a few blocks.
+struct Publishing {
+    reclaimer: Arc<Reclaimer>,
+    current: Mutex<Arc<Version>>,
+    /// Held as the applier is.
+    applier: Mutex<()>,
+}
+
+impl Publishing {
+    fn new() -> Arc<Self> {
+        empty_heap();
+        let reclaimer = Arc::new(Reclaimer::default());
+        let blocks: Vec<_> = (0..2).map(|_| Block::allocate(1)).collect();
+        reclaimer.allocated(blocks.len());
+        let first = Version { sequence: 1, blocks, reclaimer: Some(reclaimer.clone()) };
+        Arc::new(Publishing { reclaimer, current: Mutex::new(Arc::new(first)), applier: Mutex::default() })
+    }
+
+    /// A commit that replaces the oldest block, with a spare if there is one.
+    fn commit(&self) {
+        let applier = lock(&self.applier);
+        let base = lock(&self.current).clone();
+        let sequence = base.sequence + 1;
+        let mut spares = self.reclaimer.take_spares();
+        let spare = spares.take().inspect(|spare| spare.renew(sequence as u32));
+        let mut blocks = base.blocks.clone();
+        let replaced = blocks.remove(0);
+        blocks.push(spare.unwrap_or_else(|| Block::allocate(sequence as u32)));
+        self.reclaimer.put_spares(spares);
+        self.reclaimer.allocated(1);
+        let version = Version { sequence, blocks, reclaimer: Some(self.reclaimer.clone()) };
+        let before = std::mem::replace(&mut *lock(&self.current), Arc::new(version));
+        drop(before);
+        let weak = Arc::downgrade(&base);
+        drop(base);
+        self.reclaimer.retire(weak, sequence - 1, vec![replaced]);
+        drop(applier);
+    }
+
+    /// A reader of two versions, the first of which it has until it has read the second.
+    fn read(&self) {
+        let older = lock(&self.current).clone();
+        thread::yield_now();
+        let newer = lock(&self.current).clone();
+        for version in [newer, older] {
+            for block in &version.blocks {
+                let (born, sequence) = (u64::from(block.born()), version.sequence);
+                assert!(born <= sequence, "version {sequence} reads a block of {born}");
+                thread::yield_now();
+            }
+        }
+    }
+}
+
+pub(crate) fn what_is_read_is_not_freed() {
+    let all = Publishing::new();
+    let committing = all.clone();
+    let mut threads = vec![thread::spawn(move || (0..4).for_each(|_| committing.commit()))];
+    threads.extend((0..2).map(|_| {
+        let all = all.clone();
+        thread::spawn(move || (0..2).for_each(|_| all.read()))
+    }));
+    threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
+    assert_eq!(all.reclaimer.live_bytes(), 2, "nobody reads but the newest version");
+    // The newest version has nobody to retire its blocks.
+    lock(&all.current).blocks.iter().for_each(|block| {
+        block.free();
+    });
+    drop(all);
+    assert!(is_all_freed());
+}
