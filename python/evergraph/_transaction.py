@@ -177,6 +177,32 @@ class Transaction(Schematic["_native.Transaction"]):
         """
         return self._neighbors(key, edge_type, reverse=True)
 
+    def out_degree(self, key: Key, edge_type: str = "edge") -> int:
+        """Count the edges of this type from a vertex. It takes as long as to read its list.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such vertex.
+        """
+        return self._degree(key, edge_type, reverse=False)
+
+    def in_degree(self, key: Key, edge_type: str = "edge") -> int:
+        """Count the edges of this type to a vertex. It takes as long as to read its list.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such vertex.
+        """
+        return self._degree(key, edge_type, reverse=True)
+
+    def _degree(self, key: Key, edge_type: str, *, reverse: bool) -> int:
+        found = self._native.degree(key, edge_type, reverse)
+        if found is None:
+            raise _no_vertex(key)
+        return found
+
     def _neighbors(self, key: Key, edge_type: str, *, reverse: bool) -> list[Key]:
         found = self._native.neighbors(key, edge_type, reverse)
         if found is None:

@@ -87,6 +87,10 @@ impl Transaction {
     }
 }
 
+fn direction_of(reverse: bool) -> Direction {
+    if reverse { Direction::In } else { Direction::Out }
+}
+
 fn over(py: Python<'_>) -> PyErr {
     closed(py, "this transaction is over: it was committed or rolled back; begin another one")
 }
@@ -226,6 +230,12 @@ impl Transaction {
         PyList::new(py, edges?)
     }
 
+    /// The number of edges of a vertex in one direction, or `None` if there is no such vertex.
+    fn degree(&self, key: &Bound<'_, PyAny>, edge_type: &str, reverse: bool) -> PyResult<Option<usize>> {
+        let (key_ref, direction) = (key_of(key)?, direction_of(reverse));
+        self.read(key.py(), |inner| inner.degree(key_ref, edge_type, direction))
+    }
+
     /// The neighbors of a vertex, or `None` if there is no such vertex.
     fn neighbors<'py>(
         &self,
@@ -233,8 +243,7 @@ impl Transaction {
         edge_type: &str,
         reverse: bool,
     ) -> PyResult<Option<Bound<'py, PyList>>> {
-        let (py, key_ref) = (key.py(), key_of(key)?);
-        let direction = if reverse { Direction::In } else { Direction::Out };
+        let (py, key_ref, direction) = (key.py(), key_of(key)?, direction_of(reverse));
         let neighbors = self.read(py, |inner| inner.neighbors(key_ref, edge_type, direction))?;
         let to_python =
             |keys: Vec<evergraph::Key>| PyList::new(py, keys.into_iter().map(|key| key_to_python(py, key)));

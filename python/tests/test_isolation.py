@@ -213,6 +213,26 @@ def test_a_block_whose_savepoint_is_gone_still_passes_its_exception_on(db: eg.Da
             use()
 
 
+def test_serializable_sees_counts_and_the_schema_change(db: eg.Database) -> None:
+    db.put_edge("a", "b")
+    db.put_vertex("result", n=0)
+    counting, looking = (db.begin(isolation="serializable") for _ in range(2))
+    assert (counting.out_degree("a"), counting.in_degree("a"), counting.in_degree("b", "other")) == (1, 0, 0)
+    counting.put_edge("a", "d")
+    assert counting.out_degree("a") == 2
+    with pytest.raises(eg.NotFoundError, match="nobody"):
+        counting.out_degree("nobody")
+    looking.put_vertex("result", n=len(looking.schema.edge_types))
+    db.create_edge_type("new")
+    with pytest.raises(eg.ConflictError) as caught:
+        looking.commit()
+    assert (caught.value.kind, caught.value.names) == ("schema", ("new",))
+    db.put_edge("a", "c")
+    with pytest.raises(eg.ConflictError) as caught:
+        counting.commit()
+    assert (caught.value.kind, caught.value.key, caught.value.edge_type) == ("edges", "a", "edge")
+
+
 def test_savepoints_and_serializable_go_together(db: eg.Database) -> None:
     db.put_vertex("a", n=1)
     tx = db.begin(isolation="serializable")

@@ -348,6 +348,7 @@ impl Transaction {
         edge_type: &str,
     ) -> Result<bool, WriteError> {
         self.check_writable()?;
+        self.read_edge_type(edge_type);
         let (id, _) = self.writes.schema.require_edge_type(edge_type)?;
         let Some((src, dst)) = self.read_ends(id, src.into(), dst.into()) else { return Ok(false) };
         if !self.edge_exists(id, src, dst) {
@@ -412,8 +413,11 @@ impl Transaction {
         Ok(())
     }
 
-    /// The schema, own changes included.
+    /// The schema, own changes included. To a serializable transaction that is a read of all of it.
     pub fn schema(&self) -> &Schema {
+        if let Some(reads) = &self.reads {
+            reads.lock().schema = true;
+        }
         &self.writes.schema
     }
 
@@ -504,7 +508,35 @@ impl Transaction {
         edge_type: &str,
         direction: Direction,
     ) -> Option<Vec<Key>> {
-        let handle = self.read_vertex(key.into())?;
+        let neighbors = self.read_list(key.into(), edge_type, direction)?;
+        Some(neighbors.into_iter().map(|neighbor| self.key_of(neighbor)).collect())
+    }
+
+    /// The number of edges of a vertex of one type, own writes included; parallel edges count each. `None` if there is
+    /// no such vertex. It takes as long as to read the list.
+    ///
+    /// ```
+    /// # use evergraph_store::{Options, Store};
+    /// # use evergraph_types::Direction;
+    /// let store = Store::in_memory(Options::default());
+    /// store.put_edge("alice", "bob", "pays", &[])?;
+    /// let mut tx = store.begin()?;
+    /// tx.put_edge("alice", "carol", "pays", &[])?;
+    /// assert_eq!(tx.degree("alice", "pays", Direction::Out), Some(2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn degree<'k>(
+        &self,
+        key: impl Into<KeyRef<'k>>,
+        edge_type: &str,
+        direction: Direction,
+    ) -> Option<usize> {
+        self.read_list(key.into(), edge_type, direction).map(|neighbors| neighbors.len())
+    }
+
+    /// The neighbors of a vertex, if it exists; a read.
+    fn read_list(&self, key: KeyRef<'_>, edge_type: &str, direction: Direction) -> Option<Vec<Handle>> {
+        let handle = self.read_vertex(key)?;
         let Some(id) = self.read_edge_type(edge_type) else { return Some(Vec::new()) };
         let kind = &self.writes.schema.edge_types[usize::from(id)];
         if let (Some(reads), Some(vertex)) = (&self.reads, base_id(handle)) {
@@ -534,7 +566,7 @@ impl Transaction {
                 neighbors.push(far);
             }
         }
-        Some(neighbors.into_iter().map(|neighbor| self.key_of(neighbor)).collect())
+        Some(neighbors)
     }
 
     /// Makes the writes part of the graph, all or none, and as durable as the store promises.
@@ -600,10 +632,13 @@ impl Transaction {
         Some((src, dst))
     }
 
-    /// The id of an edge type; that there is none is a read.
+    /// The id of an edge type; that there is none is a read, unless the transaction has dropped it.
     fn read_edge_type(&self, name: &str) -> Option<EdgeTypeId> {
         let found = self.writes.schema.edge_type(name).map(|(id, _)| id);
-        if let (Some(reads), None) = (&self.reads, found) {
+        let was_there = || self.version.schema.edge_type(name).is_some();
+        if let (Some(reads), None) = (&self.reads, found)
+            && !was_there()
+        {
             reads.lock().absent_types.insert(name.to_owned());
         }
         found

@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used)] // A failure to set up is a failed test.
 
 use evergraph_store::{CommitError, Isolation, Options, Store, Transaction, TransactionOptions};
-use evergraph_types::{Direction, EdgeTypeOptions};
+use evergraph_types::{Alteration, Direction, EdgeTypeOptions};
 
 const KINDS: [&str; 3] = ["simple", "multi", "symmetric"];
 
@@ -109,6 +109,11 @@ fn neighbors_that_were_read() {
             conflicts(read, |db| drop(db.delete_edge("a", "b", kind)));
             conflicts(read, |db| drop(db.delete_vertex("c")));
             passes(read, |db| drop(db.put_edge("a", "d", kind, &[])));
+            let counted = |tx: &Transaction| assert!(tx.degree("b", kind, direction) > Some(0));
+            conflicts(counted, |db| drop(db.put_edge("b", "d", kind, &[])));
+            conflicts(counted, |db| drop(db.delete_edge("a", "b", kind)));
+            conflicts(counted, |db| drop(db.delete_vertex("a")));
+            passes(counted, |db| drop(db.put_edge("a", "d", kind, &[])));
         }
         let other = if kind == "multi" { "simple" } else { "multi" };
         passes(
@@ -120,6 +125,34 @@ fn neighbors_that_were_read() {
         |tx| assert_eq!(tx.neighbors("lonely", "simple", Direction::Out), Some(Vec::new())),
         |db| drop(db.put_edge("lonely", "a", "simple", &[])),
     );
+}
+
+#[test]
+fn the_schema_that_was_read() {
+    let looked = |tx: &Transaction| assert!(tx.schema().edge_type("one").is_none());
+    conflicts(looked, |db| drop(db.create_edge_type("one", EdgeTypeOptions::default())));
+    conflicts(looked, |db| drop(db.put_edge("a", "b", "simple", &[("new", 1.into())])));
+    conflicts(looked, |db| drop(db.put_vertex("a", Some("New"), &[])));
+    passes(looked, |db| drop(db.put_edge("a", "b", "simple", &[("weight", 2.into())])));
+    let nothing = |_: &Transaction| {};
+    passes(nothing, |db| drop(db.create_edge_type("one", EdgeTypeOptions::default())));
+}
+
+#[test]
+fn an_edge_type_that_was_not_there() {
+    let isolation = Isolation::Serializable;
+    let begin = |store: &Store| store.begin_with(TransactionOptions { isolation, timeout: None }).unwrap();
+    let store = store();
+    let mut transaction = begin(&store);
+    assert!(transaction.delete_edge("a", "b", "one").is_err());
+    transaction.put_vertex("result", None, &[("seen", true.into())]).unwrap();
+    store.create_edge_type("one", EdgeTypeOptions::default()).unwrap();
+    assert!(matches!(transaction.commit(), Err(CommitError::Conflict { .. })));
+    // Since it dropped it itself nobody else has to do with that.
+    let mut transaction = begin(&store);
+    transaction.alter(&Alteration::DropEdgeType { name: "one".to_owned() }).unwrap();
+    assert!(!transaction.has_edge("a", "b", "one"));
+    transaction.commit().unwrap();
 }
 
 #[test]
