@@ -269,9 +269,12 @@ class Database(Schematic["_native.Database"]):
             How many of the lines left out to keep; all are counted.
         resume : bool
             Load the file in several transactions, and begin behind the last one that an earlier load of a
-            file of this name to this edge type was done with: so a load that was interrupted goes on, one
-            that was complete adds nothing, and lines appended since then are added. A file that has changed
-            before that place is refused.
+            file of this name (its directory does not count) to this edge type was done with: so a load that
+            was interrupted goes on, one that was complete adds nothing, whatever was deleted since, and lines
+            appended since then are added. A file that has changed before that place is refused, and so is one
+            that goes on behind a last line without an end. The place belongs to the edge type: it is kept
+            when that is renamed, and gone when it is dropped. A load without ``resume`` keeps no place: one
+            with it that comes later begins at the start, and a *multi* type has the edges twice.
         progress : bool
             Show a progress bar, on a terminal or in a notebook.
 

@@ -281,6 +281,7 @@ impl Raise for LoadError {
             | LoadError::Unsupported { path, .. }
             | LoadError::Option { path, .. }
             | LoadError::Changed { path, .. }
+            | LoadError::Unended { path, .. }
             | LoadError::Cancelled { path } => raised.path(&path).error,
             _ => raised.error,
         }

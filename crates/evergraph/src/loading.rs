@@ -43,7 +43,8 @@ pub struct LoadRequest {
     pub create: Option<EdgeTypeOptions>,
     /// Commit the file in several parts, each with the place it has come to, and begin behind the place that an earlier
     /// load of a file of this name to this edge type has come to. So a load that was interrupted goes on, one that was
-    /// complete adds nothing, and lines appended to the file since then are added.
+    /// complete adds nothing, and lines appended to the file since then are added. A load without it keeps no place: one that
+    /// comes later with it begins at the start, and a `multi` type has the edges twice.
     pub resume: bool,
     /// With `resume`, commit whenever about so many bytes of the file are read. By default a sixteenth of the file, and at
     /// least 256 MiB.

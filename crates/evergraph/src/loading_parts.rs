@@ -17,7 +17,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use evergraph_load::{LoadError, Place, Progress, PropertySpec, Survey, read_edges_in_parts, survey};
-use evergraph_store::{BatchSummary, BulkLoad, CommitError, Store};
+use evergraph_store::{BatchSummary, BulkLoad, CommitError, Store, Version, edge_type_item};
 use evergraph_types::{EdgeBatch, EdgeType, EdgeTypeOptions, Schema};
 
 use crate::loading::{DatabaseLoadError, LoadReport, LoadRequest, with_time_as_found};
@@ -37,9 +37,9 @@ pub(crate) fn load_in_parts(
 ) -> Result<LoadReport, DatabaseLoadError> {
     let started = Instant::now();
     let Survey { options, not_numeric, .. } = say_all(path, request, known, progress)?;
-    let item = item_name(path, &request.edge_type);
+    let item = item_name(path);
     let from = match request.resume {
-        true => store.version().map_err(CommitError::from)?.item(&item).and_then(place_of),
+        true => place_in(&*store.version().map_err(CommitError::from)?, &request.edge_type, &item),
         false => None,
     };
     let columns = options.properties.iter().flatten();
@@ -121,7 +121,7 @@ struct Parts<'a> {
     create: Option<EdgeTypeOptions>,
     /// What is read and not committed.
     load: BulkLoad,
-    /// Where the catalog keeps the place, if the load can be resumed.
+    /// The item of the edge type that keeps the place, if the load can be resumed.
     item: Option<String>,
     /// The place of the last commit.
     committed: Place,
@@ -164,10 +164,15 @@ impl Parts<'_> {
     }
 }
 
-/// The catalog item that says how far a file was loaded.
-fn item_name(path: &Path, edge_type: &str) -> String {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    format!("load/{edge_type}/{name}")
+/// The item of an edge type that says how far a file was loaded into it. A file is known by its name, wherever it lies.
+fn item_name(path: &Path) -> String {
+    format!("load/{}", path.file_name().unwrap_or_default().to_string_lossy())
+}
+
+/// How far a file was loaded into an edge type, under whatever name that goes by now.
+fn place_in(version: &Version, edge_type: &str, item: &str) -> Option<Place> {
+    let (edge_type, _) = version.schema().edge_type(edge_type)?;
+    version.item(&edge_type_item(edge_type, item)).and_then(place_of)
 }
 
 fn bytes_of(place: Place) -> [u8; 24] {

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use evergraph::load::{LoadOptions, NoProgress, Progress};
 use evergraph::{
-    Database, DatabaseLoadError, Direction, EdgeTypeOptions, GraphView, Key, LoadError, LoadReport,
-    LoadRequest, Options,
+    Alteration, CommitError, Database, DatabaseLoadError, Direction, EdgeTypeOptions, GraphView, Key,
+    LoadError, LoadReport, LoadRequest, Options,
 };
 
 const LINES: usize = 600;
@@ -150,7 +150,7 @@ fn a_last_line_without_an_end_is_not_gone_on_with() {
     assert_eq!(db.load(&path, &request, &NoProgress).unwrap().edges, 0);
     write(directory.path(), "edges.txt", "1 2\n3 45\n");
     let error = db.load(&path, &request, &NoProgress).unwrap_err();
-    assert!(matches!(error, DatabaseLoadError::Read(LoadError::Changed { offset: 7, .. })), "{error}");
+    assert!(matches!(error, DatabaseLoadError::Read(LoadError::Unended { offset: 7, .. })), "{error}");
 }
 
 #[test]
@@ -169,4 +169,63 @@ fn a_load_in_bounded_memory_gives_the_same_graph() {
     assert!(found[0].len() >= LINES);
     let other = found[0].iter().zip(&found[1]).find(|(left, right)| left != right);
     assert_eq!((other, found[0].len()), (None, found[1].len()));
+}
+
+/// The number of edges of a type.
+fn edges_of(db: &Database, edge_type: &str) -> u64 {
+    let stats = db.stats();
+    stats.edge_types.iter().find(|found| found.name == edge_type).map_or(0, |found| found.edges)
+}
+
+#[test]
+fn the_place_belongs_to_the_edge_type_whatever_its_name() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = write(directory.path(), "edges.txt", "1 2\n2 3\n");
+    let home = directory.path().join("net.eg");
+    let open = || Database::open(&home, Options::default()).unwrap();
+    let multi = EdgeTypeOptions { multi: true, ..EdgeTypeOptions::default() };
+    let load = |db: &Database, edge_type: &str| {
+        let (edge_type, create) = (edge_type.to_owned(), Some(multi.clone()));
+        let request = LoadRequest { edge_type, create, resume: true, ..LoadRequest::default() };
+        db.load(&path, &request, &NoProgress).unwrap().edges
+    };
+    let drop_type = |db: &Database, name: &str| {
+        db.alter(&Alteration::DropEdgeType { name: name.to_owned() }).unwrap();
+    };
+    let mut db = open();
+    assert_eq!((load(&db, "sent"), load(&db, "sent")), (2, 0));
+    let (name, new_name) = ("sent".to_owned(), "paid".to_owned());
+    db.alter(&Alteration::RenameEdgeType { name, new_name }).unwrap();
+    assert_eq!((load(&db, "paid"), edges_of(&db, "paid")), (0, 2), "it has them under another name");
+    assert_eq!((load(&db, "sent"), edges_of(&db, "sent")), (2, 2), "it is another one of an old name");
+    drop_type(&db, "paid");
+    drop_type(&db, "sent");
+    assert!(db.version().unwrap().items("edge_type/").is_empty(), "places go with their types");
+    db.close().unwrap();
+    db = open();
+    assert!(db.version().unwrap().items("edge_type/").is_empty());
+    assert_eq!(
+        (load(&db, "paid"), load(&db, "paid"), edges_of(&db, "paid")),
+        (2, 0, 2),
+        "none of it was there"
+    );
+    drop_type(&db, "paid");
+    db.create_edge_type("paid", multi.clone()).unwrap();
+    assert_eq!((load(&db, "paid"), edges_of(&db, "paid")), (2, 2), "made again it is another one");
+}
+
+#[test]
+fn another_file_of_the_same_name_is_told_apart() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = Database::in_memory(Options::default());
+    let request = LoadRequest { resume: true, ..LoadRequest::default() };
+    for (place, text) in [("one", "1 2\n2 3\n"), ("other", "7 8\n8 9\n9 10\n")] {
+        std::fs::create_dir(directory.path().join(place)).unwrap();
+        let path = write(&directory.path().join(place), "edges.txt", text);
+        match db.load(&path, &request, &NoProgress) {
+            Err(error) => assert!(error.to_string().contains("from a file of this name"), "{error}"),
+            Ok(report) => assert_eq!((place, report.edges), ("one", 2)),
+        }
+    }
+    assert_eq!(db.snapshot().unwrap().num_edges(), 2);
 }

@@ -82,9 +82,18 @@ pub enum LoadError {
         reason: String,
     },
     /// What a file begins with is not what it was when it was read up to some place.
-    #[error("{path}: changed before byte {offset}, up to which it was loaded; load it without resume, as a new file",
-        path = path.display())]
+    #[error("{path}: the first {offset} bytes are not those that were loaded from a file of this name into this edge type; \
+        if it is another file, load it without resume or under another name", path = path.display())]
     Changed {
+        /// The file.
+        path: PathBuf,
+        /// The place, in bytes as they are when decompressed.
+        offset: u64,
+    },
+    /// The last line that was loaded had no end, and more was written behind it since.
+    #[error("{path}: its last line was loaded without an end, up to byte {offset}, and more was written behind it since, \
+        so that it may be another edge now; write what is new to a file of its own, and load that", path = path.display())]
+    Unended {
         /// The file.
         path: PathBuf,
         /// The place, in bytes as they are when decompressed.

@@ -89,6 +89,7 @@ pub fn survey(path: &Path, options: &LoadOptions, progress: &dyn Progress) -> Re
 ///
 /// # Errors
 /// Any [`LoadError`]: [`LoadError::Changed`] if what lies before the place is not what it was,
+/// [`LoadError::Unended`] if it ends within a line that has gone on since,
 /// [`LoadError::Cancelled`] after a `Break`.
 pub fn read_edges_in_parts(
     path: &Path,

@@ -252,12 +252,15 @@ impl<'a, 't> Pass<'a, 't> {
     fn check_place(&self, goes_on: bool) -> Result<(), Halt> {
         let Some(from) = self.from else { return Ok(()) };
         let Passed { offset, checksum, last } = &self.passed;
-        let is_same = *offset == from.offset && checksum.finish() == from.checksum;
-        // A last line without an end would go on with what was appended to it.
-        if is_same && (!goes_on || matches!(last, None | Some(b'\n'))) {
-            return Ok(());
+        let path = || self.source.path().to_owned();
+        if *offset != from.offset || checksum.finish() != from.checksum {
+            return Err(LoadError::Changed { path: path(), offset: from.offset }.into());
         }
-        Err(LoadError::Changed { path: self.source.path().to_owned(), offset: from.offset }.into())
+        // A last line without an end would go on with what was appended to it.
+        if goes_on && !matches!(last, None | Some(b'\n')) {
+            return Err(LoadError::Unended { path: path(), offset: from.offset }.into());
+        }
+        Ok(())
     }
 
     /// The place that is reached.

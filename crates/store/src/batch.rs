@@ -16,7 +16,7 @@ use evergraph_types::{
 use hashbrown::HashSet;
 use rayon::prelude::*;
 
-use crate::catalog::ItemChange;
+use crate::catalog::{ItemChange, edge_type_item};
 use crate::dictionary::{Dictionary, NO_ID};
 use crate::key_range::{DirectMap, distinct_ids, distinct_numbers, lie_close};
 use crate::ops::{EdgeOps, OpColumn, WriteSet};
@@ -36,7 +36,7 @@ pub(crate) struct BatchWrites {
     pub(crate) parts: Vec<EdgeBatch>,
     /// Edges before those, which were too many for memory.
     pub(crate) staged: Option<Staged>,
-    /// Changes of the catalog.
+    /// Changes of catalog items that belong to the edge type, by their names within it.
     pub(crate) items: Vec<ItemChange>,
     pub(crate) delete: bool,
 }
@@ -130,10 +130,17 @@ impl FittedBatch {
         Ok(FittedBatch { batch, before: before.clone(), schema, edge_type, columns: Vec::new() })
     }
 
+    /// The changes of catalog items, by their names in the catalog.
+    pub(crate) fn items(&self) -> Vec<ItemChange> {
+        let named = |(name, bytes): &ItemChange| (edge_type_item(self.edge_type, name).into(), bytes.clone());
+        self.batch.items.iter().map(named).collect()
+    }
+
     /// The batch but for its ends, and the parts that have their keys.
     pub(crate) fn split(self) -> (ResolvedBatch, Vec<EdgeBatch>) {
+        let items = self.items();
         let FittedBatch { batch, schema, edge_type, columns, .. } = self;
-        let writes = WriteSet { schema, items: batch.items, ..WriteSet::default() };
+        let writes = WriteSet { schema, items, ..WriteSet::default() };
         let (ends, delete) = (Vec::new(), batch.delete);
         (ResolvedBatch { writes, edge_type, ends, columns, delete, vertices: None }, batch.parts)
     }
@@ -330,8 +337,9 @@ fn missing_keys(sides: &[Side<'_>]) -> KeyColumn {
 impl Resolver {
     /// A batch in ids. After an error nothing has changed.
     pub(crate) fn resolve_batch(&mut self, batch: BatchWrites) -> Result<ResolvedBatch, SchemaError> {
-        let FittedBatch { batch, schema, edge_type, columns, .. } =
-            FittedBatch::new(&self.schema, self.wanted_kind, batch)?;
+        let fitted = FittedBatch::new(&self.schema, self.wanted_kind, batch)?;
+        let items = fitted.items();
+        let FittedBatch { batch, schema, edge_type, columns, .. } = fitted;
         let before = (self.schema.clone(), self.dictionary.clone());
         if let Some(schema) = &schema {
             self.set_schema(schema.clone());
@@ -342,7 +350,7 @@ impl Resolver {
             (self.schema, self.dictionary) = before;
         }
         let MappedKeys { new_keys, ends, vertices } = mapped?;
-        let writes = WriteSet { schema, new_keys, first_new_id, items: batch.items, ..WriteSet::default() };
+        let writes = WriteSet { schema, new_keys, first_new_id, items, ..WriteSet::default() };
         Ok(ResolvedBatch { writes, edge_type, ends, columns, delete: batch.delete, vertices })
     }
 

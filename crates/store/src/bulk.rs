@@ -351,7 +351,7 @@ impl<'a> Turn<'a> {
         fitted: &FittedBatch,
     ) -> Self {
         committer.branch = is_shared.then(|| Branch::new(base));
-        let (schema, items) = (fitted.schema.clone(), fitted.batch.items.clone());
+        let (schema, items) = (fitted.schema.clone(), fitted.items());
         let changed = WriteSet { schema, items, ..WriteSet::default() };
         Turn { inner, held: Some(committer), is_shared, edge_type: fitted.edge_type, changed, failure: None }
     }

@@ -9,6 +9,8 @@
 //! An item is a unit of conflict as a vertex is: of two transactions that put or delete the same one, the first to
 //! commit wins; a serializable transaction that read one conflicts with whoever changed it.
 //!
+//! An item may belong to an edge type ([`edge_type_item`]): it is the type's under any name that this is given, and goes with it.
+//!
 //! Invariant: an item is in the shard that the hash of its name says.
 
 use std::collections::BTreeMap;
@@ -16,7 +18,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use evergraph_disk::checksum;
-use evergraph_types::SchemaError;
+use evergraph_types::{EdgeTypeId, SchemaError};
 
 use crate::codec::{Input, encode_items};
 use crate::error::WriteError;
@@ -30,6 +32,12 @@ const SHARDS: usize = 64;
 
 /// An item's bytes as it becomes; `None` where it goes away.
 pub type ItemChange = (Arc<str>, Option<Arc<[u8]>>);
+
+/// The name of an item that belongs to an edge type: renaming the type changes nothing about it, and it goes when the type is
+/// dropped.
+pub fn edge_type_item(edge_type: EdgeTypeId, name: &str) -> String {
+    format!("edge_type/{edge_type}/{name}")
+}
 
 type Shard = BTreeMap<Arc<str>, Arc<[u8]>>;
 
@@ -59,6 +67,15 @@ impl Catalog {
                 Some(bytes) => drop(shard.insert(name, bytes)),
                 None => drop(shard.remove(&name)),
             }
+        }
+    }
+
+    /// Lets go of what belongs to an edge type.
+    pub(crate) fn forget_edge_type(self: &mut Arc<Self>, edge_type: EdgeTypeId) {
+        let items = self.with_prefix(&edge_type_item(edge_type, ""));
+        let gone: Vec<ItemChange> = items.into_iter().map(|(name, _)| (name.into(), None)).collect();
+        if !gone.is_empty() {
+            Arc::make_mut(self).apply(gone);
         }
     }
 

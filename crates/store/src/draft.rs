@@ -167,14 +167,14 @@ impl Draft {
         }
     }
 
-    /// Sets the schema: makes tables and columns for what is new in it, and empties those of what was dropped.
+    /// Sets the schema: makes tables and columns for what is new in it, and empties those of what was dropped, whose items go, too.
     pub(crate) fn set_schema(&mut self, schema: Schema) {
         let Draft { version, changes, .. } = self;
         version.edges.resize_with(schema.edge_types.len(), EdgeTables::default);
         version.columns.resize_with(schema.vertex_properties.len(), PagedArray::default);
-        for (tables, _) in
-            version.edges.iter_mut().zip(&schema.edge_types).filter(|(_, kind)| kind.is_dropped())
-        {
+        let tables = (0..).zip(version.edges.iter_mut()).zip(&schema.edge_types);
+        for ((edge_type, tables), _) in tables.filter(|(_, kind)| kind.is_dropped()) {
+            version.catalog.forget_edge_type(edge_type);
             for adjacency in [&mut tables.out, &mut tables.reverse] {
                 std::mem::take(adjacency).for_each_block(&mut |block| changes.retire(block));
             }

@@ -81,7 +81,7 @@ mod writers;
 mod writes;
 
 pub use adjacency::CHUNK_MAX;
-pub use catalog::{ItemChange, MAX_ITEM_BYTES};
+pub use catalog::{ItemChange, MAX_ITEM_BYTES, edge_type_item};
 pub use changes::{ChangeOptions, ChangeReader, Commit};
 pub use check::{CheckReport, Problem, check, check_on};
 pub use commit::BatchSummary;

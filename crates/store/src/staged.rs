@@ -94,7 +94,8 @@ impl BulkLoad {
         self.batch.stage(limit, || SpillFile::create(home))
     }
 
-    /// Commits all that was added as one transaction that conflicts with nothing, together with catalog items.
+    /// Commits all that was added as one transaction that conflicts with nothing, together with catalog items that belong to
+    /// the edge type; [`edge_type_item`](crate::edge_type_item) tells their names.
     ///
     /// # Errors
     /// Those of [`Store::add_edges_as`].

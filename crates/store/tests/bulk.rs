@@ -147,7 +147,7 @@ fn a_load_larger_than_memory_gives_the_same_graph() {
             }
             drop(store);
             let version = open(&disk, options()).version().expect("open");
-            assert_eq!(version.item("round"), Some(&b"done"[..]));
+            assert_eq!(version.item("edge_type/0/round"), Some(&b"done"[..]));
             let mut lists = Vec::new();
             for direction in [Direction::Out, Direction::In] {
                 for vertex in version.vertex_ids() {

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use common::{Dump, HookedDisk, Replica, directory, dump, number_batch, on, open, options, with_columns};
 use evergraph_disk::{CrashPlan, Disk, SimDisk};
 use evergraph_log::{Log, Record};
-use evergraph_store::{At, ChangeOptions, ChangeReader, Options, Retain, Store, Version, check_on};
+use evergraph_store::{
+    At, ChangeOptions, ChangeReader, Options, Retain, Store, Version, check_on, edge_type_item,
+};
 use evergraph_types::{Direction, EdgeBatch, EdgeTypeOptions, KeyKind, PropertyType, Sequence, Value};
 use parking_lot::Mutex;
 
@@ -110,7 +112,7 @@ fn past_differences_and_readers_are_those_of_any_other_load() {
         });
         let [(_, unlimited, expected), (disk, limited, seen)] = &stores;
         assert!(seen == expected && seen.len() == 8, "{what}");
-        assert_eq!(limited.version().expect("open").item("round"), Some(&b"3"[..]));
+        assert_eq!(limited.version().expect("open").item(&edge_type_item(0, "round")), Some(&b"3"[..]));
         // In some order, so that pasts go on and begin anew.
         let mut versions: Vec<Option<Arc<Version>>> = vec![None; seen.len() + 1];
         for sequence in [3, 2, 4, 7, 6, 5, 8, 3, 1] {
