@@ -32,8 +32,8 @@ class ConflictError(EvergraphError):
     edge_type : str or None
         The type of the edge or edges.
     names : tuple of str
-        The types and properties of the schema that are new, dropped or renamed since the transaction began, by
-        the names it knows them by; the name of the item.
+        The types and properties of the schema that are new, dropped or renamed since the transaction began,
+        by the names it knows them by; the name of the item.
     """
 
     version: int | None = None

@@ -112,7 +112,9 @@ def test_a_conflict_says_what_it_is_about(db: eg.Database) -> None:
         "kind": "vertex",
         "key": "a",
     }
-    edge = conflict(lambda tx: tx.delete_edge("a", "b", "sends"), lambda tx: tx.delete_edge("a", "b", "sends"))
+    edge = conflict(
+        lambda tx: tx.delete_edge("a", "b", "sends"), lambda tx: tx.delete_edge("a", "b", "sends")
+    )
     assert edge == {"kind": "edge", "src": "a", "dst": "b", "edge_type": "sends"}
     edges = conflict(lambda tx: tx.put_edge("b", "c", "sends"), lambda tx: tx.delete_vertex("b"))
     assert edges == {"kind": "edges", "key": "b", "edge_type": "sends"}
@@ -125,7 +127,9 @@ def test_transact_lets_all_through_by_default(tmp_path: Path) -> None:
         db.put_vertex("counter", value=0)
 
         def count(tx: eg.Transaction) -> None:
-            tx.put_vertex("counter", value=int(tx.vertex("counter")["value"]) + 1)  # type: ignore[call-overload]
+            value = tx.vertex("counter")["value"]
+            assert isinstance(value, int)
+            tx.put_vertex("counter", value=value + 1)
 
         with ThreadPoolExecutor(16) as pool:
             for done in [pool.submit(db.transact, count) for _ in range(320)]:
