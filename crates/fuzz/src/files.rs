@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use evergraph_disk::{Disk, SimDisk, checksum};
-use evergraph_log::{Log, LogOptions, Record};
+use evergraph_log::{Log, LogOptions, Record, Wanted};
 use evergraph_store::{ChangeOptions, OpenError, Options, Store, check_on};
 use evergraph_types::{Direction, EdgeTypeId};
 
@@ -138,7 +138,8 @@ fn write_log<'a>(disk: &SimDisk, payloads: impl Iterator<Item = &'a [u8]>) -> Re
     let handle: Arc<dyn Disk> = Arc::new(disk.clone());
     let mut ignore = |_: Record<'_>| Ok::<(), Infallible>(());
     let options = LogOptions { file_bytes: 1 << 20, room_bytes: 1000 };
-    let opened = Log::open(handle, &log_directory(), empty_store_id(), 0, options, &mut ignore);
+    let opened =
+        Log::open(handle, &log_directory(), empty_store_id(), Wanted::after(0), options, &mut ignore);
     let (mut log, _) = opened.map_err(|error| error.to_string())?;
     for payload in payloads {
         let next = log.next_sequence();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
 use evergraph_disk::{CrashPlan, Disk, SimDisk};
-use evergraph_log::{Log, Record};
+use evergraph_log::{Log, Record, Wanted};
 use evergraph_store::{ChangeOptions, Options, Store};
 use evergraph_types::{EdgeTypeOptions, Value};
 
@@ -48,7 +48,7 @@ fn payloads(disk: &SimDisk) -> Vec<Vec<u8>> {
         found.push(record.payload.to_vec());
         Ok::<(), Infallible>(())
     };
-    let scanned = Log::scan(disk, &log_directory(), store_id(disk), 0, &mut visit);
+    let scanned = Log::scan(disk, &log_directory(), store_id(disk), Wanted::after(0), &mut visit);
     assert!(scanned.is_ok(), "the log of the sample is in order");
     found
 }

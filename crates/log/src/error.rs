@@ -41,6 +41,8 @@ pub enum LogError {
         first.map_or("nothing".to_owned(), |first| format!("commit {first}"))
     )]
     Trimmed {
+        /// Where the log lies.
+        directory: PathBuf,
         /// The sequence number asked for.
         asked: Sequence,
         /// The first one there is, if any.

@@ -17,5 +17,5 @@ pub use error::{LogError, ReplayError};
 pub use file::Record;
 pub use format::FORMAT_VERSION;
 pub use reader::LogReader;
-pub use recovery::{Recovery, TornTail};
+pub use recovery::{Recovery, TornTail, Wanted};
 pub use writer::{Log, LogOptions, LogSync, Synced};

@@ -87,6 +87,12 @@ impl LogReader {
         self.next_sequence
     }
 
+    /// Where the next record is looked for: the file and the offset in it; the directory before the first one was.
+    pub fn place(&self) -> (&Path, u64) {
+        let file = self.file.as_ref();
+        file.map_or((&self.directory, 0), |file| (&file.path, file.offset as u64))
+    }
+
     /// Finds the record with the next commit, in the open file or the one it goes on in.
     fn find(&mut self, through: Sequence) -> Result<Option<Found>, LogError> {
         loop {
@@ -147,7 +153,8 @@ impl LogReader {
             let holding = sequences.iter().copied().rfind(|first| *first <= self.next_sequence);
             let Some(first_sequence) = holding else {
                 let first = sequences.first().copied();
-                return Err(LogError::Trimmed { asked: self.next_sequence, first });
+                let (directory, asked) = (self.directory.clone(), self.next_sequence);
+                return Err(LogError::Trimmed { directory, asked, first });
             };
             if let Some(file) = exhausted.filter(|file| file.identity.first_sequence == first_sequence) {
                 return Err(file.corruption(format!("the file ends before commit {}", self.next_sequence)));

@@ -12,6 +12,9 @@
 //!
 //! Files that hold nothing behind `after` are not read, so that opening takes no longer for the history kept.
 //!
+//! That the newest files are missing, or cut off where a record ends, the log does not tell by itself: whoever opens it says
+//! which commits were in it.
+//!
 //! Invariant: what is visited is an unbroken run of whole records from `after + 1` on, and every record that was
 //! ever synced is in it, or an error names the place.
 
@@ -24,6 +27,24 @@ use crate::directory::{file_path, file_sequences};
 use crate::file::{Fault, FileBytes, Record};
 use crate::format::{FILE_HEADER_BYTES, FileIdentity, RecordKind};
 use crate::{LogError, ReplayError};
+
+/// What is asked of a log when it is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Commits after this one are visited.
+    pub after: Sequence,
+    /// Commits after this one must be there …
+    pub needed_after: Sequence,
+    /// … up to this one, which the caller knows to have been durable.
+    pub needed_through: Sequence,
+}
+
+impl Wanted {
+    /// The commits after this one, whatever there is of them.
+    pub fn after(after: Sequence) -> Self {
+        Wanted { after, needed_after: after, needed_through: after }
+    }
+}
 
 /// What reading the log found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,14 +99,15 @@ pub(crate) struct Found {
     pub(crate) recovery: Recovery,
 }
 
-/// Reads the log in `directory` and hands each record with commits after `after` to `visit`. Changes nothing.
+/// Reads the log in `directory` and hands each record with commits that are wanted to `visit`. Changes nothing.
 pub(crate) fn read_log<E>(
     disk: &dyn Disk,
     directory: &Path,
     store_id: [u8; 16],
-    after: Sequence,
+    wanted: Wanted,
     visit: &mut dyn FnMut(Record<'_>) -> Result<(), E>,
 ) -> Result<Found, ReplayError<E>> {
+    let after = wanted.after;
     let mut walk = Walk {
         after,
         visit,
@@ -107,7 +129,42 @@ pub(crate) fn read_log<E>(
         let newest = position + 1 == sequences.len();
         walk.file(path, file, newest)?;
     }
-    Ok(Found { files: walk.files, recovery: walk.recovery })
+    let found = Found { files: walk.files, recovery: walk.recovery };
+    found.check_holds(directory, wanted)?;
+    Ok(found)
+}
+
+impl Found {
+    /// Checks that the commits that must be there are.
+    fn check_holds(&self, directory: &Path, wanted: Wanted) -> Result<(), Corruption> {
+        let Wanted { needed_after, needed_through, .. } = wanted;
+        if needed_through <= needed_after {
+            return Ok(());
+        }
+        let Some((oldest, newest)) = self.files.first().zip(self.files.last()) else {
+            let first = needed_after + 1;
+            let what =
+                format!("commits {first} to {needed_through} were here, but there is no file of the log");
+            return Err(Corruption::new(directory, 0, what));
+        };
+        if newest.last_sequence < needed_through {
+            let what = format!(
+                "the log ends with commit {}, but commit {needed_through} was in it: the file was cut off, or the one \
+                 behind it is missing",
+                newest.last_sequence
+            );
+            return Err(Corruption::new(&newest.path, newest.bytes, what));
+        }
+        if oldest.first_sequence > needed_after + 1 {
+            let what = format!(
+                "the log begins with commit {}, but commit {} was in it: the file before it is missing",
+                oldest.first_sequence,
+                needed_after + 1
+            );
+            return Err(Corruption::new(&oldest.path, 0, what));
+        }
+        Ok(())
+    }
 }
 
 /// The state of reading.

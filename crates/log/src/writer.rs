@@ -25,7 +25,7 @@ use crate::active::{ActiveFile, ActiveSync};
 use crate::directory::file_path;
 use crate::file::Record;
 use crate::format::{FORMAT_VERSION, FileIdentity, RecordKind};
-use crate::recovery::{Found, FoundFile, read_log};
+use crate::recovery::{Found, FoundFile, Wanted, read_log};
 use crate::{LogError, Recovery, ReplayError};
 
 /// How the log is kept.
@@ -93,24 +93,24 @@ struct LogFile {
 }
 
 impl Log {
-    /// Opens the log in `directory`, creating it if absent, and hands each record with a commit after `after` to
+    /// Opens the log in `directory`, creating it if absent, and hands each record with a commit that is wanted to
     /// `visit`, in order. What a crash left unfinished at the end is cut off, durably. Everything visited is
     /// durable when this returns.
     ///
     /// # Errors
-    /// Damage, a newer format, another store's files, a refusing disk, or the visitor's own error. After any of
+    /// Damage, commits that must be there and are not, a newer format, another store's files, a refusing disk, or the visitor's own error. After any of
     /// them nothing in the directory has changed unless it was the disk that failed.
     pub fn open<E>(
         disk: Arc<dyn Disk>,
         directory: &Path,
         store_id: [u8; 16],
-        after: Sequence,
+        wanted: Wanted,
         options: LogOptions,
         visit: &mut dyn FnMut(Record<'_>) -> Result<(), E>,
     ) -> Result<(Log, Recovery), ReplayError<E>> {
         disk.create_dir_all(directory)?;
-        let Found { mut files, recovery } = read_log(&*disk, directory, store_id, after, visit)?;
-        let ends_before = files.last().is_some_and(|file| file.last_sequence < after);
+        let Found { mut files, recovery } = read_log(&*disk, directory, store_id, wanted, visit)?;
+        let ends_before = files.last().is_some_and(|file| file.last_sequence < wanted.after);
         let mut log = Log {
             disk,
             directory: directory.to_owned(),
@@ -147,10 +147,10 @@ impl Log {
         disk: &dyn Disk,
         directory: &Path,
         store_id: [u8; 16],
-        after: Sequence,
+        wanted: Wanted,
         visit: &mut dyn FnMut(Record<'_>) -> Result<(), E>,
     ) -> Result<Recovery, ReplayError<E>> {
-        Ok(read_log(disk, directory, store_id, after, visit)?.recovery)
+        Ok(read_log(disk, directory, store_id, wanted, visit)?.recovery)
     }
 
     /// Appends one record: the group of commits `first` to `last`, written at `time_micros`, with the payload in

@@ -11,7 +11,7 @@ use common::{
     open, scan,
 };
 use evergraph_disk::{Disk, OsDisk, SimDisk};
-use evergraph_log::{Log, LogError, LogOptions, LogReader, LogSync, Record};
+use evergraph_log::{Log, LogError, LogOptions, LogReader, LogSync, Record, Wanted};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -174,7 +174,7 @@ impl Run {
                     assert!(self.reader.next_sequence() > self.synced);
                     return;
                 }
-                Err(LogError::Trimmed { asked, first }) => {
+                Err(LogError::Trimmed { asked, first, .. }) => {
                     assert!(asked <= self.trimmed);
                     assert!(first.is_none_or(|first| first > asked));
                     self.followed =
@@ -233,7 +233,8 @@ fn it_works_on_the_real_disk() {
             if record.payload == [record.first_sequence as u8; 1000] { Ok(()) } else { Err("other bytes") }
         };
         let (mut log, _) =
-            Log::open(Arc::new(OsDisk), &log_directory, STORE, 0, options, &mut visit).unwrap();
+            Log::open(Arc::new(OsDisk), &log_directory, STORE, Wanted::after(0), options, &mut visit)
+                .unwrap();
         assert_eq!(visited, count);
         for _ in 0..20 {
             count += 1;
@@ -302,7 +303,8 @@ fn a_reader_that_saw_room_reads_what_takes_its_place() {
     let disk = SimDisk::new(0);
     let options = LogOptions { room_bytes: 100_000, ..LogOptions::default() };
     let mut ignore = |_: Record<'_>| Ok::<(), std::convert::Infallible>(());
-    let opened = Log::open(Arc::new(disk.clone()), directory(), STORE, 0, options, &mut ignore);
+    let opened =
+        Log::open(Arc::new(disk.clone()), directory(), STORE, Wanted::after(0), options, &mut ignore);
     let (mut log, _) = opened.unwrap();
     let mut reader = LogReader::new(Arc::new(disk.clone()), directory(), STORE, 1);
     for (payloads, bytes) in [(1, 10), (1, 20_000), (300, 200), (3, 0), (1, 700_000), (2, 9_000)] {
@@ -341,6 +343,6 @@ fn the_visitor_can_stop_recovery() {
     let (mut log, _, _) = open(&disk, 0, 1000).unwrap();
     append(&mut log, &entry_after(0, 3, 10)).unwrap();
     drop(log);
-    let stopped = Log::scan(&disk, directory(), STORE, 0, &mut |_| Err("stop"));
+    let stopped = Log::scan(&disk, directory(), STORE, Wanted::after(0), &mut |_| Err("stop"));
     assert_eq!(stopped.unwrap_err().to_string(), "stop");
 }

@@ -92,7 +92,7 @@ fn a_reader_that_fell_behind_is_told() {
     log.trim(6).unwrap();
     // The rest of the file it has open can still be read.
     assert_eq!(behind.next(10).unwrap().unwrap().first_sequence, 2);
-    assert!(matches!(behind.next(10), Err(LogError::Trimmed { asked: 3, first: Some(7) })));
+    assert!(matches!(behind.next(10), Err(LogError::Trimmed { asked: 3, first: Some(7), .. })));
     let mut ahead = LogReader::new(shared, directory(), STORE, 8);
     assert_eq!(ahead.next(10).unwrap().unwrap().first_sequence, 8);
     assert!(ahead.next(8).unwrap().is_none(), "not beyond what is synced");

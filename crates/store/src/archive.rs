@@ -125,13 +125,13 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge) -> Result<(), CommitError>
     let written = in_background(|| {
         let memory_limit = inner.options.memory_limit_bytes;
         let task = Task { version: &version, kept, bulk: None, memory_limit, goes_on: &goes_on };
-        archive(home, files, task)
+        archive(home, files, task, inner.cursors.versions_floor())
     });
     let made = written.map_err(|fault| match fault {
         ArchiveFault::GivenUp => Closed::Ended.into(),
         fault => failed(fault),
     })?;
-    let dropped = archived.drop_history(home, version.sequence, now_micros(), inner.cursors.versions_floor());
+    let removed = archived.remove_past(home);
 
     // Lists reach into what was merged until each is pointed elsewhere.
     archived.ghosts.extend(made.merged);
@@ -151,7 +151,7 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge) -> Result<(), CommitError>
     inner.note_growth(&committer);
     drop(committer);
     inner.settle_access();
-    note_removal(dropped.and_then(|()| archived.remove_unnamed(home, merged)));
+    note_removal(removed.and_then(|()| archived.remove_unnamed(home, merged)));
     Ok(())
 }
 
@@ -230,14 +230,16 @@ impl NextFiles {
         Ok(Made { segment, merged, growth })
     }
 
-    /// Writes the manifest, which says that these are the files as of `version`.
+    /// Writes the manifest, which says that these are the files as of `version`, and that of history what is not past is
+    /// kept, and whatever versions are needed from commit `needed` on.
     pub(crate) fn commit(
         &mut self,
         home: &Home,
         archived: &mut Archived,
         version: &Version,
+        needed: Sequence,
     ) -> Result<(), ArchiveFault> {
-        let manifest = Manifest {
+        let mut manifest = Manifest {
             sequence: version.sequence,
             time_micros: version.time_micros,
             schema: (*version.schema).clone(),
@@ -247,8 +249,11 @@ impl NextFiles {
             catalog: version.catalog.clone(),
             ..self.manifest.clone()
         };
+        let num_past = archived.num_past(&manifest, now_micros(), needed);
+        manifest.bases = Some(archived.bases[num_past..].iter().map(|base| base.sequence).collect());
         manifest.write(&*home.disk, &home.directory)?;
         home.note_manifest(&manifest);
+        archived.past.extend(archived.bases.drain(..num_past));
         archived.manifest = manifest;
         archived.segments = std::mem::take(&mut self.segments);
         Ok(())
@@ -268,11 +273,16 @@ impl NextFiles {
     }
 }
 
-/// Writes a segment and the manifest that names it.
-pub(crate) fn archive(home: &Home, archived: &mut Archived, task: Task<'_>) -> Result<Made, ArchiveFault> {
+/// Writes a segment and the manifest that names it; of history what is needed from commit `needed` on is kept.
+pub(crate) fn archive(
+    home: &Home,
+    archived: &mut Archived,
+    task: Task<'_>,
+    needed: Sequence,
+) -> Result<Made, ArchiveFault> {
     let mut files = NextFiles::of(archived);
     let made = files.write(home, archived, task);
-    let made = made.and_then(|made| files.commit(home, archived, task.version).map(|()| made));
+    let made = made.and_then(|made| files.commit(home, archived, task.version, needed).map(|()| made));
     made.inspect_err(|_| files.give_up(home))
 }
 

@@ -31,11 +31,11 @@ pub(crate) fn backup(inner: &Inner, directory: &Path) -> Result<Sequence, Backup
     let version = inner.current.load_full();
     let manifest = Manifest { retain: inner.retain, format: version.format, ..Manifest::new(new_store_id()) };
     let segments = version.segments.to_vec();
-    let archived = Archived { manifest, segments, bases: Vec::new(), ghosts: Vec::new() };
+    let archived = Archived { manifest, segments, bases: Vec::new(), past: Vec::new(), ghosts: Vec::new() };
     let home = Home::new(disk, directory, lock, archived, 0);
     // As if every segment were merged: whatever any of them holds is written anew.
     let memory_limit = inner.options.memory_limit_bytes;
     let task = Task { version: &version, kept: 0, bulk: None, memory_limit, goes_on: &|| true };
-    archive(&home, &mut home.archive.lock(), task).map_err(|fault| failed(&fault))?;
+    archive(&home, &mut home.archive.lock(), task, Sequence::MAX).map_err(|fault| failed(&fault))?;
     Ok(version.sequence)
 }

@@ -7,15 +7,16 @@
 //!                     ▲ horizon: the oldest version promised
 //! ```
 //!
-//! The manifest that an archive replaces becomes a base; segments that any base names stay. What lies before the
-//! newest base that is not younger than the horizon is dropped: base files first, then segments, then the log.
+//! The manifest that an archive replaces becomes a base, which the next one names; segments that any base names stay. What
+//! lies before the newest base that is not younger than the horizon is dropped: the manifest names it no more, then files of
+//! bases go, then segments, then the log.
 //!
 //! Invariant: at every moment, for every commit from the oldest base on, there is a base at or before it whose
 //! segments are there, and the log from that base on.
 
 use std::path::{Path, PathBuf};
 
-use evergraph_disk::{Disk, DiskError, write_atomically};
+use evergraph_disk::{Corruption, Disk, DiskError, write_atomically};
 use evergraph_types::Sequence;
 
 use crate::error::OpenError;
@@ -34,13 +35,35 @@ fn base_name(sequence: Sequence) -> String {
     format!("{sequence:016x}{SUFFIX}")
 }
 
-/// Reads the bases of a store, oldest first. What an archive that did not finish left is no base: the manifest is
-/// that commit's.
+/// Reads the bases of a store, oldest first.
 pub(crate) fn read_bases(
     disk: &dyn Disk,
     directory: &Path,
     manifest: &Manifest,
 ) -> Result<Vec<Manifest>, OpenError> {
+    let history = history_directory(directory);
+    let read = |sequence: &Sequence| {
+        let path = history.join(base_name(*sequence));
+        let base = match Manifest::read_file(disk, &path, &manifest.store_id) {
+            Err(OpenError::Disk(DiskError::NotFound { .. })) => {
+                return Err(Corruption::new(&path, 0, "the file is missing").into());
+            }
+            read => read?,
+        };
+        match base.sequence == *sequence {
+            true => Ok(base),
+            false => Err(Corruption::new(&path, 0, "the file is that of another commit").into()),
+        }
+    };
+    match &manifest.bases {
+        Some(named) => named.iter().map(read).collect(),
+        None => find_bases(disk, directory, manifest),
+    }
+}
+
+/// The bases of a store whose manifest does not name them, as before they were named. What an archive that
+/// did not finish left is no base: the manifest is that commit's.
+fn find_bases(disk: &dyn Disk, directory: &Path, manifest: &Manifest) -> Result<Vec<Manifest>, OpenError> {
     let history = history_directory(directory);
     let names = match disk.list(&history) {
         Err(DiskError::NotFound { .. }) => Vec::new(),
@@ -77,17 +100,12 @@ impl Archived {
         Ok(())
     }
 
-    /// Drops the bases that have passed the horizon and the segments that nothing names any more.
-    pub(crate) fn drop_history(
-        &mut self,
-        home: &Home,
-        newest: Sequence,
-        now_micros: i64,
-        needed: Sequence,
-    ) -> Result<(), DiskError> {
-        let is_past = |base: &Manifest| match self.manifest.retain {
+    /// How many of the oldest bases have passed the horizon once the manifest is `next`; versions from commit `needed` on are
+    /// needed anyway.
+    pub(crate) fn num_past(&self, next: &Manifest, now_micros: i64, needed: Sequence) -> usize {
+        let is_past = |base: &Manifest| match next.retain {
             Retain::Nothing => base.sequence <= needed,
-            Retain::Commits(commits) => base.sequence <= newest.saturating_sub(commits),
+            Retain::Commits(commits) => base.sequence <= next.sequence.saturating_sub(commits),
             Retain::Time(time) => {
                 let micros = i64::try_from(time.as_micros()).unwrap_or(i64::MAX);
                 base.time_micros <= now_micros.saturating_sub(micros)
@@ -95,17 +113,20 @@ impl Archived {
             Retain::Everything => false,
         };
         // The newest base that is past still holds the versions after it that are not.
-        let past = self.bases.iter().chain([&self.manifest]).take_while(|base| is_past(base)).count();
+        self.bases.iter().chain([next]).take_while(|base| is_past(base)).count().saturating_sub(1)
+    }
+
+    /// Removes the files of bases that the manifest does not name any more, and the segments that nothing names.
+    pub(crate) fn remove_past(&mut self, home: &Home) -> Result<(), DiskError> {
+        let past = std::mem::take(&mut self.past);
+        if past.is_empty() {
+            return Ok(());
+        }
         let history = history_directory(&home.directory);
-        let mut numbers = Vec::new();
-        for _ in 1..past {
-            home.disk.remove(&history.join(base_name(self.bases[0].sequence)))?;
-            numbers.extend(self.bases.remove(0).segments.iter().map(|entry| entry.number));
-        }
-        if past > 1 {
-            home.disk.sync_dir(&history)?;
-        }
-        self.remove_unnamed(home, numbers)
+        past.iter().try_for_each(|base| home.disk.remove(&history.join(base_name(base.sequence))))?;
+        home.disk.sync_dir(&history)?;
+        let segments = past.iter().flat_map(|base| &base.segments);
+        self.remove_unnamed(home, segments.map(|entry| entry.number).collect())
     }
 
     /// Removes those of the segments that nothing names.

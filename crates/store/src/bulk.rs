@@ -20,7 +20,7 @@
 
 use std::sync::Arc;
 
-use evergraph_log::{Log, LogOptions, ReplayError};
+use evergraph_log::{Log, LogOptions, ReplayError, Wanted};
 use evergraph_types::{Direction, EdgeTypeId, Sequence};
 
 use crate::archive::{ArchiveFault, MAX_SEGMENTS, NextFiles, Task, note_removal};
@@ -260,7 +260,7 @@ impl Load<'_> {
                 }
                 committer.append_end(sequence, time_micros)?;
             }
-            files.commit(home, archived, &draft.version)
+            files.commit(home, archived, &draft.version, inner.cursors.versions_floor())
         };
         record().map_err(CommitError::durability)
     }
@@ -313,9 +313,8 @@ impl OnDisk<'_> {
     /// Lets go of the log, as far as it may go, behind commit `sequence`: the batch is committed, whatever becomes of that.
     fn settle(&mut self, inner: &Inner, committer: &mut Committer, sequence: Sequence, is_logged: bool) {
         let OnDisk { home, archived, .. } = self;
+        note_removal(archived.remove_past(home));
         if is_logged {
-            let floor = inner.cursors.versions_floor();
-            note_removal(archived.drop_history(home, sequence, now_micros(), floor));
             inner.trim_log(archived, committer);
         } else {
             let restarted = committer.restart_log(home, sequence, inner.options.log_options());
@@ -487,8 +486,14 @@ impl Committer {
         drop(log);
         let store_id = home.store_id;
         let directory = log_directory(&home.directory);
-        let (log, _) =
-            Log::open(home.disk.clone(), &directory, store_id, sequence, options, &mut |_| Ok(()))?;
+        let (log, _) = Log::open(
+            home.disk.clone(),
+            &directory,
+            store_id,
+            Wanted::after(sequence),
+            options,
+            &mut |_| Ok(()),
+        )?;
         self.log = Some(log);
         Ok(())
     }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use evergraph_disk::{Corruption, Disk, MemoryDisk};
-use evergraph_log::{Log, LogError, LogOptions, LogReader, Record, ReplayError};
+use evergraph_log::{Log, LogError, LogOptions, LogReader, Record, ReplayError, Wanted};
 use evergraph_types::Sequence;
 
 use crate::codec::decode;
@@ -313,8 +313,14 @@ impl Committer {
             store_id: new_store_id(),
         };
         let options = LogOptions { file_bytes: MEMORY_FILE_BYTES, ..LogOptions::default() };
-        let opened: Result<_, ReplayError<std::convert::Infallible>> =
-            Log::open(place.disk.clone(), &place.directory, place.store_id, newest, options, &mut |_| Ok(()));
+        let opened: Result<_, ReplayError<std::convert::Infallible>> = Log::open(
+            place.disk.clone(),
+            &place.directory,
+            place.store_id,
+            Wanted::after(newest),
+            options,
+            &mut |_| Ok(()),
+        );
         let (log, _) = opened.map_err(|error| match error {
             ReplayError::Log(error) => ChangesError::from(error),
             ReplayError::Visit(never) => match never {},
@@ -367,9 +373,16 @@ pub(crate) fn next_record(
     let after = log.next_sequence() - 1;
     let Some(record) = log.next(through)? else { return Ok(None) };
     let goes_on = record.goes_on;
-    let damage =
-        || Corruption::new(std::path::Path::new("log"), 0, "the record holds other commits than it says");
-    Ok(Some((commits_of(record, after).ok_or_else(damage)?, goes_on)))
+    match commits_of(record, after) {
+        Some(commits) => Ok(Some((commits, goes_on))),
+        None => Err(damage(log, "the record before holds other commits than it says").into()),
+    }
+}
+
+/// Damage where a log is being read.
+pub(crate) fn damage(log: &LogReader, what: impl Into<String>) -> Corruption {
+    let (path, offset) = log.place();
+    Corruption::new(path, offset, what)
 }
 
 /// The commits of a record that come after `after`; `None` if it is not made of commits.
@@ -387,7 +400,7 @@ fn commits_of(record: Record<'_>, after: Sequence) -> Option<VecDeque<Commit>> {
 impl From<LogError> for ChangesError {
     fn from(error: LogError) -> Self {
         match error {
-            LogError::Trimmed { asked, first } => {
+            LogError::Trimmed { asked, first, .. } => {
                 ChangesError::Trimmed { asked, first: first.unwrap_or(asked + 1) }
             }
             LogError::Disk(error) => ChangesError::Disk(error),

@@ -108,9 +108,12 @@ pub fn check_on(disk: Arc<dyn Disk>, directory: &Path) -> Result<CheckReport, Op
     };
     report.sequence = manifest.sequence;
     let segments = check_segments(&*disk, directory, &manifest, &mut report)?;
-    check_log(&*disk, directory, &manifest, &mut report)?;
-    if let Err(error) = check_history(&*disk, directory, &manifest, &mut report) {
-        report.note(error)?;
+    let bases = check_bases(&*disk, directory, &manifest, &mut report)?;
+    check_log(&*disk, directory, &manifest, &bases, &mut report)?;
+    for name in cursor_names(&*disk, directory)? {
+        if let Err(error) = read_cursor(&*disk, directory, &manifest.store_id, &name) {
+            report.note(error)?;
+        }
     }
     if !report.is_healthy() {
         // What the lists say makes no sense while bytes are wrong.
@@ -163,17 +166,17 @@ fn is_whole_segment(
     Ok(false)
 }
 
-/// Looks for damage in what only older versions and readers of the log need.
-fn check_history(
+/// Looks for damage in what only older versions need, but for the log; gives the bases.
+fn check_bases(
     disk: &dyn Disk,
     directory: &Path,
     manifest: &Manifest,
     report: &mut CheckReport,
-) -> Result<(), OpenError> {
-    for name in cursor_names(disk, directory)? {
-        read_cursor(disk, directory, &manifest.store_id, &name)?;
-    }
-    let bases = read_bases(disk, directory, manifest)?;
+) -> Result<Vec<Manifest>, OpenError> {
+    let bases = match read_bases(disk, directory, manifest) {
+        Ok(bases) => bases,
+        Err(error) => return report.note(error).map(|()| Vec::new()),
+    };
     let numbers = |manifest: &Manifest| -> BTreeSet<u64> {
         manifest.segments.iter().map(|segment| segment.number).collect()
     };
@@ -181,38 +184,35 @@ fn check_history(
     for number in named.difference(&numbers(manifest)) {
         is_whole_segment(disk, &segment_path(directory, *number), manifest, report)?;
     }
-    let Some(oldest) = bases.first() else { return Ok(()) };
-    let log = log_directory(directory);
-    let mut pass = |_: Record<'_>| -> Result<(), std::convert::Infallible> { Ok(()) };
-    match Log::scan(disk, &log, manifest.store_id, oldest.sequence, &mut pass) {
-        Ok(_) => Ok(()),
-        Err(ReplayError::Log(error)) => Err(error.into()),
-        Err(ReplayError::Visit(never)) => match never {},
-    }
+    Ok(bases)
 }
 
-/// Reads the log behind the manifest.
+/// Reads the log: what is behind the manifest, and what is behind the oldest base, from which every later version is made.
 fn check_log(
     disk: &dyn Disk,
     directory: &Path,
     manifest: &Manifest,
+    bases: &[Manifest],
     report: &mut CheckReport,
 ) -> Result<(), OpenError> {
     let mut records = 0;
-    let mut count = |_: Record<'_>| -> Result<(), std::convert::Infallible> {
-        records += 1;
+    let mut count = |record: Record<'_>| -> Result<(), std::convert::Infallible> {
+        records += u64::from(record.last_sequence > manifest.sequence);
         Ok(())
     };
     let log = log_directory(directory);
-    let outcome = Log::scan(disk, &log, manifest.store_id, manifest.sequence, &mut count);
+    let mut wanted = manifest.wanted();
+    if let Some(oldest) = bases.first() {
+        (wanted.after, wanted.needed_after) = (oldest.sequence, oldest.sequence);
+    }
+    let outcome = Log::scan(disk, &log, manifest.store_id, wanted, &mut count);
     report.log_records = records;
     match outcome {
         Ok(recovery) => {
-            report.sequence = recovery.last_sequence;
+            report.sequence = manifest.sequence.max(recovery.last_sequence);
             report.torn_bytes = recovery.torn.map_or(0, |torn| torn.bytes);
             Ok(())
         }
-        Err(ReplayError::Log(evergraph_log::LogError::Disk(DiskError::NotFound { .. }))) => Ok(()),
         Err(ReplayError::Log(error)) => report.note(error.into()),
         Err(ReplayError::Visit(never)) => match never {},
     }

@@ -375,6 +375,10 @@ impl From<LogError> for OpenError {
             LogError::OtherStore { path } => {
                 OpenError::Corrupt(Corruption::new(&path, 0, "the file belongs to another store"))
             }
+            LogError::Trimmed { directory, asked, .. } => {
+                let what = format!("commit {asked} is kept, but no file of the log holds it");
+                OpenError::Corrupt(Corruption::new(&directory, 0, what))
+            }
             other => OpenError::Corrupt(Corruption::new(std::path::Path::new("log"), 0, other.to_string())),
         }
     }

@@ -53,6 +53,8 @@ pub(crate) struct Archived {
     pub(crate) segments: Vec<Arc<Segment>>,
     /// The older manifests that history begins from, oldest first.
     pub(crate) bases: Vec<Manifest>,
+    /// Those that the manifest does not name any more, whose files are still there.
+    pub(crate) past: Vec<Manifest>,
     /// Segments that were merged away but that lists changed meanwhile still share parts with.
     pub(crate) ghosts: Vec<Arc<Segment>>,
 }

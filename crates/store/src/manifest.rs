@@ -9,12 +9,14 @@
 //! ```
 //!
 //! Invariant: every segment it names is on disk, whole and synced, before it is written; files it does not name are
-//! left over from an archive that did not finish.
+//! left over from an archive that did not finish. So it is with the bases it names, and what it says was in the log was there,
+//! durably: whatever of that is missing is damage.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use evergraph_disk::{Corruption, Disk, checksum, write_atomically};
+use evergraph_log::Wanted;
 use evergraph_types::{Schema, Sequence, VertexId};
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +53,12 @@ pub(crate) struct Manifest {
     /// How lists are written.
     #[serde(default)]
     pub(crate) format: ListFormat,
+    /// The commits of its bases, oldest first; `None` in a manifest from before they were named.
+    #[serde(default)]
+    pub(crate) bases: Option<Vec<Sequence>>,
+    /// Commits up to this one were in the log, or archived, durably: later ones may have been, too.
+    #[serde(default)]
+    pub(crate) logged: Sequence,
     /// By edge type.
     pub(crate) counts: Vec<EdgeCounts>,
     /// Behind the JSON, in the form they have in the log.
@@ -102,6 +110,8 @@ impl Manifest {
             num_vertices: 0,
             retain: Retain::Nothing,
             format: ListFormat::Fast,
+            bases: Some(Vec::new()),
+            logged: 0,
             counts: Vec::new(),
             catalog: Arc::default(),
         }
@@ -110,6 +120,29 @@ impl Manifest {
     /// Puts the manifest in the place of the one before; durable when this returns.
     pub(crate) fn write(&self, disk: &dyn Disk, directory: &Path) -> Result<(), evergraph_disk::DiskError> {
         write_atomically(disk, directory, MANIFEST, &self.encode())
+    }
+
+    /// What opening the store needs of the log.
+    pub(crate) fn wanted(&self) -> Wanted {
+        let oldest_base = self.bases.as_ref().and_then(|bases| bases.first());
+        Wanted {
+            after: self.sequence,
+            needed_after: oldest_base.copied().unwrap_or(self.sequence),
+            needed_through: self.sequence.max(self.logged),
+        }
+    }
+
+    /// Notes, durably, that all commits up to `sequence` are in the log, which from then on cannot end before without being
+    /// missed. Nothing is lost if that fails, but then less is noticed.
+    pub(crate) fn note_logged(&mut self, disk: &dyn Disk, directory: &Path, sequence: Sequence) {
+        if sequence <= self.sequence.max(self.logged) {
+            return;
+        }
+        let before = std::mem::replace(&mut self.logged, sequence);
+        if let Err(error) = self.write(disk, directory) {
+            self.logged = before;
+            tracing::warn!(%error, "how far the log goes could not be noted in the manifest");
+        }
     }
 
     /// Reads the manifest of the store in `directory`.
@@ -168,6 +201,10 @@ impl Manifest {
         };
         let manifest: Manifest = serde_json::from_slice(content)
             .map_err(|error| damaged(HEADER_BYTES, &format!("the content is no manifest: {error}")))?;
+        let bases = manifest.bases.iter().flatten().chain([&manifest.sequence]);
+        if !bases.is_sorted_by(|older, newer| older < newer) {
+            return Err(damaged(HEADER_BYTES, "its bases are not older than it, or not in order").into());
+        }
         let catalog = Catalog::decode(items)
             .ok_or_else(|| damaged(HEADER_BYTES + content.len(), "the catalog makes no sense"))?;
         Ok(Manifest { catalog: Arc::new(catalog), ..manifest })

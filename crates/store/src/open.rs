@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::{Arc, Weak};
 
 use evergraph_disk::{Corruption, Disk, DiskError, LockMode};
-use evergraph_log::{Log, LogError, Record, ReplayError};
+use evergraph_log::{Log, Record, ReplayError};
 use evergraph_segment::Segment;
 use hashbrown::HashSet;
 
@@ -68,6 +68,9 @@ pub(crate) fn open(disk: Arc<dyn Disk>, directory: &Path, options: Options) -> R
                 (manifest.retain, manifest.format) = (retain, format);
                 manifest.write(&*disk, directory)?;
             }
+            if let Some(log) = &log {
+                manifest.note_logged(&*disk, directory, log.last_sequence());
+            }
         }
         Ok(log)
     });
@@ -83,7 +86,7 @@ pub(crate) fn open(disk: Arc<dyn Disk>, directory: &Path, options: Options) -> R
             return Err(error);
         }
     };
-    let archived = Archived { manifest, segments, bases, ghosts: Vec::new() };
+    let archived = Archived { manifest, segments, bases, past: Vec::new(), ghosts: Vec::new() };
     let home = Home::new(disk, directory, lock, archived, archived_heap_bytes);
     Ok(Inner::new(version, log, Some(home), cursors, options))
 }
@@ -241,9 +244,9 @@ impl Recovery {
             return self.scan_log(&*disk, directory, manifest).map(|()| None);
         }
         let directory = log_directory(directory);
-        let (store_id, after) = (manifest.store_id, manifest.sequence);
+        let (store_id, wanted) = (manifest.store_id, manifest.wanted());
         let mut visit = |record: Record<'_>| self.replay(&directory, record);
-        let opened = Log::open(disk, &directory, store_id, after, options.log_options(), &mut visit);
+        let opened = Log::open(disk, &directory, store_id, wanted, options.log_options(), &mut visit);
         let (log, _) = opened.map_err(open_error)?;
         Ok(Some(log))
     }
@@ -257,11 +260,8 @@ impl Recovery {
     ) -> Result<(), OpenError> {
         let directory = log_directory(directory);
         let mut visit = |record: Record<'_>| self.replay(&directory, record);
-        match Log::scan(disk, &directory, manifest.store_id, manifest.sequence, &mut visit) {
-            // A store that was just created has no log yet.
-            Err(ReplayError::Log(LogError::Disk(DiskError::NotFound { .. }))) => Ok(()),
-            outcome => outcome.map(drop).map_err(open_error),
-        }
+        let scanned = Log::scan(disk, &directory, manifest.store_id, manifest.wanted(), &mut visit);
+        scanned.map(drop).map_err(open_error)
     }
 
     /// Applies one record of the log, which may be a part of a commit.

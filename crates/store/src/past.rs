@@ -16,12 +16,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use evergraph_disk::Corruption;
 use evergraph_log::{LogError, LogReader};
 use evergraph_segment::Segment;
 use evergraph_types::Sequence;
 
-use crate::changes::{Commit, LogPlace, next_record};
+use crate::changes::{Commit, LogPlace, damage, next_record};
 use crate::draft::Draft;
 use crate::error::{HistoryError, OpenError};
 use crate::home::Home;
@@ -275,14 +274,12 @@ impl Past {
         while self.version.sequence < target || self.goes_on {
             let commits = self.gather(target, newest.sequence)?;
             let Some(last) = commits.back() else {
-                let damage = Corruption::new(std::path::Path::new("log"), 0, "it ends too early");
-                return Err(OpenError::from(damage).into());
+                return Err(OpenError::from(damage(&self.log, "the log ends too early")).into());
             };
             let (sequence, time_micros) = (last.sequence, last.time_micros);
             if let Some(commit) = commits.iter().find(|commit| !self.resolver.replay(&commit.writes)) {
-                let what = format!("commit {} makes no sense", commit.sequence);
-                let damage = Corruption::new(std::path::Path::new("log"), 0, what);
-                return Err(OpenError::from(damage).into());
+                let what = format!("commit {}, before this, makes no sense", commit.sequence);
+                return Err(OpenError::from(damage(&self.log, what)).into());
             }
             let mut draft = Draft::new(&self.version, newest.dictionary.clone(), sequence, time_micros);
             commits.into_iter().for_each(|commit| draft.apply(commit.writes));

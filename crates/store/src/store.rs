@@ -640,7 +640,7 @@ impl Inner {
         }
         // Whoever archives gives up.
         self.is_closed.store(true, Ordering::Release);
-        let archive = self.home.as_ref().map(|home| home.archive.lock());
+        let mut archive = self.home.as_ref().map(|home| home.archive.lock());
         let mut committer = self.committer.lock();
         if matches!(committer.refusal, Some(Refusal::Closed)) {
             return Ok(());
@@ -653,7 +653,12 @@ impl Inner {
         let outcome = match log {
             // A failed log has told its error to whoever committed, and a sync of it would prove nothing.
             Some(log) if !failed => {
-                log.close().map_err(|error| CommitError::Durability { reason: error.to_string() })
+                let newest = log.last_sequence();
+                let closed = log.close().map_err(CommitError::durability);
+                if let (Ok(()), Some(home), Some(archived)) = (&closed, &self.home, &mut archive) {
+                    archived.manifest.note_logged(&*home.disk, &home.directory, newest);
+                }
+                closed
             }
             _ => Ok(()),
         };

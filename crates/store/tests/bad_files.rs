@@ -3,22 +3,51 @@
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use common::{Dump, directory, dump, number_batch, on, open, open_error, options, try_open, with_columns};
 use evergraph_disk::{CrashPlan, Disk, SimDisk, checksum};
 use evergraph_proof::{Random, mutate, tally};
-use evergraph_store::{OpenError, Options, Store, check_on};
-use evergraph_types::{EdgeTypeOptions, KeyKind, PropertyType, Value};
+use evergraph_store::{At, ChangeOptions, HistoryError, OpenError, Options, Retain, Store, check_on};
+use evergraph_types::{EdgeTypeOptions, KeyKind, PropertyType, Sequence, Value};
+
+/// What a store held after each commit.
+type States = Vec<(Sequence, Dump)>;
 
 /// A store with two segments, a log of three files, and something of everything in each.
-fn sample() -> (SimDisk, Vec<Dump>) {
+fn sample() -> (SimDisk, States) {
+    let (disk, states) = closed(Options { log_limit_bytes: 4 * 1500, ..options() });
+    let parts = |part: &str| files(&disk).iter().filter(|path| is_in(path, part)).count();
+    assert_eq!((parts("segments"), parts("log"), files(&disk).len()), (2, 3, 6), "{:?}", files(&disk));
+    (disk, states)
+}
+
+/// A store that keeps all of its history and has a named reader: some of its segments and of the log only older versions need.
+fn sample_with_history() -> (SimDisk, States) {
+    let kept = Options { log_limit_bytes: 4 * 600, retain: Some(Retain::Everything), ..options() };
+    let (disk, mut states) = closed(kept);
+    let store = open(&disk, options());
+    store.compact().expect("a good disk");
+    store.put_edge(1, 7, "knows", &[]).expect("it fits");
+    note(&store, &mut states);
+    let named = ChangeOptions { after: Some(3), name: Some("mirror".into()) };
+    drop(store.changes(named).expect("a reader"));
+    store.close().expect("a good disk");
+    let parts = |part: &str| files(&disk).iter().filter(|path| is_in(path, part)).count();
+    let counts = ["segments", "log", "history", "cursors"].map(parts);
+    assert_eq!(counts, [2, 6, 2, 1], "{:?}", files(&disk));
+    (disk, states)
+}
+
+/// A store as it was closed.
+fn closed(with: Options) -> (SimDisk, States) {
     let disk = SimDisk::new(0);
-    let store = open(&disk, Options { log_limit_bytes: 4 * 1500, ..options() });
-    let mut states = vec![dump(&store.version().expect("open"))];
-    let mut note = |store: &Store| states.push(dump(&store.version().expect("open")));
+    let store = open(&disk, with);
+    let mut states = States::new();
+    note(&store, &mut states);
     store.create_edge_type("pays", EdgeTypeOptions { multi: true, ..Default::default() }).expect("new");
-    note(&store);
+    note(&store, &mut states);
     for part in 0..4i64 {
         let edges = number_batch((0..40).map(|row| (row % 5 + part, row % 9)));
         let columns = [("amount", PropertyType::Float64), ("why", PropertyType::String)];
@@ -28,32 +57,37 @@ fn sample() -> (SimDisk, Vec<Dump>) {
             _ => Value::Text("x".repeat(row)),
         };
         store.add_edges("pays", vec![with_columns(edges, &columns, value)]).expect("it fits");
-        note(&store);
+        note(&store, &mut states);
         store
             .put_vertex(part, Some("Person"), &[("name", "Ann".into()), ("age", (-part).into())])
             .expect("fits");
-        note(&store);
+        note(&store, &mut states);
         store.put_edge(part, part + 1, "knows", &[]).expect("it fits");
-        note(&store);
+        note(&store, &mut states);
         if part < 2 {
             store.checkpoint().expect("a good disk");
         }
     }
     store.close().expect("a good disk");
-    let parts = |part: &str| files(&disk).iter().filter(|path| is_in(path, part)).count();
-    assert_eq!((parts("segments"), parts("log"), files(&disk).len()), (2, 3, 6), "{:?}", files(&disk));
     (disk, states)
 }
 
-/// How long the mark is that a closed log ends with.
-const MARK_BYTES: usize = 64;
+fn note(store: &Store, states: &mut States) {
+    let version = store.version().expect("open");
+    states.push((version.sequence(), dump(&version)));
+}
+
+fn newest(states: &States) -> &Dump {
+    &states.last().expect("states").1
+}
 
 fn files(disk: &SimDisk) -> Vec<PathBuf> {
-    let parts = [directory().to_owned(), directory().join("segments"), directory().join("log")];
+    let below = ["segments", "log", "history", "cursors"].map(|part| directory().join(part));
+    let parts = [directory().to_owned()].into_iter().chain(below);
     let in_part = |part: &PathBuf| -> Vec<PathBuf> {
         disk.list(part).unwrap_or_default().into_iter().map(|name| part.join(name)).collect()
     };
-    parts.iter().flat_map(in_part).collect()
+    parts.flat_map(|part| in_part(&part)).collect()
 }
 
 fn contents(disk: &SimDisk) -> Vec<(PathBuf, Vec<u8>)> {
@@ -100,12 +134,10 @@ fn opens_as(disk: &SimDisk, expected: &Dump, what: &str) {
     store.put_edge(1, 2, "knows", &[]).unwrap_or_else(|error| panic!("{what}: {error}"));
 }
 
-/// Damages a file in one place after the other. The manifest and segments must be refused; of the log a torn end may
-/// be taken for what a crash left, but not before a mark, which says that everything before it was synced.
-/// Gives how often it did.
+/// Damages a file in one place after the other. The store must be refused, or it shows what it showed before; then each older
+/// version, too, is as it was or refused, and a check finds what makes that so. Gives how often it did.
 fn damage(places: impl Fn(usize) -> Vec<usize>, change: impl Fn(&mut Vec<u8>, usize), name: &str) -> u64 {
-    let (disk, states) = sample();
-    let newest = states.last().expect("states");
+    let (disk, states) = sample_with_history();
     let mut count = 0;
     for (path, bytes) in contents(&disk) {
         for place in places(bytes.len()) {
@@ -118,25 +150,42 @@ fn damage(places: impl Fn(usize) -> Vec<usize>, change: impl Fn(&mut Vec<u8>, us
             }
             count += 1;
             damaged.put(&path, &changed).expect("a file");
-            if is_in(&path, "log") && try_open(&copy_of(&damaged), options()).is_ok() {
-                let store = open(&copy_of(&damaged), options());
-                let found = dump(&store.version().expect("open"));
-                assert!(states.contains(&found), "{what}: never a wrong answer");
-                let has_mark =
-                    changed.len() == bytes.len() && changed.ends_with(&bytes[bytes.len() - MARK_BYTES..]);
-                assert!(!has_mark || found == *newest, "{what}: nothing that was synced is passed over");
+            if shows_no_other_answer(&damaged, &states, &path, &what) {
                 continue;
             }
             let error = refused(&damaged, &what);
             assert!(matches!(error, OpenError::Corrupt(_)), "{what}: {error}");
-            // A log file cut off where a record ends is whole: what lacks is told by the file behind it.
-            let names_it = |named: &Path| *named == path || is_in(named, "log") && is_in(&path, "log");
-            assert!(path_of(&error).is_some_and(names_it), "{what}: {error}");
+            assert!(path_of(&error).is_some_and(|named| is_named(named, &path)), "{what}: {error}");
             damaged.put(&path, &bytes).expect("a file");
-            opens_as(&damaged, newest, &what);
+            opens_as(&damaged, newest(&states), &what);
         }
     }
     count
+}
+
+/// A log file cut off where a record ends is whole: what lacks is told by the file behind it.
+fn is_named(named: &Path, path: &Path) -> bool {
+    named == path || is_in(named, "log") && is_in(path, "log")
+}
+
+/// Whether the store, a file of which is damaged or missing, opens; then nothing it shows may be another answer than before.
+fn shows_no_other_answer(damaged: &SimDisk, states: &States, path: &Path, what: &str) -> bool {
+    let Ok(store) = try_open(&copy_of(damaged), options()) else { return false };
+    assert_eq!(dump(&store.version().expect("open")), *newest(states), "{what}: never a wrong answer");
+    let mut is_whole = true;
+    for (sequence, expected) in states.iter().filter(|state| state.0 >= store.retained().first) {
+        match store.version_at(At::Commit(*sequence)) {
+            Ok(version) => assert_eq!(dump(&version), *expected, "{what}: version {sequence}"),
+            Err(HistoryError::Open(error)) => {
+                is_whole = false;
+                assert!(path_of(&error).is_some_and(|named| is_named(named, path)), "{what}: {error}");
+            }
+            Err(error) => panic!("{what}: {error}"),
+        }
+    }
+    let report = check_on(on(damaged), directory()).expect("it can be read");
+    assert!(is_whole || !report.is_healthy(), "{what}: a check finds it");
+    true
 }
 
 #[test]
@@ -216,8 +265,21 @@ fn with_version(bytes: &[u8], version: u32, sum: usize) -> Vec<u8> {
 
 #[test]
 fn a_newer_format_is_named_with_its_file() {
-    let (disk, states) = sample();
-    for (path, bytes) in contents(&disk) {
+    for sample in [sample(), sample_with_history()] {
+        newer_formats_are_named(sample);
+    }
+}
+
+/// Whether it is read whenever the store is opened, and not only for older versions.
+fn is_always_read(disk: &SimDisk, path: &Path) -> bool {
+    let damaged = copy_of(disk);
+    damaged.put(path, b"").expect("a file");
+    try_open(&damaged, options()).is_err()
+}
+
+fn newer_formats_are_named((disk, states): (SimDisk, States)) {
+    let read = |(path, _): &(PathBuf, Vec<u8>)| is_always_read(&disk, path);
+    for (path, bytes) in contents(&disk).into_iter().filter(read) {
         let sum = match (is_in(&path, "segments"), is_in(&path, "log")) {
             (true, _) => 120,
             (_, true) => 56,
@@ -233,13 +295,18 @@ fn a_newer_format_is_named_with_its_file() {
         }
         disk.put(&path, &bytes).expect("a file");
     }
-    opens_as(&disk, states.last().expect("states"), "all put back");
+    opens_as(&disk, newest(&states), "all put back");
 }
 
 #[test]
 fn files_of_another_store_are_told() {
-    let ((disk, states), (other, _)) = (sample(), sample());
-    for (path, bytes) in contents(&disk) {
+    files_of_another_are_told(sample(), sample());
+    files_of_another_are_told(sample_with_history(), sample_with_history());
+}
+
+fn files_of_another_are_told((disk, states): (SimDisk, States), (other, _): (SimDisk, States)) {
+    let read = |(path, _): &(PathBuf, Vec<u8>)| is_always_read(&disk, path);
+    for (path, bytes) in contents(&disk).into_iter().filter(read) {
         let foreign = other.read(&path).expect("the same file there");
         disk.put(&path, &foreign).expect("a file");
         let error = refused(&disk, "another store's file");
@@ -247,28 +314,61 @@ fn files_of_another_store_are_told() {
         assert!(error.to_string().contains("another store"), "{error}");
         disk.put(&path, &bytes).expect("a file");
     }
-    opens_as(&disk, states.last().expect("states"), "all put back");
+    opens_as(&disk, newest(&states), "all put back");
 }
 
 #[test]
 fn missing_files_are_told() {
-    let (disk, states) = sample();
-    let newest_log = files(&disk).pop().expect("a log file");
-    for (path, bytes) in contents(&disk) {
-        let lacking = copy_of(&disk);
-        lacking.remove(&path).expect("a file");
-        if path == newest_log {
-            // The end of the log cannot be missed.
-            let store = open(&lacking, options());
-            assert!(states.contains(&dump(&store.version().expect("open"))));
-            continue;
+    for (disk, states) in [sample(), sample_with_history()] {
+        // Whoever had a cursor that is gone begins anew.
+        for (path, bytes) in contents(&disk).into_iter().filter(|(path, _)| !is_in(path, "cursors")) {
+            let lacking = copy_of(&disk);
+            lacking.remove(&path).expect("a file");
+            let what = format!("{} is missing", path.display());
+            if shows_no_other_answer(&lacking, &states, &path, &what) {
+                let report = check_on(on(&lacking), directory()).expect("it can be read");
+                assert!(!report.is_healthy(), "{what}");
+                continue;
+            }
+            let error = refused(&lacking, &what);
+            assert!(matches!(error, OpenError::Corrupt(_)), "{what}: {error}");
+            assert!(is_in(&path, "log") || error.to_string().contains("is missing"), "{error}");
+            lacking.put(&path, &bytes).expect("a file");
+            opens_as(&lacking, newest(&states), "put back");
         }
-        let error = refused(&lacking, "a missing file");
-        assert!(matches!(error, OpenError::Corrupt(_)), "{}: {error}", path.display());
-        assert!(is_in(&path, "log") || error.to_string().contains("is missing"), "{error}");
-        lacking.put(&path, &bytes).expect("a file");
-        opens_as(&lacking, states.last().expect("states"), "put back");
     }
+}
+
+/// Nothing outside of the log says what was in it since the store was opened, but for that nothing is taken back.
+#[test]
+fn of_a_store_that_was_not_closed_only_the_end_can_be_missed() {
+    let (disk, mut states) = sample();
+    let store = open(&disk, options());
+    let opened = states.len() - 1;
+    for key in 0..5 {
+        store.put_edge(key, key + 3, "knows", &[]).expect("it fits");
+        note(&store, &mut states);
+    }
+    let killed = copy_of(&disk);
+    drop(store);
+    let mut seen = BTreeSet::new();
+    for (path, bytes) in contents(&killed).into_iter().filter(|(path, _)| is_in(path, "log")) {
+        // Behind them is room for more.
+        let records = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        for length in (0..records).step_by(40) {
+            let damaged = copy_of(&killed);
+            damaged.put(&path, &bytes[..length]).expect("a file");
+            let Ok(store) = try_open(&damaged, options()) else { continue };
+            let found = dump(&store.version().expect("open"));
+            let at = states.iter().position(|(_, state)| *state == found).expect("a state there was");
+            assert!(at >= opened, "{} cut to {length} bytes", path.display());
+            seen.insert(at - opened);
+            drop(store);
+            // What was found is what it holds from now on.
+            opens_as(&damaged, &found, "opened again");
+        }
+    }
+    assert!(seen.iter().eq(&[0, 1, 2, 3, 4]), "all but the last: {seen:?}");
 }
 
 #[test]
@@ -280,7 +380,7 @@ fn files_that_nobody_names_are_left_out() {
     disk.put(&directory().join("MANIFEST.tmp"), b"cut sh").expect("a file");
     drop(open(&disk, Options { read_only: true, ..options() }));
     assert_eq!(disk.list(&segments).expect("a directory").len(), 4, "a reader removes nothing");
-    opens_as(&disk, states.last().expect("states"), "with files nobody names");
+    opens_as(&disk, newest(&states), "with files nobody names");
     let names = disk.list(&segments).expect("a directory");
     assert!(names.contains(&"notes.txt".to_owned()) && names.len() == 3, "{names:?}");
 }
@@ -383,5 +483,5 @@ fn a_store_keeps_the_kind_of_its_keys() {
         assert!(matches!(error, OpenError::Schema(_)), "{error}");
     }
     let store = open(&disk, Options { keys: Some(KeyKind::Int64), ..options() });
-    assert_eq!(dump(&store.version().expect("open")), *states.last().expect("states"));
+    assert_eq!(dump(&store.version().expect("open")), *newest(&states));
 }

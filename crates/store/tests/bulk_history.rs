@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use common::{Dump, HookedDisk, Replica, directory, dump, number_batch, on, open, options, with_columns};
 use evergraph_disk::{CrashPlan, Disk, SimDisk};
-use evergraph_log::{Log, Record};
+use evergraph_log::{Log, Record, Wanted};
 use evergraph_store::{
     At, ChangeOptions, ChangeReader, Options, Retain, Store, Version, check_on, edge_type_item,
 };
@@ -165,7 +165,7 @@ fn records(disk: &SimDisk) -> Vec<(Sequence, usize, bool)> {
         found.push((record.first_sequence, record.payload.len(), record.goes_on));
         Ok::<(), std::convert::Infallible>(())
     };
-    Log::scan(disk, &directory().join("log"), store_id, 0, &mut visit).expect("readable");
+    Log::scan(disk, &directory().join("log"), store_id, Wanted::after(0), &mut visit).expect("readable");
     found
 }
 

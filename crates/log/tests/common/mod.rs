@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use evergraph_disk::{Disk, SimDisk};
-use evergraph_log::{Log, LogError, LogOptions, LogReader, Record, Recovery, ReplayError};
+use evergraph_log::{Log, LogError, LogOptions, LogReader, Record, Recovery, ReplayError, Wanted};
 
 pub(crate) const STORE: [u8; 16] = *b"the store's name";
 
@@ -130,7 +130,7 @@ pub(crate) fn open(
         disk,
         directory(),
         STORE,
-        after,
+        Wanted::after(after),
         LogOptions { file_bytes, room_bytes: ROOM_BYTES },
         &mut visit,
     );
@@ -144,6 +144,6 @@ pub(crate) fn scan(disk: &dyn Disk, after: u64) -> Result<(Recovery, Vec<Entry>)
         entries.take(record);
         Ok(())
     };
-    let recovery = unwrapped(Log::scan(disk, directory(), STORE, after, &mut visit))?;
+    let recovery = unwrapped(Log::scan(disk, directory(), STORE, Wanted::after(after), &mut visit))?;
     Ok((recovery, entries.finish()))
 }
