@@ -27,6 +27,8 @@ struct LevelReport {
     fragments: u64,
     entries: u64,
     vertices: Option<(u32, u32)>,
+    versions: Option<(u64, u64)>,
+    times: Option<(i64, i64)>,
 }
 
 #[derive(Serialize)]
@@ -51,6 +53,8 @@ impl LayoutReport {
             fragments: level.fragments,
             entries: level.entries,
             vertices: level.vertices,
+            versions: level.versions,
+            times: level.times,
         });
         let tables = layout.tables.iter().map(|table| TableReport {
             edge_type: table.edge_type.clone(),
@@ -105,6 +109,8 @@ impl LayoutReport {
             ("of it lists", Side::Right, 0),
             ("runs", Side::Right, 0),
             ("entries", Side::Right, 0),
+            ("versions", Side::Right, 0),
+            ("times", Side::Left, 0),
         ];
         let rows = self.levels.iter().map(|level| {
             vec![
@@ -113,6 +119,8 @@ impl LayoutReport {
                 units::bytes(level.live_bytes),
                 units::count(level.fragments),
                 units::count(level.entries),
+                level.versions.map_or_else(String::new, |(lower, upper)| format!("{} to {upper}", lower + 1)),
+                level.times.map_or_else(String::new, |(least, greatest)| format!("{least} to {greatest}")),
             ]
         });
         let levels = Layout::new(columns).table(&rows.collect::<Vec<_>>());

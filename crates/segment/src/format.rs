@@ -20,13 +20,14 @@
 //!    0   8  magic "EVGRSEG\0"                   0   8  T, where the tables start: a multiple of 64
 //!    8   4  format version, 2                   8   8  number of sections
 //!   12   4  zero                               16   8  number of blocks: T / 1 MiB, rounded up
-//!   16  16  store id                           24  16  zero
+//!   16  16  store id                           24   8  2^63 - 1 - the least event time
+//!                                              32   8  the greatest event time + 2^63
 //!   32   8  segment number                     40   8  checksum of both tables
 //!   40   8  lower: holds versions after this   48   8  checksum of footer bytes 0 to 47
 //!   48   8  upper: up to and with this         56   8  magic "EVGREND\0"
-//!   56   8  since: history is whole from here
-//!   64   8  least event time, signed           section table entry, ascending by id
-//!   72   8  greatest event time, signed          0   2  kind
+//!   56   8  since: merged up to this
+//!   64   8  2^63 - 1, signed                   section table entry, ascending by id
+//!   72   8  -2^63, signed                        0   2  kind
 //!   80  40  zero                                 2   2  owner
 //!  120   8  checksum of header bytes 0 to 119    4   4  part
 //!                                                8   8  offset: a multiple of 64
@@ -92,12 +93,8 @@ pub struct SegmentInfo {
     pub lower: Sequence,
     /// … up to and with this one.
     pub upper: Sequence,
-    /// Versions from this one on can be told apart; older ones may have been merged into it.
+    /// Versions before this one cannot be told apart: their changes have been merged.
     pub since: Sequence,
-    /// The least time of an event in it, in the unit of the time property; `i64::MAX` where there is none.
-    pub min_time: i64,
-    /// The greatest time of an event in it; `i64::MIN` where there is none.
-    pub max_time: i64,
 }
 
 /// Where a section lies.
@@ -115,6 +112,8 @@ pub(crate) struct Layout {
     pub(crate) sections: Vec<Section>,
     /// How many bytes the blocks cover: where the tables start.
     pub(crate) data_bytes: usize,
+    /// The least and the greatest time of an event.
+    pub(crate) times: Option<(i64, i64)>,
     /// Where the block table lies.
     block_table: Range<usize>,
 }
@@ -129,8 +128,9 @@ pub(crate) fn encode_header(info: &SegmentInfo) -> [u8; HEADER_BYTES] {
     for number in [info.segment, info.lower, info.upper, info.since] {
         bytes.extend(number.to_le_bytes());
     }
-    bytes.extend(info.min_time.to_le_bytes());
-    bytes.extend(info.max_time.to_le_bytes());
+    // Where older programs look for times, which are not known before the end: none.
+    bytes.extend(i64::MAX.to_le_bytes());
+    bytes.extend(i64::MIN.to_le_bytes());
     bytes.resize(HEADER_COVERED, 0);
     bytes.extend(checksum(&bytes).to_le_bytes());
     let mut header = [0; HEADER_BYTES];
@@ -138,8 +138,24 @@ pub(crate) fn encode_header(info: &SegmentInfo) -> [u8; HEADER_BYTES] {
     header
 }
 
+/// The times of events as the footer has them: how far the least lies below the greatest number there is, and the greatest above
+/// the least. Both are 0 where there is none, as they are in segments from before they were noted.
+fn encode_times(times: Option<(i64, i64)>) -> [u64; 2] {
+    times.map_or([0; 2], |(least, greatest)| [i64::MAX.abs_diff(least), i64::MIN.abs_diff(greatest)])
+}
+
+fn decode_times(below: u64, above: u64) -> Option<(i64, i64)> {
+    let (least, greatest) = (i64::MAX.wrapping_sub_unsigned(below), i64::MIN.wrapping_add_unsigned(above));
+    (least <= greatest).then_some((least, greatest))
+}
+
 /// Everything behind the data: both tables and the footer. The sections ascend by id.
-pub(crate) fn encode_tables(data_bytes: u64, sections: &[Section], checksums: &[u64]) -> Vec<u8> {
+pub(crate) fn encode_tables(
+    data_bytes: u64,
+    sections: &[Section],
+    checksums: &[u64],
+    times: Option<(i64, i64)>,
+) -> Vec<u8> {
     let table_bytes = sections.len() * SECTION_ENTRY_BYTES + checksums.len() * CHECKSUM_BYTES;
     let mut bytes = Vec::with_capacity(table_bytes + FOOTER_BYTES);
     for Section { id, offset, length } in sections {
@@ -151,7 +167,9 @@ pub(crate) fn encode_tables(data_bytes: u64, sections: &[Section], checksums: &[
     }
     bytes.extend(checksums.iter().flat_map(|sum| sum.to_le_bytes()));
     let tables_checksum = checksum(&bytes);
-    for number in [data_bytes, sections.len() as u64, checksums.len() as u64, 0, 0, tables_checksum] {
+    let [below, above] = encode_times(times);
+    let counts = [data_bytes, sections.len() as u64, checksums.len() as u64];
+    for number in counts.into_iter().chain([below, above, tables_checksum]) {
         bytes.extend(number.to_le_bytes());
     }
     let footer_checksum = checksum(&bytes[table_bytes..]);
@@ -192,8 +210,6 @@ pub(crate) fn read_header(
         lower: fields.u64(),
         upper: fields.u64(),
         since: fields.u64(),
-        min_time: i64::from_le_bytes(fields.take()),
-        max_time: i64::from_le_bytes(fields.take()),
     };
     if info.store_id != *store_id {
         return Err(SegmentError::WrongStore { path: path.to_owned() });
@@ -217,7 +233,7 @@ pub(crate) fn read_layout(path: &Path, file: &[u8]) -> Result<Layout, Corruption
     }
     let mut fields = Fields(footer);
     let (data_bytes, sections, blocks) = (fields.u64(), fields.u64(), fields.u64());
-    fields.take::<16>();
+    let times = decode_times(fields.u64(), fields.u64());
     let tables_checksum = fields.u64();
     let (data_bytes, block_table) =
         place_tables(data_bytes, sections, blocks, body.len()).ok_or_else(|| {
@@ -229,7 +245,7 @@ pub(crate) fn read_layout(path: &Path, file: &[u8]) -> Result<Layout, Corruption
     }
     let sections = read_sections(&body[data_bytes..block_table.start], data_bytes as u64)
         .ok_or_else(|| damaged(data_bytes, "the section table contradicts itself"))?;
-    Ok(Layout { sections, data_bytes, block_table })
+    Ok(Layout { sections, data_bytes, times, block_table })
 }
 
 /// Where the data ends and the block table lies, if these numbers fit a file with `body_bytes` before the footer.

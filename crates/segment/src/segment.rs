@@ -79,6 +79,12 @@ impl Segment {
         &self.info
     }
 
+    /// The least and the greatest time of an event in it, in the unit of the time property; `None` where there is none, and
+    /// in segments from before times were noted.
+    pub fn times(&self) -> Option<(i64, i64)> {
+        self.layout.times
+    }
+
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path

@@ -37,6 +37,7 @@ pub struct SegmentWriter {
     checksums: Vec<u64>,
     /// In the order they were begun; the length of the last one is not known yet.
     sections: Vec<Section>,
+    times: Option<(i64, i64)>,
 }
 
 impl SegmentWriter {
@@ -53,6 +54,7 @@ impl SegmentWriter {
             written: 0,
             checksums: Vec::new(),
             sections: Vec::new(),
+            times: None,
         };
         writer.buffer.extend_from_slice(&format::encode_header(info));
         Ok(writer)
@@ -96,6 +98,11 @@ impl SegmentWriter {
         self.buffer.resize(self.buffer.len() + padding as usize, 0);
     }
 
+    /// Notes the least and the greatest time of an event in the segment, if it has any: [`Segment::times`](crate::Segment::times).
+    pub fn set_times(&mut self, times: Option<(i64, i64)>) {
+        self.times = times;
+    }
+
     /// Brings to disk what is in the file, so that [`SegmentWriter::finish`] has less to wait for.
     ///
     /// # Errors
@@ -123,7 +130,7 @@ impl SegmentWriter {
         if let Some(twice) = self.sections.windows(2).find(|pair| pair[0].id == pair[1].id) {
             return Err(SegmentError::DuplicateSection { path: self.path, id: twice[0].id });
         }
-        let tables = format::encode_tables(self.written, &self.sections, &self.checksums);
+        let tables = format::encode_tables(self.written, &self.sections, &self.checksums, self.times);
         self.file.append(&tables)?;
         self.file.sync()?;
         Ok(self.file.len())

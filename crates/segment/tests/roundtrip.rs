@@ -116,6 +116,17 @@ fn a_file_of_the_operating_system_is_mapped_and_comes_back() {
 }
 
 #[test]
+fn times_come_back_as_noted() {
+    for times in [None, Some((0, 0)), Some((-5, 7)), Some((i64::MIN, i64::MAX)), Some((i64::MAX, i64::MAX))] {
+        let disk = SimDisk::new(0);
+        let mut writer = SegmentWriter::create(&disk, &path(), &info()).unwrap();
+        writer.set_times(times);
+        writer.finish().unwrap();
+        assert_eq!(Segment::open(&disk, &path(), &common::STORE).unwrap().times(), times);
+    }
+}
+
+#[test]
 fn a_file_that_exists_is_not_overwritten() {
     let disk = SimDisk::new(0);
     disk.put(&path(), b"kept").unwrap();

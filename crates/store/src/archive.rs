@@ -70,6 +70,8 @@ pub(crate) enum ArchiveFault {
 pub(crate) struct Task<'a> {
     /// Whose dirty cells.
     pub(crate) version: &'a Version,
+    /// The commit they are the state after; of a load that is not one yet, the one that it would be by now.
+    pub(crate) upper: Sequence,
     /// So many of the oldest segments stay, the others are merged into the new one.
     pub(crate) kept: usize,
     /// Edges to add.
@@ -124,7 +126,8 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge) -> Result<(), CommitError>
     let goes_on = || !inner.is_closed.load(Ordering::Acquire);
     let written = in_background(|| {
         let memory_limit = inner.options.memory_limit_bytes;
-        let task = Task { version: &version, kept, bulk: None, memory_limit, goes_on: &goes_on };
+        let upper = version.sequence;
+        let task = Task { version: &version, upper, kept, bulk: None, memory_limit, goes_on: &goes_on };
         archive(home, files, task, inner.cursors.versions_floor())
     });
     let made = written.map_err(|fault| match fault {
@@ -192,7 +195,7 @@ impl NextFiles {
         archived: &mut Archived,
         task: Task<'_>,
     ) -> Result<Made, ArchiveFault> {
-        let Task { version, kept, bulk, memory_limit, goes_on } = task;
+        let Task { version, upper, kept, bulk, memory_limit, goes_on } = task;
         // A number is used once, even if the attempt fails.
         let number = archived.manifest.next_segment;
         archived.manifest.next_segment += 1;
@@ -208,8 +211,17 @@ impl NextFiles {
         let directory = segment_directory(&home.directory);
         let path = directory.join(segment_name(number));
         let is_bottom = kept == 0;
-        let contents =
-            Contents { version, merged: &merged, is_bottom, first_key, bulk, memory_limit, goes_on };
+        let versions = (self.segments.last().map_or(0, |newest| newest.info().upper), upper);
+        let contents = Contents {
+            version,
+            merged: &merged,
+            versions,
+            is_bottom,
+            first_key,
+            bulk,
+            memory_limit,
+            goes_on,
+        };
         let Written { bytes, entries, growth } =
             write_segment(&*home.disk, home.store_id, &path, number, contents)?;
         if !goes_on() {

@@ -35,7 +35,14 @@ pub(crate) fn backup(inner: &Inner, directory: &Path) -> Result<Sequence, Backup
     let home = Home::new(disk, directory, lock, archived, 0);
     // As if every segment were merged: whatever any of them holds is written anew.
     let memory_limit = inner.options.memory_limit_bytes;
-    let task = Task { version: &version, kept: 0, bulk: None, memory_limit, goes_on: &|| true };
+    let task = Task {
+        version: &version,
+        upper: version.sequence,
+        kept: 0,
+        bulk: None,
+        memory_limit,
+        goes_on: &|| true,
+    };
     archive(&home, &mut home.archive.lock(), task, Sequence::MAX).map_err(|fault| failed(&fault))?;
     Ok(version.sequence)
 }

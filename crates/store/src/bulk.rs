@@ -200,9 +200,10 @@ impl Load<'_> {
         let memory_limit = inner.options.memory_limit_bytes;
         let edge_type = bulk.as_ref().map_or(0, |bulk| bulk.lists.edge_type);
         let edges_before = draft.version.num_edges(edge_type);
+        let upper = inner.current.load().sequence + 1;
         let write = move || -> Result<(), ArchiveFault> {
             let (bulk, version) = (bulk.as_ref(), &draft.version);
-            let task = Task { version, kept: files.len(), bulk, memory_limit, goes_on: &|| true };
+            let task = Task { version, upper, kept: files.len(), bulk, memory_limit, goes_on: &|| true };
             let made = files.write(home, archived, task)?;
             install(&made.segment, draft)?;
             if let Some(tables) = draft.version.edges.get_mut(usize::from(edge_type)) {

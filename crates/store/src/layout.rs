@@ -9,7 +9,7 @@
 //! Invariant: each entry is counted in the one level its run lies in; what a segment holds and no list reaches any more is
 //! the difference between its bytes and those counted.
 
-use evergraph_types::{Direction, VertexId};
+use evergraph_types::{Direction, Sequence, VertexId};
 
 use crate::adjacency::ChunkRef;
 use crate::entry::Entry;
@@ -43,6 +43,11 @@ pub struct Level {
     pub live_bytes: u64,
     /// The least and the greatest vertex with a list that reaches into it.
     pub vertices: Option<(VertexId, VertexId)>,
+    /// It was written to bring the segments below from the first version to the second; `None` for memory.
+    pub versions: Option<(Sequence, Sequence)>,
+    /// The least and the greatest time of the events in it, in the unit of their property; `None` where there are none, and for
+    /// memory.
+    pub times: Option<(i64, i64)>,
 }
 
 /// How the lists of one edge type in one direction lie.
@@ -113,6 +118,8 @@ impl Version {
         let segments = self.segments.iter().rev().map(|segment| Level {
             segment: Some(segment.info().segment),
             bytes: segment.bytes(),
+            versions: Some((segment.info().lower, segment.info().upper)),
+            times: segment.times(),
             ..Level::default()
         });
         let mut levels: Vec<Level> = std::iter::once(Level::default()).chain(segments).collect();

@@ -16,13 +16,14 @@
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use evergraph_segment::{SectionId, SegmentError, SegmentWriter};
-use evergraph_types::{EdgeTypeId, Property, VertexId};
+use evergraph_types::{EdgeTypeId, Property, PropertyId, Value, VertexId};
 use rayon::prelude::*;
 
 use crate::additions::{Additions, SortBuffers, SortKey};
 use crate::adjacency::{CHUNK_MAX, ChunkRef, as_bytes};
 use crate::compression::{Coding, RunBuffer};
 use crate::entry::Entry;
+use crate::fragment::ColumnSlice;
 use crate::list_parts::{ListRuns, Part, Selected, Sizes};
 use crate::merge::{push_run, runs_of};
 use crate::options::ListFormat;
@@ -91,6 +92,40 @@ pub(crate) struct Piece {
     properties: Vec<Property>,
     /// Whether some of these were dropped: their columns are left out.
     has_dropped: bool,
+    /// The property whose values `times` takes in.
+    time: Option<PropertyId>,
+    times: Times,
+}
+
+/// The least and the greatest time of an event.
+#[derive(Clone, Copy, Debug, Default)]
+struct Times(Option<(i64, i64)>);
+
+impl Times {
+    fn take(&mut self, (least, greatest): (i64, i64)) {
+        let (from, to) = self.0.unwrap_or((least, greatest));
+        self.0 = Some((from.min(least), to.max(greatest)));
+    }
+
+    /// Takes in the times in a column.
+    fn take_column(&mut self, column: &ColumnSlice<'_>, rows: usize) {
+        for row in 0..rows {
+            let time = match column.value(row) {
+                Value::Timestamp(time) | Value::Int(time) => time,
+                Value::Date(days) => i64::from(days),
+                _ => continue,
+            };
+            self.take((time, time));
+        }
+    }
+}
+
+/// What was written of lists.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ListsWritten {
+    pub(crate) entries: u64,
+    /// The least and the greatest time of an event.
+    pub(crate) times: Option<(i64, i64)>,
 }
 
 enum Message {
@@ -110,21 +145,21 @@ pub(crate) struct ListSink<'a> {
 }
 
 /// Runs `produce`, which writes tables to the sink, while another thread brings them to the segment, all of them as long as
-/// it `goes_on`, in pieces that fit a limit on memory; gives what it gives, and how many list entries that were.
+/// it `goes_on`, in pieces that fit a limit on memory; gives what it gives, and what was written.
 pub(crate) fn write_in_background<T>(
     writer: &mut SegmentWriter,
     version: &Version,
     memory_limit: Option<u64>,
     goes_on: &(dyn Fn() -> bool + Sync),
     produce: impl FnOnce(&ListSink<'_>) -> T,
-) -> Result<(T, u64), SegmentError> {
+) -> Result<(T, ListsWritten), SegmentError> {
     std::thread::scope(|scope| {
         let room = Room::under(memory_limit);
         let (messages, received) = sync_channel(room.pieces);
         let writing = scope.spawn(move || write_messages(writer, &received));
         let produced = produce(&ListSink { version, room, messages, goes_on });
         let written = writing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        written.map(|entries| (produced, entries))
+        written.map(|lists| (produced, lists))
     })
 }
 
@@ -171,14 +206,18 @@ impl ListSink<'_> {
             Some(additions) => {
                 let ranges = ranges_of(additions, selected).into_iter();
                 self.write_pieces(ranges, |(selected, range), buffers| {
-                    let empty = Piece::empty(self.version, edge_type);
+                    let empty = Piece::for_segment(self.version, edge_type);
                     self.merged_piece(empty, table, selected, additions, *range, buffers)
                 })
             }
             None => {
                 let parts = Sizes::of(self.version, edge_type).parts(selected, self.room.words_per_piece);
                 self.write_pieces(parts, |part, ()| match part {
-                    Part::Lists(selected) => Piece::of(self.version, edge_type, selected),
+                    Part::Lists(selected) => Piece::for_segment(self.version, edge_type).with_lists(
+                        self.version,
+                        edge_type,
+                        selected,
+                    ),
                     Part::Runs(runs) => Piece::of_runs(self.version, edge_type, runs),
                 })
             }
@@ -280,21 +319,31 @@ fn ranges_of<'s, K: SortKey>(
 impl Piece {
     /// Lists of an edge type as they are in a version.
     pub(crate) fn of(version: &Version, edge_type: EdgeTypeId, selected: &[Selected]) -> Self {
-        let mut piece = Piece::empty(version, edge_type);
-        if piece.coding == Coding::Plain {
+        Piece::empty(version, edge_type).with_lists(version, edge_type, selected)
+    }
+
+    fn with_lists(mut self, version: &Version, edge_type: EdgeTypeId, selected: &[Selected]) -> Self {
+        if self.coding == Coding::Plain {
             let sizes = Sizes::of(version, edge_type);
-            piece.words.reserve(selected.iter().map(|list| sizes.of_list(list.1)).sum());
+            self.words.reserve(selected.iter().map(|list| sizes.of_list(list.1)).sum());
         }
         let mut runs = Vec::new();
-        selected.iter().for_each(|list| piece.push(version, *list, &mut runs));
-        piece
+        selected.iter().for_each(|list| self.push(version, *list, &mut runs));
+        self
     }
 
     /// Some runs of a list of which there are more in other pieces.
     fn of_runs(version: &Version, edge_type: EdgeTypeId, part: &ListRuns) -> Self {
-        let mut piece = Piece::empty(version, edge_type);
+        let mut piece = Piece::for_segment(version, edge_type);
         piece.push_runs(version, part.vertex, &part.runs, part.has_columns, false);
         piece
+    }
+
+    /// A piece for lists of an edge type in a segment, which tells the times of the events in it.
+    fn for_segment(version: &Version, edge_type: EdgeTypeId) -> Self {
+        let kind = version.schema().edge_types.get(usize::from(edge_type));
+        let time = kind.and_then(|kind| kind.property(kind.options.time.as_ref()?));
+        Piece { time: time.map(|(property, _)| property), ..Piece::empty(version, edge_type) }
     }
 
     /// A piece for lists of an edge type.
@@ -313,6 +362,8 @@ impl Piece {
             coding,
             has_dropped: properties.iter().any(Property::is_dropped),
             properties,
+            time: None,
+            times: Times::default(),
         }
     }
 
@@ -404,6 +455,9 @@ impl Piece {
     fn push_run(&mut self, version: &Version, run: ChunkRef) -> u64 {
         let compact = self.coding != Coding::Plain;
         let area = version.run_columns(run);
+        if let Some(column) = self.time.and_then(|time| area.as_ref()?.column(time)) {
+            self.times.take_column(&column, run.len as usize);
+        }
         if area.is_some_and(|area| area.is_compact() == compact) && !self.has_dropped {
             self.words.extend_from_slice(version.run_words(run));
             return COLUMNS | if run.is_compressed() { COMPRESSED } else { 0 };
@@ -447,9 +501,12 @@ impl Piece {
     }
 }
 
-/// Writes what comes; gives the list entries in it.
-fn write_messages(writer: &mut SegmentWriter, received: &Receiver<Message>) -> Result<u64, SegmentError> {
-    let mut entries = 0;
+/// Writes what comes; gives what that was.
+fn write_messages(
+    writer: &mut SegmentWriter,
+    received: &Receiver<Message>,
+) -> Result<ListsWritten, SegmentError> {
+    let (mut entries, mut times) = (0, Times::default());
     let (mut index, mut chunks): (Vec<WideRow>, Vec<ChunkRow>) = Default::default();
     let mut synced = writer.position();
     for message in received {
@@ -470,6 +527,7 @@ fn write_messages(writer: &mut SegmentWriter, received: &Receiver<Message>) -> R
                     row.word += if row.word & CHUNKED != 0 { first_chunk << 2 } else { base };
                 }
                 piece.chunks.iter_mut().for_each(|chunk| chunk.offset += base);
+                piece.times.0.into_iter().for_each(|bounds| times.take(bounds));
                 writer.write(as_bytes(&piece.words))?;
                 if let Some(last) = index.last_mut().filter(|_| goes_on) {
                     last.count += piece.index.drain(..).map(|row| row.count).sum::<u32>();
@@ -489,7 +547,7 @@ fn write_messages(writer: &mut SegmentWriter, received: &Receiver<Message>) -> R
             synced = writer.position();
         }
     }
-    Ok(entries)
+    Ok(ListsWritten { entries, times: times.0 })
 }
 
 /// Writes a section of rows, if there are any.

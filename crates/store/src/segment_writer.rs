@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use evergraph_disk::Disk;
 use evergraph_segment::{SectionId, Segment, SegmentError, SegmentInfo, SegmentWriter};
-use evergraph_types::{Direction, EdgeTypeId, PropertyId, VertexId};
+use evergraph_types::{Direction, EdgeTypeId, PropertyId, Sequence, VertexId};
 
 use crate::additions::{Additions, Side, SortKey, fit_32_bits};
 use crate::batch::EndIds;
@@ -18,7 +18,7 @@ use crate::codec::encode_keys;
 use crate::dictionary::Dictionary;
 use crate::entry::Entry;
 use crate::list_parts::Selected;
-use crate::list_pieces::{Growth, ListSink, write_in_background, write_rows};
+use crate::list_pieces::{Growth, ListSink, ListsWritten, write_in_background, write_rows};
 use crate::paged_array::{Cell, LEAF_CELLS, PagedArray};
 use crate::rows::{
     ListSections, Row, VERTICES_SECTION, VertexRow, WideRow, column_section, decode_rows, keys_section,
@@ -40,6 +40,8 @@ pub(crate) struct Contents<'a> {
     pub(crate) version: &'a Version,
     /// Segments that the new one replaces.
     pub(crate) merged: &'a [Arc<Segment>],
+    /// It holds the versions after the first one, up to the second.
+    pub(crate) versions: (Sequence, Sequence),
     /// Nothing older stays, so that what is gone need not be remembered.
     pub(crate) is_bottom: bool,
     /// The keys of the ids from this one on.
@@ -70,17 +72,10 @@ pub(crate) fn write_segment(
     number: u64,
     contents: Contents<'_>,
 ) -> Result<Written, SegmentError> {
-    let Contents { version, merged, .. } = contents;
-    let lower = merged.first().map_or(0, |segment| segment.info().lower);
-    let info = SegmentInfo {
-        store_id,
-        segment: number,
-        lower,
-        upper: version.sequence,
-        since: version.sequence,
-        min_time: i64::MAX,
-        max_time: i64::MIN,
-    };
+    let Contents { version, versions, .. } = contents;
+    // It holds what they come to, and nothing of how they came to it.
+    let since = versions.1;
+    let info = SegmentInfo { store_id, segment: number, lower: versions.0, upper: versions.1, since };
     let mut writer = SegmentWriter::create(disk, path, &info)?;
     write_keys(&mut writer, version, contents.first_key)?;
     let rows =
@@ -89,7 +84,7 @@ pub(crate) fn write_segment(
     for property in 0..version.columns.len() as PropertyId {
         write_column(&mut writer, property, contents)?;
     }
-    let (growth, entries) =
+    let (growth, ListsWritten { entries, times }) =
         write_in_background(&mut writer, version, contents.memory_limit, contents.goes_on, |sink| {
             let mut growth = BulkGrowth::default();
             for edge_type in 0..version.edges.len() as EdgeTypeId {
@@ -102,6 +97,7 @@ pub(crate) fn write_segment(
             }
             Ok::<_, SegmentError>(growth)
         })?;
+    writer.set_times(times);
     Ok(Written { growth: growth?, entries, bytes: writer.finish()? })
 }
 

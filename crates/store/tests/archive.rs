@@ -14,7 +14,7 @@ use common::{
 use evergraph_disk::{OsDisk, SimDisk};
 use evergraph_proof::tally;
 use evergraph_store::{Durability, ListFormat, Options, Store};
-use evergraph_types::{Direction, KeyKind, PropertyType, Value};
+use evergraph_types::{Direction, EdgeTypeOptions, KeyKind, PropertyType, Value};
 use parking_lot::Mutex;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -259,4 +259,59 @@ fn a_compacted_store_does_not_remember_what_was_deleted() {
     assert!(left < empty + 601 * 20 && left < full / 4, "{empty}, {full}, {left}");
     runner.run(&Action::Reopen);
     runner.finish();
+}
+
+/// Versions and times of the levels of the newest version, youngest first.
+fn held(store: &Store) -> Vec<(Option<(u64, u64)>, Option<(i64, i64)>)> {
+    let layout = store.version().expect("open").layout();
+    layout.levels.iter().skip(1).map(|level| (level.versions, level.times)).collect()
+}
+
+/// Events from vertices of their own, at these times; gives their commit.
+fn add_events(store: &Store, from: i64, times: std::ops::Range<i64>) -> u64 {
+    let start = times.start;
+    let edges = number_batch(times.clone().map(|time| (from + time % 7, time % 5)));
+    let at = |_, row: usize| Value::Timestamp(start + row as i64);
+    let batch = with_columns(edges, &[("at", PropertyType::Timestamp)], at);
+    store.add_edges("event", vec![batch]).expect("it fits").sequence
+}
+
+#[test]
+fn segments_tell_the_versions_and_the_times_they_hold() {
+    for (format, bulk_edges) in [(ListFormat::Fast, usize::MAX), (ListFormat::Compact, 400)] {
+        let disk = SimDisk::new(0);
+        let open = || common::open(&disk, Options { format: Some(format), bulk_edges, ..options() });
+        let store = open();
+        let create =
+            EdgeTypeOptions { multi: true, time: Some("at".to_owned()), ..EdgeTypeOptions::default() };
+        store.create_edge_type("event", create).expect("new");
+        let first = add_events(&store, 100, -300..500);
+        store.checkpoint().expect("a good disk");
+        assert_eq!(held(&store), [(Some((0, first)), Some((-300, 499)))]);
+        store.put_edge(1, 2, "plain", &[]).expect("it fits");
+        let second = add_events(&store, 200, 20..30);
+        store.checkpoint().expect("a good disk");
+        store.put_edge(500, 501, "plain", &[]).expect("it fits");
+        let third = store.version().expect("open").sequence();
+        // So small that the one before is merged with it.
+        store.checkpoint().expect("a good disk");
+        let found = held(&store);
+        assert_eq!((found[0].0, found[1]), (Some((first, third)), (Some((0, first)), Some((-300, 499)))));
+        assert!(second < third && found.len() == 2, "{found:?}");
+        // The lists of its targets hold older events, too.
+        assert!(found[0].1.is_some_and(|(least, greatest)| least <= 20 && greatest >= 29), "{found:?}");
+        drop(store);
+        let store = open();
+        assert_eq!(held(&store), found, "opened again");
+        store.compact().expect("a good disk");
+        assert_eq!(held(&store), [(Some((0, third)), Some((-300, 499)))]);
+    }
+}
+
+#[test]
+fn a_segment_without_events_has_no_times() {
+    let store = common::open(&SimDisk::new(0), options());
+    store.put_edge(1, 2, "plain", &[("at", Value::Timestamp(5))]).expect("it fits");
+    store.checkpoint().expect("a good disk");
+    assert_eq!(held(&store), [(Some((0, 1)), None)]);
 }

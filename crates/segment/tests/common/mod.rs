@@ -10,15 +10,7 @@ use evergraph_segment::{SectionId, Segment, SegmentError, SegmentInfo, SegmentWr
 pub(crate) const STORE: [u8; 16] = *b"the store's name";
 
 pub(crate) fn info() -> SegmentInfo {
-    SegmentInfo {
-        store_id: STORE,
-        segment: 7,
-        lower: 10,
-        upper: 25,
-        since: 11,
-        min_time: -5,
-        max_time: i64::MAX,
-    }
+    SegmentInfo { store_id: STORE, segment: 7, lower: 10, upper: 25, since: 11 }
 }
 
 pub(crate) fn id(number: u32) -> SectionId {
