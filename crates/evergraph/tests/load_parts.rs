@@ -2,17 +2,20 @@
 //! that of one in memory.
 #![allow(clippy::unwrap_used)] // A failure to set up is a failed test.
 
+use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use evergraph::load::{LoadOptions, NoProgress, Progress};
 use evergraph::{
     Alteration, CommitError, Database, DatabaseLoadError, Direction, EdgeTypeOptions, GraphView, Key,
-    LoadError, LoadReport, LoadRequest, Options,
+    LoadError, LoadReport, LoadRequest, Options, Store,
 };
+use evergraph_disk::{CrashPlan, SimDisk};
 
 const LINES: usize = 600;
 
@@ -228,4 +231,59 @@ fn another_file_of_the_same_name_is_told_apart() {
         }
     }
     assert_eq!(db.snapshot().unwrap().num_edges(), 2);
+}
+
+/// The plain loss of power, the luckiest one, and one by chance.
+fn plans(operation: u64) -> [CrashPlan; 3] {
+    [CrashPlan::LoseUnsynced, CrashPlan::KeepUnsynced, CrashPlan::Random(operation)]
+}
+
+/// What a load that lost power left, resumed. Gives how many lines were there.
+fn resume_after_crash(db: &Database, path: &Path, expected: &[String], what: &str) -> u64 {
+    let before = db.snapshot().unwrap().num_edges();
+    let report = load(db, path, true).unwrap_or_else(|error| panic!("{what}: {error}"));
+    // Behind the header.
+    assert_eq!(report.resumed_lines.saturating_sub(1), before, "{what}: edges and place come together");
+    assert_eq!(report.edges + before, LINES as u64, "{what}");
+    assert_eq!(edges(db), expected, "{what}");
+    before
+}
+
+/// In the log, in segments of memory's making, and in segments that files were merged to.
+#[test]
+fn a_load_that_lost_power_anywhere_is_resumed_from_a_part() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = write(directory.path(), "edges.csv", &format!("from,to,amount\n{}", text(0..LINES)));
+    let whole = Database::in_memory(Options::default());
+    assert_eq!(load(&whole, &path, false).unwrap().rows, LINES as u64);
+    let expected = edges(&whole);
+    for (bulk_edges, memory_limit_bytes) in [(usize::MAX, None), (20, None), (20, Some(4000))] {
+        let options = || Options { bulk_edges, memory_limit_bytes, background: false, ..Options::default() };
+        let open = |disk: &SimDisk| {
+            let store = Store::open_on(Arc::new(disk.clone()), Path::new("/net.eg"), options());
+            Database::from(store.unwrap_or_else(|error| panic!("{error}")))
+        };
+        let disk = SimDisk::new(0);
+        let db = open(&disk);
+        let begun = disk.operations();
+        assert_eq!(load(&db, &path, true).unwrap().rows, LINES as u64);
+        assert_eq!(edges(&db), expected);
+        drop(db);
+        let (mut replay, mut seen, mut places) = (disk.replay(), HashSet::new(), BTreeSet::new());
+        loop {
+            let operation = replay.operations();
+            for plan in plans(operation).into_iter().filter(|_| operation >= begun) {
+                let crashed = replay.crash(plan);
+                if seen.insert(crashed.digest()) {
+                    let what =
+                        format!("{bulk_edges}, {memory_limit_bytes:?}, operation {operation}, {plan:?}");
+                    places.insert(resume_after_crash(&open(&crashed), &path, &expected, &what));
+                }
+            }
+            if !replay.advance() {
+                break;
+            }
+        }
+        assert!(seen.len() > 30 && places.len() > 5, "{} disks, {places:?}", seen.len());
+    }
 }
