@@ -130,6 +130,11 @@ pub(crate) enum Action {
         edge_type: Option<usize>,
         property: usize,
     },
+    /// Adds a property, null everywhere, to an edge type or to vertices.
+    AddProperty {
+        edge_type: Option<usize>,
+        property: usize,
+    },
     /// Gives an edge type a name that nothing had before.
     RenameType {
         edge_type: usize,
@@ -168,14 +173,16 @@ pub(crate) fn actions(longest: usize) -> impl Strategy<Value = Vec<Action>> {
     prop::collection::vec(action(), 1..longest)
 }
 
-/// As [`actions`], with names that change.
+/// As [`actions`], with names that change and properties that are added.
 pub(crate) fn altering_actions(longest: usize) -> impl Strategy<Value = Vec<Action>> {
-    let rename = prop_oneof![
+    let alter = prop_oneof![
         (0..TYPES.len()).prop_map(|edge_type| Action::RenameType { edge_type }),
         (prop::option::of(0..BARE), 0..PROPERTIES.len())
             .prop_map(|(edge_type, property)| Action::RenameProperty { edge_type, property }),
+        (prop::option::of(0..BARE), 0..PROPERTIES.len())
+            .prop_map(|(edge_type, property)| Action::AddProperty { edge_type, property }),
     ];
-    prop::collection::vec(prop_oneof![9 => action(), 1 => rename], 1..longest)
+    prop::collection::vec(prop_oneof![9 => action(), 1 => alter], 1..longest)
 }
 
 fn given() -> impl Strategy<Value = Given> {
@@ -281,6 +288,14 @@ pub(crate) struct Runner {
     /// What the model is if the action under way, or the one that failed, took place.
     pub(crate) attempted: Model,
     kept: Vec<(Arc<Version>, Dump)>,
+}
+
+/// Whose properties are altered.
+fn owner(edge_type: Option<&str>) -> PropertyOwner {
+    match edge_type {
+        Some(edge_type) => PropertyOwner::EdgeType(edge_type.to_owned()),
+        None => PropertyOwner::Vertices,
+    }
 }
 
 impl Runner {
@@ -404,6 +419,7 @@ impl Runner {
                 self.alter(&Alteration::DropEdgeType { name }, was_there)?;
             }
             Action::DropProperty { edge_type, property } => self.drop_property(*edge_type, *property)?,
+            Action::AddProperty { edge_type, property } => self.add_property(*edge_type, *property)?,
             Action::RenameType { edge_type } => {
                 let (name, new_name) = (TYPES[*edge_type].to_owned(), self.unused_name());
                 let kind = self.attempted.types.remove(&name);
@@ -443,11 +459,14 @@ impl Runner {
         let name = PROPERTIES[property].0.to_owned();
         let edge_type = edge_type.map(|edge_type| TYPES[edge_type]);
         let was_there = self.attempted.drop_property(edge_type, &name);
-        let owner = match edge_type {
-            Some(edge_type) => PropertyOwner::EdgeType(edge_type.to_owned()),
-            None => PropertyOwner::Vertices,
-        };
-        self.alter(&Alteration::DropProperty { owner, name }, was_there)
+        self.alter(&Alteration::DropProperty { owner: owner(edge_type), name }, was_there)
+    }
+
+    fn add_property(&mut self, edge_type: Option<usize>, property: usize) -> Result<(), CommitError> {
+        let (name, kind) = PROPERTIES[property];
+        let edge_type = edge_type.map(|edge_type| TYPES[edge_type]);
+        let is_new = self.attempted.add_property(edge_type, name);
+        self.alter(&Alteration::AddProperty { owner: owner(edge_type), name: name.to_owned(), kind }, is_new)
     }
 
     /// No two commits give the same.
@@ -459,25 +478,23 @@ impl Runner {
         let (name, new_name) = (PROPERTIES[property].0.to_owned(), self.unused_name());
         let edge_type = edge_type.map(|edge_type| TYPES[edge_type]);
         let was_there = self.attempted.rename_property(edge_type, &name, &new_name);
-        let owner = match edge_type {
-            Some(edge_type) => PropertyOwner::EdgeType(edge_type.to_owned()),
-            None => PropertyOwner::Vertices,
-        };
-        self.alter(&Alteration::RenameProperty { owner, name, new_name }, was_there)
+        self.alter(&Alteration::RenameProperty { owner: owner(edge_type), name, new_name }, was_there)
     }
 
-    fn alter(&self, alteration: &Alteration, is_there: bool) -> Result<(), CommitError> {
+    fn alter(&self, alteration: &Alteration, is_possible: bool) -> Result<(), CommitError> {
         match self.store.alter(alteration) {
-            Err(CommitError::Schema(error)) if !is_there => {
+            Err(CommitError::Schema(error)) if !is_possible => {
                 let unknown = matches!(
                     error,
-                    SchemaError::UnknownEdgeType { .. } | SchemaError::UnknownProperty { .. }
+                    SchemaError::UnknownEdgeType { .. }
+                        | SchemaError::UnknownProperty { .. }
+                        | SchemaError::NameTaken { .. }
                 );
                 assert!(unknown, "{error}");
                 Ok(())
             }
             outcome => {
-                assert!(is_there || outcome.is_err(), "{alteration:?} of what is not there");
+                assert!(is_possible || outcome.is_err(), "{alteration:?} of what is not there");
                 outcome
             }
         }

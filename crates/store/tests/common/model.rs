@@ -130,6 +130,15 @@ impl Model {
         self.types.get_mut(edge_type).is_some_and(|kind| kind.edges.remove(&kind.ends(src, dst)).is_some())
     }
 
+    /// Adds a property to an edge type or to vertices; tells whether there was the type, and no such property.
+    pub(crate) fn add_property(&mut self, edge_type: Option<&str>, name: &str) -> bool {
+        let names = match edge_type {
+            None => Some(&mut self.vertex_properties),
+            Some(edge_type) => self.types.get_mut(edge_type).map(|kind| &mut kind.properties),
+        };
+        names.is_some_and(|names| names.insert(name.to_owned()))
+    }
+
     /// Drops a property of an edge type or of vertices; tells whether there was one.
     pub(crate) fn drop_property(&mut self, edge_type: Option<&str>, name: &str) -> bool {
         let Some(edge_type) = edge_type else {
