@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use evergraph::load::{LoadOptions, NoProgress, Progress};
 use evergraph::{
-    Alteration, CommitError, Database, DatabaseLoadError, Direction, EdgeTypeOptions, GraphView, Key,
-    LoadError, LoadReport, LoadRequest, Options, Store,
+    Alteration, Database, DatabaseLoadError, Direction, EdgeTypeOptions, GraphView, Key, LoadError,
+    LoadReport, LoadRequest, Options, Store,
 };
 use evergraph_disk::{CrashPlan, SimDisk};
 
