@@ -277,8 +277,9 @@ impl Transaction {
         for edges in &mut self.writes.edges {
             edges.kill_vertex(handle);
         }
-        let write = self.vertex_write(handle);
-        *write = VertexWrite { delete: base_id(handle).is_some(), put: None };
+        // What it only had from this transaction is as if it had never been.
+        let delete = base_id(handle).is_some_and(|vertex| self.version.has_vertex(vertex));
+        *self.vertex_write(handle) = VertexWrite { delete, put: None };
         Ok(true)
     }
 
