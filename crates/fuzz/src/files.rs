@@ -6,7 +6,7 @@ use std::sync::Arc;
 use evergraph_disk::{Disk, SimDisk, checksum};
 use evergraph_log::{Log, LogOptions, Record, Wanted};
 use evergraph_store::{ChangeOptions, OpenError, Options, Store, check_on};
-use evergraph_types::{Direction, EdgeTypeId};
+use evergraph_types::Direction;
 
 use crate::sample::{
     directory, disk, empty_disk, empty_store_id, files, first_payloads, log_directory, options, read,
@@ -15,6 +15,11 @@ use crate::sample::{
 /// The files of the sample in this directory, or of this name.
 pub(crate) fn seeds(part: &str) -> Vec<Vec<u8>> {
     files(part).iter().map(|path| read(path)).collect()
+}
+
+/// The files of the sample in this directory, each behind its number.
+pub(crate) fn numbered(part: &str) -> Vec<Vec<u8>> {
+    (0..).zip(seeds(part)).map(|(number, bytes)| [vec![number], bytes].concat()).collect()
 }
 
 /// The contents of the manifest, without what surrounds them.
@@ -45,7 +50,7 @@ fn open_all_ways(disk: &SimDisk) {
 }
 
 /// How many commits, vertices and entries there are, or the error.
-fn open(disk: &SimDisk, options: Options) -> Result<(u64, u64, u64), String> {
+pub(crate) fn open(disk: &SimDisk, options: Options) -> Result<(u64, u64, u64), String> {
     match Store::open_on(Arc::new(disk.clone()), directory(), options) {
         Ok(store) => Ok(read_all(&store)),
         Err(error @ (OpenError::Corrupt(_) | OpenError::NewerFormat { .. } | OpenError::Schema(_))) => {
@@ -57,11 +62,18 @@ fn open(disk: &SimDisk, options: Options) -> Result<(u64, u64, u64), String> {
 
 fn read_all(store: &Store) -> (u64, u64, u64) {
     let Ok(version) = store.version() else { return (0, 0, 0) };
+    let schema = version.schema();
     let mut entries = 0;
-    for edge_type in 0..version.schema().edge_types.len() as EdgeTypeId {
-        for vertex in version.vertex_ids() {
+    for vertex in version.vertex_ids() {
+        version.key(vertex);
+        version.vertex_type(vertex);
+        schema
+            .live_vertex_properties()
+            .for_each(|(property, _)| drop(version.vertex_property(vertex, property)));
+        for (edge_type, kind) in schema.live_edge_types() {
+            let properties: Vec<_> = kind.properties().map(|(property, _)| property).collect();
             for direction in [Direction::Out, Direction::In] {
-                version.for_each_edge(edge_type, direction, vertex, &[], &mut |_, _| entries += 1);
+                version.for_each_edge(edge_type, direction, vertex, &properties, &mut |_, _| entries += 1);
             }
         }
     }
@@ -78,14 +90,23 @@ fn with_file(part: &str, data: &[u8]) -> SimDisk {
     disk
 }
 
-/// The newest file of the log.
-pub fn fuzz_log(data: &[u8]) {
-    open_all_ways(&with_file("log", data));
+/// Opens the sample with bytes in the place of any file of a part. The first byte chooses which.
+fn open_with_any_file(part: &str, data: &[u8]) {
+    let Some((&number, data)) = data.split_first() else { return };
+    let (disk, files) = (disk(), files(part));
+    let put = disk.put(&files[usize::from(number) % files.len()], data);
+    assert!(put.is_ok(), "{put:?}");
+    open_all_ways(&disk);
 }
 
-/// The newest segment.
+/// A file of the log.
+pub fn fuzz_log(data: &[u8]) {
+    open_with_any_file("log", data);
+}
+
+/// A segment.
 pub fn fuzz_segment(data: &[u8]) {
-    open_all_ways(&with_file("segments", data));
+    open_with_any_file("segments", data);
 }
 
 /// The manifest.

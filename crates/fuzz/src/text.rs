@@ -55,18 +55,19 @@ pub fn fuzz_text(data: &[u8]) {
 
 /// A cell of the type timestamp: what it is read as is written and read the same.
 pub fn fuzz_time(data: &[u8]) {
-    let column = PropertySpec {
-        column: ColumnRef::Index(2),
-        name: "at".to_owned(),
-        kind: Some(PropertyType::Timestamp),
-    };
+    read_again(PropertyType::Timestamp, data);
+}
+
+/// What a cell of a type is read as is written and read the same.
+fn read_again(kind: PropertyType, cell: &[u8]) {
+    let column = PropertySpec { column: ColumnRef::Index(2), name: "at".to_owned(), kind: Some(kind) };
     let options = LoadOptions {
         format: Some(Format::Csv),
         header: Some(false),
         properties: Some(vec![column]),
         ..LoadOptions::default()
     };
-    let Ok(parsed) = load(&[b"1,2,", data].concat(), &options) else { return };
+    let Ok(parsed) = load(&[b"1,2,", cell].concat(), &options) else { return };
     let mut written = Vec::new();
     let header = WriteOptions { header: Some(false), ..WriteOptions::default() };
     if write_edges(&mut written, &parsed.parts, &header).is_ok() {
@@ -74,6 +75,12 @@ pub fn fuzz_time(data: &[u8]) {
         let found = again.unwrap_or_else(|error| panic!("{written:?} is not read: {error}"));
         assert_eq!(rows(&found), rows(&parsed));
     }
+}
+
+/// A cell of any type: what it is read as is written and read the same. The first byte chooses the type.
+pub fn fuzz_cell(data: &[u8]) {
+    let Some((&choice, cell)) = data.split_first() else { return };
+    read_again(PropertyType::ALL[usize::from(choice) % PropertyType::ALL.len()], cell);
 }
 
 /// A file that begins as gzip does.
@@ -98,6 +105,47 @@ pub(crate) fn texts() -> Vec<Vec<u8>> {
         b"\x10\xef\xbb\xbfa,b\n1,2\n\xff,3\n",
     ];
     texts.map(<[u8]>::to_vec).to_vec()
+}
+
+/// A cell of each type, behind the number of the type.
+pub(crate) fn cells() -> Vec<Vec<u8>> {
+    let scalars = [
+        "true",
+        "-128",
+        "32767",
+        "-2147483648",
+        "9223372036854775807",
+        "255",
+        "65535",
+        "4294967295",
+        "18446744073709551615",
+        "1.5e-3",
+        "-inf",
+        "\"a \"\"b\"\"\"",
+        "00fFa9",
+        "2024-02-29",
+        "1969-12-31T23:59:59.999999Z",
+    ];
+    let lists = [
+        "[true, null]",
+        "[]",
+        "[1, -2]",
+        "[null]",
+        "[1,2,3]",
+        "[0]",
+        "[7 , 8]",
+        "[1]",
+        "[18446744073709551615]",
+        "[1.5, nan]",
+        "[-0.0, 1e300]",
+        "[\"\"a\"\", \"\"\\u00e9\\n\"\"]",
+        "[\"\"00ff\"\"]",
+        "[\"\"2024-02-29\"\"]",
+        "[\"\"2024-02-29T00:00:00Z\"\", null]",
+    ];
+    let quoted = lists.map(|list| format!("\"{list}\""));
+    let all = scalars.map(str::to_owned).into_iter().chain(quoted);
+    (0..).zip(all).map(|(number, cell)| [vec![number], cell.into_bytes()].concat()).collect()
 }
 
 /// Times in each form.

@@ -61,6 +61,11 @@ impl<'a> Numbers<'a> {
         (u32::from(width) <= WIDTH_MAX).then_some(Numbers { bytes, width: width.into(), mask })
     }
 
+    /// Whether there are so many.
+    pub(crate) fn holds(self, count: usize) -> bool {
+        packed_bytes(count, self.width as u32) <= self.bytes.len()
+    }
+
     /// The number at `index`; zero where the bytes end before it.
     #[inline]
     pub(crate) fn get(self, index: usize) -> u64 {

@@ -205,7 +205,7 @@ impl Load<'_> {
             let (bulk, version) = (bulk.as_ref(), &draft.version);
             let task = Task { version, upper, kept: files.len(), bulk, memory_limit, goes_on: &|| true };
             let made = files.write(home, archived, task)?;
-            install(&made.segment, draft)?;
+            install(&made.segment, draft, None)?;
             if let Some(tables) = draft.version.edges.get_mut(usize::from(edge_type)) {
                 made.growth.add_to(tables);
             }

@@ -108,6 +108,25 @@ impl<'a> Values<'a> {
         Some(Values::Dictionary { positions, ends, heap })
     }
 
+    /// Whether there is a value for each of so many rows; where `is_text`, whether all of them are text.
+    pub(crate) fn is_whole(&self, rows: usize, is_text: bool) -> bool {
+        match *self {
+            Values::Cells { width, bytes } => width * rows <= bytes.len(),
+            Values::Packed(packed) => packed.numbers.holds(rows),
+            Values::Texts { ends, heap } => {
+                let ends = ends.chunks_exact(4).map(|end| cell(end) as usize).take(rows + 1);
+                ends.len() == rows + 1 && are_strings(ends, heap, is_text)
+            }
+            Values::Dictionary { positions, ends, heap } => {
+                let is_there = |row| 2 * (positions.get(row) as usize) < ends.len();
+                let ends = ends.chunks_exact(2).map(|end| cell(end) as usize);
+                positions.holds(rows)
+                    && (0..rows).all(is_there)
+                    && are_strings(std::iter::once(0).chain(ends), heap, is_text)
+            }
+        }
+    }
+
     /// The bits of a cell of fixed width; 0 for one of variable width.
     #[inline]
     pub(crate) fn bits(&self, row: usize) -> u64 {
@@ -172,6 +191,15 @@ impl<'a> Values<'a> {
             }
         }
     }
+}
+
+/// Whether strings lie side by side from the start of the heap on, with these bounds.
+fn are_strings(bounds: impl Iterator<Item = usize> + Clone, heap: &[u8], is_text: bool) -> bool {
+    let ascends = bounds.clone().is_sorted() && bounds.clone().next() == Some(0);
+    let Some(bytes) = bounds.clone().last().and_then(|end| heap.get(..end)) else { return false };
+    let are_text =
+        || std::str::from_utf8(bytes).is_ok_and(|text| bounds.clone().all(|end| text.is_char_boundary(end)));
+    ascends && (!is_text || are_text())
 }
 
 /// A little-endian number.

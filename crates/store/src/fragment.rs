@@ -70,6 +70,22 @@ impl<'a> ColumnArea<'a> {
         ColumnArea { bytes, rows }
     }
 
+    /// The area that these bytes are, of so many rows.
+    pub(crate) fn of(bytes: &'a [u8], rows: usize) -> Self {
+        ColumnArea { bytes, rows }
+    }
+
+    /// Whether each column is of the type of its property and has a value for every row, as readers take for granted.
+    pub(crate) fn is_whole(&self, properties: &[Property]) -> bool {
+        let is_whole = |descriptor: &[u8; 8]| {
+            let property = properties.get(usize::from(property_of(descriptor)));
+            let (Some(property), Some(column)) = (property, self.slice(descriptor)) else { return false };
+            (property.is_dropped() || property.kind == column.kind)
+                && column.values.is_whole(self.rows, column.kind == PropertyType::String)
+        };
+        self.descriptors().is_some_and(|columns| columns.iter().all(is_whole))
+    }
+
     /// The bytes of the whole run, neighbors included.
     pub(crate) fn block_bytes(&self) -> usize {
         read_u32(self.bytes, 0) as usize
@@ -100,12 +116,21 @@ impl<'a> ColumnArea<'a> {
 
     /// The column of a property, unless it is null throughout.
     pub(crate) fn column(&self, property: PropertyId) -> Option<ColumnSlice<'a>> {
-        let columns = (read_u32(self.bytes, 4) & !COMPACT) as usize;
-        let (descriptors, _) = self.bytes.get(8..8 + 8 * columns)?.as_chunks::<8>();
-        let is_wanted = |column: &&[u8; 8]| u16::from_le_bytes([column[0], column[1]]) == property;
+        let descriptors = self.descriptors()?;
+        let is_wanted = |column: &&[u8; 8]| property_of(column) == property;
         // Where no property before it is null throughout, it lies in its place.
         let in_place = descriptors.get(usize::from(property)).filter(is_wanted);
-        let descriptor = in_place.or_else(|| descriptors.iter().find(is_wanted))?;
+        self.slice(in_place.or_else(|| descriptors.iter().find(is_wanted))?)
+    }
+
+    fn descriptors(&self) -> Option<&'a [[u8; 8]]> {
+        let columns = (read_u32(self.bytes, 4) & !COMPACT) as usize;
+        Some(self.bytes.get(8..8 + 8 * columns)?.as_chunks::<8>().0)
+    }
+
+    /// The column that a descriptor tells of.
+    #[inline]
+    fn slice(&self, descriptor: &[u8; 8]) -> Option<ColumnSlice<'a>> {
         let kind = PropertyType::from_code(descriptor[2])?;
         let (has_nulls, form) = (descriptor[3] & HAS_NULLS != 0, Form::from_code(descriptor[3] >> 1)?);
         let data = self.bytes.get(read_u32(descriptor, 4) as usize..)?;
@@ -118,6 +143,11 @@ impl<'a> ColumnArea<'a> {
         };
         Some(ColumnSlice { kind, validity: has_nulls.then_some(validity), values })
     }
+}
+
+/// Which property a descriptor tells of.
+fn property_of(descriptor: &[u8; 8]) -> PropertyId {
+    u16::from_le_bytes([descriptor[0], descriptor[1]])
 }
 
 impl<'a> ColumnSlice<'a> {

@@ -2,20 +2,22 @@
 //! repoints the vertex tables.
 //!
 //! Invariants: a cell is replaced only by a row of the same content, or, on opening, of newer content; rows are checked
-//! before any of them is put.
+//! before any of them is put; of a segment that is read from outside also what those lean on who read its lists later, but for
+//! the neighbors themselves, which would mean to read every list: [`check`](crate::check()) does.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use evergraph_disk::Corruption;
 use evergraph_segment::{SectionId, Segment};
-use evergraph_types::{Direction, EdgeTypeId, PropertyId, Schema};
+use evergraph_types::{Direction, EdgeTypeId, Property, PropertyId, PropertyType, Schema, VertexId};
 use rayon::prelude::*;
 
 use crate::adjacency::{AHEAD, ChunkRef};
 use crate::compression::{SLACK_BYTES, compressed_bytes};
 use crate::draft::Draft;
 use crate::entry::Entry;
+use crate::fragment::ColumnArea;
 use crate::heap::Changes;
 use crate::leaf_edit::{is_same_list, release_pack};
 use crate::merge::{entry_of, for_each_block};
@@ -29,11 +31,17 @@ use crate::version::{TEXT_MAPPED, Version, block_of_text};
 /// So many rows are taken at once where nobody waits for them.
 const ROWS: usize = 1 << 20;
 
-/// Points the draft's tables to the segment.
-pub(crate) fn install(segment: &Segment, draft: &mut Draft) -> Result<(), Corruption> {
+/// Points the draft's tables to the segment; to one from outside with the bound of the ids that there are.
+pub(crate) fn install(
+    segment: &Segment,
+    draft: &mut Draft,
+    bound: Option<VertexId>,
+) -> Result<(), Corruption> {
     let schema = draft.version.schema.clone();
     for rows in rows_of(segment, &schema, ROWS) {
-        rows?.put(draft, None);
+        let rows = rows?;
+        bound.map_or(Ok(()), |bound| rows.check(&schema, bound))?;
+        rows.put(draft, None);
     }
     Ok(())
 }
@@ -82,7 +90,7 @@ impl Table {
 
 /// Some rows of a table.
 pub(crate) struct Rows<'a> {
-    segment: &'a Segment,
+    reader: Reader<'a>,
     content: Content,
 }
 
@@ -93,12 +101,41 @@ enum Content {
 }
 
 impl Rows<'_> {
+    /// Whether all are of vertices below the bound, and texts and the columns of edges are whole.
+    fn check(&self, schema: &Schema, bound: VertexId) -> Result<(), Corruption> {
+        let reader = &self.reader;
+        let last = match &self.content {
+            Content::Vertices(rows) => rows.last().map(Row::vertex),
+            Content::Column { rows, .. } | Content::Lists { rows, .. } => rows.last().map(Row::vertex),
+        };
+        if last.is_some_and(|last| last >= bound) {
+            return Err(reader.damage("it has a row of a vertex that does not exist"));
+        }
+        match &self.content {
+            Content::Column { property, rows, .. }
+                if schema.vertex_properties[usize::from(*property)].kind == PropertyType::String =>
+            {
+                let values = rows.par_iter().with_min_len(1 << 12).filter(|row| row.count > 0);
+                let is_text =
+                    |row: &WideRow| reader.text(row).is_some_and(|text| std::str::from_utf8(text).is_ok());
+                values.find_any(|row| !is_text(row)).map_or(Ok(()), |row| Err(reader.no_text(row)))
+            }
+            Content::Lists { edge_type, rows, chunks, .. } => {
+                let properties = &schema.edge_types[usize::from(*edge_type)].options.properties;
+                let is_whole = |row: &WideRow| reader.has_columns(row, chunks, properties);
+                let torn = rows.par_iter().with_min_len(1 << 12).find_any(|row| !is_whole(row));
+                torn.map_or(Ok(()), |row| Err(reader.no_list(row)))
+            }
+            Content::Vertices(_) | Content::Column { .. } => Ok(()),
+        }
+    }
+
     /// Sets the cells of the rows, where the draft still has their table. With `archived`, the version the segment was
     /// written from, only cells that have not changed since; tells whether that was all of them.
     pub(crate) fn put(&self, draft: &mut Draft, archived: Option<&Version>) -> bool {
         let Draft { version, changes, .. } = draft;
         let schema = &version.schema;
-        let area = Area::of(self.segment);
+        let area = Area::of(self.reader.segment);
         match &self.content {
             Content::Vertices(rows) => {
                 let archived = archived.map(|version| version.vertices);
@@ -252,6 +289,14 @@ fn chunks_of<'c>(row: &WideRow, chunks: &'c [ChunkRow]) -> Option<&'c [ChunkRow]
     Some(&chunks[..runs.count()])
 }
 
+/// Whether something holds of every run of a list, told by its tagged offset and its length.
+fn all_runs(row: &WideRow, chunks: &[ChunkRow], holds: impl Fn(u64, u32) -> bool) -> bool {
+    match chunks_of(row, chunks) {
+        Some(runs) => runs.iter().all(|run| holds(run.offset, run.len)),
+        None => row.count == 0 || holds(row.word, row.count),
+    }
+}
+
 /// Reads the rows of one section.
 #[derive(Clone, Copy)]
 struct Reader<'a> {
@@ -284,7 +329,7 @@ impl<'a> Reader<'a> {
                 Content::Lists { edge_type, direction, rows, chunks }
             }
         };
-        Ok(Rows { segment: self.segment, content })
+        Ok(Rows { reader: *self, content })
     }
 
     fn rows<R: Row>(&self, from: usize, at_most: usize) -> Result<Vec<R>, Corruption> {
@@ -305,6 +350,8 @@ impl<'a> Reader<'a> {
     /// list; the places in the rows are changed to those among these.
     fn own_chunks(&self, rows: &mut [WideRow], chunks: &[u8]) -> Result<Vec<ChunkRow>, Corruption> {
         let mut own: Vec<ChunkRow> = Vec::new();
+        // No two lists share one.
+        let most = chunks.len() / ChunkRow::BYTES;
         for row in rows.iter_mut().filter(|row| row.word & CHUNKED != 0 && row.count > 0) {
             let place = own.len() as u64;
             let from = usize::try_from(row.word >> 2).ok().and_then(|at| at.checked_mul(ChunkRow::BYTES));
@@ -312,7 +359,7 @@ impl<'a> Reader<'a> {
             let mut chunks = chunks.chunks_exact(ChunkRow::BYTES).map(ChunkRow::decode);
             let mut left = row.count;
             while left > 0 {
-                let next = chunks.next().filter(|chunk| (1..=left).contains(&chunk.len));
+                let next = chunks.next().filter(|chunk| (1..=left).contains(&chunk.len) && own.len() < most);
                 let chunk = next.ok_or_else(|| self.no_list(row))?;
                 left -= chunk.len;
                 own.push(chunk);
@@ -340,49 +387,61 @@ impl<'a> Reader<'a> {
         Area::of(self.segment).holds(offset, bytes)
     }
 
+    /// The bytes of a cell of variable width, if they are there.
+    fn text(&self, row: &WideRow) -> Option<&'a [u8]> {
+        let bytes = self.segment.data().get(usize::try_from(row.word).ok()?..)?;
+        let (len, rest) = bytes.split_first_chunk()?;
+        rest.get(..u32::from_le_bytes(*len) as usize)
+    }
+
     fn check_text(&self, row: &WideRow) -> Result<(), Corruption> {
-        let data = self.segment.data();
-        let len = usize::try_from(row.word).ok().and_then(|at| data.get(at..)?.first_chunk::<4>());
-        let whole = len.is_some_and(|len| self.lies_within(row.word + 4, u32::from_le_bytes(*len).into()));
-        if whole && row.word.is_multiple_of(4) {
-            Ok(())
-        } else {
-            Err(Corruption::new(
-                self.path(),
-                row.word,
-                format!("there is no string of vertex {}", row.vertex),
-            ))
-        }
+        let is_whole = row.word.is_multiple_of(4) && self.text(row).is_some();
+        if is_whole { Ok(()) } else { Err(self.no_text(row)) }
+    }
+
+    fn no_text(&self, row: &WideRow) -> Corruption {
+        Corruption::new(self.path(), row.word, format!("there is no string of vertex {}", row.vertex))
     }
 
     /// Whether every run of the list lies in the file.
     fn check_list(&self, row: &WideRow, chunks: &[ChunkRow]) -> Result<(), Corruption> {
-        let is_whole = match chunks_of(row, chunks) {
-            Some(runs) => runs.iter().all(|run| self.is_run(run.offset, run.len)),
-            None => row.count == 0 || self.is_run(row.word, row.count),
-        };
+        let is_whole = all_runs(row, chunks, |word, len| self.is_run(word, len));
         if is_whole { Ok(()) } else { Err(self.no_list(row)) }
+    }
+
+    /// Whether every run of the list, all of them in the file, has whole columns of these properties, if it has any.
+    fn has_columns(&self, row: &WideRow, chunks: &[ChunkRow], properties: &[Property]) -> bool {
+        let is_whole =
+            |word, len| self.columns(word, len).is_some_and(|columns| columns.is_whole(properties));
+        all_runs(row, chunks, |word, len| word & COLUMNS == 0 || is_whole(word, len))
     }
 
     /// Whether a run of this length, with its columns, lies at the offset.
     fn is_run(&self, word: u64, len: u32) -> bool {
         let offset = word & !OFFSET_TAGS;
-        let neighbors = match word & COMPRESSED != 0 {
-            true => self.compressed_bytes(offset, len),
-            false => Some(4 * u64::from(len)),
-        };
-        let Some(neighbors) = neighbors else { return false };
-        if word & COLUMNS == 0 {
-            return offset.is_multiple_of(4) && self.lies_within(offset, neighbors);
+        if word & COLUMNS != 0 {
+            return offset.is_multiple_of(8) && self.columns(word, len).is_some();
         }
-        let area = offset + neighbors.next_multiple_of(8);
-        let total =
-            usize::try_from(area).ok().and_then(|at| self.segment.data().get(at..)?.first_chunk::<4>());
-        offset.is_multiple_of(8)
-            && total.is_some_and(|total| {
-                let total = u64::from(u32::from_le_bytes(*total));
-                total >= area - offset + 8 && self.lies_within(offset, total)
-            })
+        let neighbors = self.neighbor_bytes(word, len);
+        offset.is_multiple_of(4) && neighbors.is_some_and(|bytes| self.lies_within(offset, bytes))
+    }
+
+    /// What the neighbors of a run take, if they can be there.
+    fn neighbor_bytes(&self, word: u64, len: u32) -> Option<u64> {
+        match word & COMPRESSED != 0 {
+            true => self.compressed_bytes(word & !OFFSET_TAGS, len),
+            false => Some(4 * u64::from(len)),
+        }
+    }
+
+    /// The columns behind the neighbors of a run, if they lie in the file.
+    fn columns(&self, word: u64, len: u32) -> Option<ColumnArea<'a>> {
+        let offset = word & !OFFSET_TAGS;
+        let run = self.segment.data().get(usize::try_from(offset).ok()?..)?;
+        let start = usize::try_from(self.neighbor_bytes(word, len)?.next_multiple_of(8)).ok()?;
+        let total = u32::from_le_bytes(*run.get(start..)?.first_chunk()?) as usize;
+        let area = run.get(start..total)?;
+        (area.len() >= 8).then(|| ColumnArea::of(area, len as usize))
     }
 
     /// The bytes of the compressed run of this length at the offset, if there is one, with room to read beyond it.

@@ -215,7 +215,7 @@ impl Recovery {
         let resolver = Resolver::of(&draft.version, wanted_kind);
         let mut recovery = Recovery { draft, resolver };
         for segment in segments {
-            if let Err(damage) = install(segment, &mut recovery.draft) {
+            if let Err(damage) = install(segment, &mut recovery.draft, Some(manifest.id_bound)) {
                 Arc::new(recovery.finish()).release();
                 return Err(damage.into());
             }

@@ -37,7 +37,7 @@ pub const BESIDE: &[(&str, &[&str], &[&str])] = &[
     // Judges what was seen, so it knows nothing of who was seen.
     ("proof", &[], &["store", "fuzz", "cli"]),
     // Reads bytes on every way there is.
-    ("fuzz", &["types", "disk", "log", "store", "load", "proof"], &[]),
+    ("fuzz", &["types", "disk", "log", "store", "view", "load", "views", "proof"], &[]),
     ("rivals", &[], &["cli"]),
     ("tidy", &[], &[]),
 ];

@@ -202,6 +202,18 @@ pub enum EventError {
         /// The version.
         version: u64,
     },
+    /// What the catalog keeps of the handler cannot be read.
+    #[error(
+        "{what} of the handler {name:?} of view {view:?} cannot be read; a later release may have written it, and forgetting the handler removes it"
+    )]
+    Unreadable {
+        /// The view.
+        view: String,
+        /// The name.
+        name: String,
+        /// Its place, or one of its dead letters.
+        what: &'static str,
+    },
     /// The version the handler had come to cannot be read.
     #[error(transparent)]
     History(#[from] HistoryError),

@@ -304,7 +304,8 @@ impl View {
     /// ```
     ///
     /// # Errors
-    /// [`EventError::InUse`], [`EventError::BadName`], [`EventError::NotRetained`], or what is wrong with the view.
+    /// [`EventError::InUse`], [`EventError::BadName`], [`EventError::NotRetained`], [`EventError::Unreadable`], or what is wrong
+    /// with the view.
     pub fn on_update(
         &self,
         options: HandlerOptions,
@@ -352,7 +353,7 @@ impl View {
     /// The events that a handler could not deal with, oldest first.
     ///
     /// # Errors
-    /// [`EventError::Closed`].
+    /// [`EventError::Unreadable`] and [`EventError::Closed`].
     pub fn dead_letters(&self, handler: &str) -> Result<Vec<DeadLetter>, EventError> {
         self.views.events.dead_letters(&self.name, handler)
     }

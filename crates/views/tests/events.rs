@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use evergraph_disk::SimDisk;
-use evergraph_store::{Options, Retain, Store, Transaction};
+use evergraph_store::{CommitError, Options, Retain, Store, Transaction};
 use evergraph_types::{EdgeTypeOptions, Key, Value};
 use evergraph_view::Snapshot;
 use evergraph_views::{
@@ -538,6 +538,17 @@ fn handlers_and_their_views_end_together() {
         view.on_update(HandlerOptions::new(name), |_: &[Event], _: Option<&mut Transaction>| Ok(()))
     };
     assert!(matches!(bad("a/b"), Err(EventError::BadName { .. })));
+    // What cannot be read is told, and goes when the handler is forgotten; to begin anew instead would leave out events.
+    let put = |name: &str| {
+        store.transact(1, |transaction| Ok::<_, CommitError>(transaction.put_item(name, b"x")?)).unwrap();
+    };
+    put("handler/v/odd");
+    assert!(matches!(bad("odd"), Err(EventError::Unreadable { what: "the place", .. })));
+    put("dead/v/odd/1-0");
+    assert!(matches!(view.dead_letters("odd"), Err(EventError::Unreadable { what: "a dead letter", .. })));
+    assert!(view.forget_handler("odd").unwrap());
+    assert!(view.dead_letters("odd").unwrap().is_empty());
+    bad("odd").unwrap().stop();
     let (kept, _) = collect(&view, HandlerOptions::new("kept"));
     drop((views, view, store));
     assert!(within(|| kept.status().state == HandlerState::Stopped), "handlers do not keep a store open");

@@ -96,7 +96,10 @@ impl Events {
         check(&options)?;
         let key = (view.to_owned(), options.name.clone());
         let version = self.store.version()?;
-        let known = version.item(&cursor::item(view, &options.name)).and_then(Place::decode);
+        let known = version
+            .item(&cursor::item(view, &options.name))
+            .map(|bytes| Place::decode(bytes).ok_or_else(|| unreadable(view, &options.name, "the place")));
+        let known = known.transpose()?;
         let in_memory = self.store.path().is_none();
         let known = known.filter(|place| !in_memory || version_at(&self.store, place.whole()).is_ok());
         let place = known.unwrap_or(Place::after(version.sequence()));
@@ -217,7 +220,8 @@ impl Events {
     pub(crate) fn dead_letters(&self, view: &str, handler: &str) -> Result<Vec<DeadLetter>, EventError> {
         let version = self.store.version()?;
         let items = version.items(&letters::prefix(view, handler));
-        Ok(items.into_iter().filter_map(|(_, bytes)| letters::decode(bytes)).collect())
+        let letter = |bytes| letters::decode(bytes).ok_or_else(|| unreadable(view, handler, "a dead letter"));
+        items.into_iter().map(|(_, bytes)| letter(bytes)).collect()
     }
 
     /// Forgets the place and the dead letters of a handler; tells whether it had a place.
@@ -253,6 +257,10 @@ impl Events {
         });
         Ok(discarded?)
     }
+}
+
+fn unreadable(view: &str, handler: &str, what: &'static str) -> EventError {
+    EventError::Unreadable { view: view.to_owned(), name: handler.to_owned(), what }
 }
 
 fn check(options: &HandlerOptions) -> Result<(), EventError> {
@@ -584,7 +592,8 @@ impl Router {
         let Ok(version) = events.store.version() else { return };
         let least = if events.store.path().is_some() {
             let places = version.items(cursor::PREFIX).into_iter();
-            places.filter_map(|(_, bytes)| Place::decode(bytes)).map(Place::whole).min()
+            // One that cannot be read may be anywhere.
+            places.map(|(_, bytes)| Place::decode(bytes).map_or(0, Place::whole)).min()
         } else {
             // In memory nobody comes back to an old place.
             let at_work = subscribers.iter().filter(|subscriber| !subscriber.is_over());
