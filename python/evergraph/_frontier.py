@@ -135,7 +135,7 @@ class VertexSubset:
 
         if not isinstance(other, VertexSubset):
             return NotImplemented
-        return _state(self._view) == _state(other._view) and numpy.array_equal(self._rows, other._rows)
+        return self._has_rows_of(other) and numpy.array_equal(self._rows, other._rows)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -165,13 +165,22 @@ class VertexSubset:
             f"VertexSubset({{{', '.join(_text.GAP if at is None else repr(next(shown)) for at in places)}}})"
         )
 
+    def _has_rows_of(self, other: VertexSubset) -> bool:
+        """Tell whether a row is the same vertex here and there: edge types may differ, vertices may not."""
+        if self._view is other._view:
+            return True
+        return _state(self._view) == _state(other._view) and self._frontiers.has_vertices_of(other._frontiers)
+
     def _same(self, other: VertexSubset) -> Array:
-        """Give the rows of another subset, of the same view."""
+        """Give the rows of another subset, of the same vertices."""
         if not isinstance(other, VertexSubset):
             message = f"a VertexSubset is wanted, not {type(other).__name__}"
             raise TypeError(message)
-        if _state(other._view) != _state(self._view):
-            message = "the subsets are of different versions, or of different stores"
+        if not self._has_rows_of(other):
+            message = (
+                "the subsets are of different versions, stores, or views with other vertices; "
+                "make both from one snapshot"
+            )
             raise ValueError(message)
         return other._rows
 
@@ -213,7 +222,8 @@ def edge_map(
     view : Snapshot
         The graph.
     frontier : VertexSubset, key, or several keys
-        The vertices to go out from.
+        The vertices to go out from. A subset may be one of other edge types of the version: the edges are
+        those of ``view``.
     update : function
         Called as ``update(src, dst)``, or ``update(src, dst, weight)`` if a weight is named, with arrays of
         equal length. It gives an array of booleans, which of the ``dst`` are in the next set, or ``None`` for
@@ -237,7 +247,8 @@ def edge_map(
     NotFoundError
         If a vertex of the frontier is not in the view.
     ValueError
-        If no edge has the property, or a function gives something else than a boolean for each edge.
+        If no edge has the property, a function gives something else than a boolean for each edge, or the
+        frontier is of another version, or of a view with other vertices.
 
     Examples
     --------
@@ -261,10 +272,7 @@ def edge_map(
     """
     import numpy
 
-    members = frontier if isinstance(frontier, VertexSubset) else VertexSubset(view, frontier)
-    if _state(members._view) != _state(view):
-        message = "the frontier is of another version than the view, or of another store"
-        raise ValueError(message)
+    members = _members(view, frontier)
     rows = numpy.ascontiguousarray(members._rows)
     cuts = members._frontiers.batches(rows, reverse, _EDGES_PER_BATCH)
     reached = numpy.zeros(members._view.num_vertices, dtype=bool)
@@ -314,6 +322,22 @@ def vertex_map(subset: VertexSubset, function: Callable[[Array], Array | None]) 
     """
     given = function(subset.rows)
     return subset if given is None else subset._of(subset._rows[_mask(given, subset._rows, "function")])
+
+
+def _members(view: Snapshot, frontier: VertexSubset | Key | Iterable[Key]) -> VertexSubset:
+    """Give a frontier as a subset of the view whose edges are asked for."""
+    if not isinstance(frontier, VertexSubset):
+        return VertexSubset(view, frontier)
+    if frontier._view is view:
+        return frontier
+    members = VertexSubset(view, [])
+    if not members._has_rows_of(frontier):
+        message = (
+            "the frontier is of another version than the view, of another store, or of a view with other "
+            "vertices; make it from this view"
+        )
+        raise ValueError(message)
+    return members._of(frontier._rows)
 
 
 def _state(view: Snapshot) -> tuple[object, ...]:

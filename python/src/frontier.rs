@@ -10,6 +10,8 @@
 //!
 //! Invariant: rows given out are those of vertices of the view.
 
+use std::sync::Arc;
+
 use evergraph::algorithms::{AlgorithmError, Control, EdgeList, Weight, edge_list};
 use evergraph::{Direction, GraphView, Snapshot as View, VertexId};
 use numpy::{PyArray1, PyReadonlyArray1};
@@ -45,6 +47,17 @@ impl Frontiers {
             })
         });
         Frontiers { view, translation }
+    }
+
+    /// Whether a view of the same version has the same vertices, so that rows are the same.
+    fn has_vertices_of(&self, py: Python<'_>, other: &Frontiers) -> bool {
+        let [own, others] =
+            [&self.view, &other.view].map(|view| view.confinement().map(|part| part.vertices()));
+        py.detach(|| match (own, others) {
+            (Some(own), Some(others)) => Arc::ptr_eq(own, others) || own.iter().eq(others.iter()),
+            // What is not confined has all vertices of the version.
+            _ => self.view.num_vertices() == other.view.num_vertices(),
+        })
     }
 
     /// The row of a vertex.

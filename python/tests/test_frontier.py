@@ -105,6 +105,41 @@ def test_vertex_map_keeps_what_it_is_told(graphs: Both) -> None:
     assert seen == many.rows.tolist()
 
 
+def test_edges_are_those_of_the_view_given(db: eg.Database) -> None:
+    db.create_edge_type("pays", properties={"amount": "int64"})
+    db.create_edge_type("knows")
+    db.put_edge("a", "b", "knows")
+    db.put_edge("a", "c", "pays", amount=1)
+    db.put_edge("a", "d", "pays", amount=9)
+    full, pays, large = db.snapshot(), db.snapshot(edge_types=["pays"]), db.create_view(
+        "large", edges_where="type = 'knows' or amount > 5"
+    )
+
+    def reached(view: eg.Snapshot, frontier: Any) -> set[Any]:
+        return set(eg.edge_map(view, frontier, lambda src, dst: None))
+
+    for frontier in ("a", *(eg.VertexSubset(view, "a") for view in (full, pays, large))):
+        assert reached(full, frontier) == {"b", "c", "d"}
+        assert reached(pays, frontier) == {"c", "d"}
+        assert reached(large, frontier) == {"b", "d"}
+    # What is reached is a subset of the view, to go on from there.
+    assert eg.edge_map(pays, eg.VertexSubset(full, "a"), lambda src, dst: None).view is pays
+
+
+def test_views_with_other_vertices_have_other_rows(db: eg.Database) -> None:
+    db.add_edges(["a", "b", "c"], ["b", "c", "d"])
+    first = db.create_view("first", vertices=["a", "b", "c"])
+    last = db.create_view("last", vertices=["b", "c", "d"])
+    subset = eg.VertexSubset(last, ["b"])
+    assert first.num_vertices == last.num_vertices
+    assert subset != eg.VertexSubset(first, ["a"])
+    assert subset == eg.VertexSubset(last, ["b"])
+    with pytest.raises(ValueError, match="a view with other vertices"):
+        eg.edge_map(first, subset, lambda src, dst: None)
+    with pytest.raises(ValueError, match="views with other vertices"):
+        assert subset | eg.VertexSubset(first, ["a"])
+
+
 untyped: Any = eg
 
 
