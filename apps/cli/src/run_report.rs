@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Outcome ─► values: one line each
-//!         └► rows: the first column is numbers ─► a row per vertex; --top: the largest first
+//!         └► rows: the first column is numbers ─► a row per vertex that has one; --top: the largest first
 //!                                     vertices ─► --top: a row per group, the largest first
 //!                           a list ─► a row per item; --top: the first ones
 //! ```
@@ -108,7 +108,15 @@ impl Report<'_> {
             let listed = self.outcome.columns.first().map_or(0, |(_, column)| column.len());
             return Rows::Listed(listed.min(top.unwrap_or(usize::MAX)));
         }
-        let vertices = || (0..self.snapshot.id_bound()).filter(|&id| self.snapshot.has_vertex(id));
+        // No number: nobody asked for it.
+        let is_asked_for = |id: VertexId| match self.outcome.columns.first() {
+            Some((_, VertexColumn::Floats(values))) => {
+                values.get(id as usize).is_some_and(|value| !value.is_nan())
+            }
+            _ => true,
+        };
+        let vertices =
+            || (0..self.snapshot.id_bound()).filter(|&id| self.snapshot.has_vertex(id) && is_asked_for(id));
         match (self.outcome.columns.first(), top) {
             (None, _) => Rows::Vertices(Vec::new()),
             (Some(_), None) => Rows::Vertices(vertices().collect()),

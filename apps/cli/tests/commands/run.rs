@@ -86,6 +86,15 @@ fn what_is_on_can_be_turned_off() {
 }
 
 #[test]
+fn only_what_was_asked_for_is_shown() {
+    let shell = Shell::new().store("net.eg", EDGES);
+    for end in [&["--csv"][..], &["--csv", "--top", "3"]] {
+        let run = [&["run", "closeness_centrality", "net.eg", "--u", "b"][..], end].concat();
+        assert_eq!(shell.run(&run).stdout, "vertex,closeness\nb,0.26666666666666666\n");
+    }
+}
+
+#[test]
 fn weights_are_given_by_key() {
     let shell = Shell::new().store("net.eg", EDGES);
     let start = ["--personalization", "x=1", "--json", "--top", "1"];
