@@ -25,7 +25,7 @@ use crate::registry::{
     Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, Scalar, VertexColumn, WEIGHT,
 };
 use crate::weights::{Sign, Weight, WeightedTable, weighted_lists};
-use crate::{AlgorithmError, Control, NO_VERTEX, VerifyError, VertexSubset, vertex_map, weighted_edge_map};
+use crate::{AlgorithmError, Control, NO_VERTEX, VertexSubset, vertex_map, weighted_edge_map};
 
 /// What [`bellman_ford`] found, by vertex id.
 #[derive(Clone, Debug, PartialEq)]
@@ -122,7 +122,7 @@ impl<'a> Search<'a> {
         control: &Control,
     ) -> Result<(), AlgorithmError> {
         control.check()?;
-        control.progress(0, vertices);
+        control.progress(0, 0);
         let (mut round, mut since_check) = (0, 0);
         while !frontier.is_empty() {
             round += 1;
@@ -141,8 +141,11 @@ impl<'a> Search<'a> {
             if let Some(&vertex) = frontier.ids().iter().min().filter(|_| u64::from(round) > vertices) {
                 return Err(AlgorithmError::NegativeCycle { vertex });
             }
-            control.progress(u64::from(round).min(vertices), vertices);
+            // There may be as many rounds as vertices, and are usually a few.
+            control.progress(u64::from(round), 0);
         }
+        let rounds = u64::from(round).max(1);
+        control.progress(rounds, rounds);
         Ok(())
     }
 
@@ -221,12 +224,14 @@ pub fn verify(
     sources: &[VertexId],
     weight: &Weight,
     result: &BellmanFord,
-) -> Result<(), VerifyError> {
-    let lists = weighted_lists(view, weight).map_err(|error| VerifyError { what: error.to_string() })?;
+    control: &Control,
+) -> Result<(), AlgorithmError> {
+    let lists = weighted_lists(view, weight)?;
     let mut distances = vec![f64::INFINITY; lists.len()];
     sources.iter().for_each(|&source| distances[source as usize] = 0.0);
     let mut changed = true;
     for _ in 0..=lists.len() {
+        control.check()?;
         changed = false;
         for (vertex, list) in lists.iter().enumerate() {
             for &(neighbor, weight) in list {
@@ -247,12 +252,14 @@ pub fn verify(
     // Whether the edge from the parent gives a vertex its distance.
     let mut is_given = vec![false; distances.len()];
     for (parent, list) in (0..).zip(&lists) {
+        control.check()?;
         for &(vertex, weight) in list.iter().filter(|(vertex, _)| result.parents[*vertex as usize] == parent)
         {
             is_given[vertex as usize] |= distances[parent as usize] + weight == distances[vertex as usize];
         }
     }
     for (vertex, (found, wanted)) in result.distances.iter().zip(&distances).enumerate() {
+        control.check()?;
         ensure(found == wanted, || format!("vertex {vertex} is at distance {found}, {wanted} expected"))?;
         let parent = result.parents[vertex];
         let is_source = || *wanted == 0.0 && sources.contains(&parent);
@@ -290,7 +297,7 @@ fn run(
     let (sources, weight) = (arguments.vertices("source"), arguments.weight());
     let result = bellman_ford(view, sources, &weight, control)?;
     if check == Check::Verify {
-        verify(view, sources, &weight, &result)?;
+        verify(view, sources, &weight, &result, control)?;
     }
     Ok(Outcome::by_vertex(
         vec![

@@ -28,11 +28,12 @@ use crate::gather::sum_over;
 use crate::random::sample;
 use crate::registry::{
     Algorithm, Argument, Arguments, Check, Field, Kind, OPTIONAL_WEIGHT, Outcome, SEED, Scalar, VertexColumn,
+    invalid,
 };
 use crate::simple::simple;
 use crate::weighted_betweenness::{accumulate as accumulate_by_weight, accumulate_slowly};
 use crate::weights::Weight;
-use crate::{AlgorithmError, BfsOptions, Control, UNREACHED, VerifyError, bfs};
+use crate::{AlgorithmError, BfsOptions, Control, UNREACHED, bfs};
 
 /// Levels of fewer vertices than this are pulled on the calling thread.
 const SEQUENTIAL_VERTICES: usize = 1 << 9;
@@ -56,12 +57,12 @@ pub enum Sources {
     All,
     /// Those from so many vertices, drawn with a seed: an estimate.
     Sample {
-        /// How many; all if there are no more.
+        /// How many: at least one, and no more than there are.
         k: u64,
         /// Where random numbers begin.
         seed: u64,
     },
-    /// Those from these vertices, taken as a sample.
+    /// Those from these vertices, taken as a sample; none of none.
     Given(Vec<VertexId>),
 }
 
@@ -101,8 +102,13 @@ pub fn betweenness_centrality(
     options: &BetweennessOptions,
     control: &Control,
 ) -> Result<Vec<f64>, AlgorithmError> {
-    if let Sources::Given(sources) = &options.sources {
-        require_sources(view, sources)?;
+    match &options.sources {
+        Sources::Given(sources) => require_sources(view, sources)?,
+        Sources::Sample { k, .. } if !(1..=view.num_vertices()).contains(k) => {
+            let why = format!("{k} is not from 1 to the number of vertices, {}", view.num_vertices());
+            return Err(invalid("k", why));
+        }
+        Sources::Sample { .. } | Sources::All => {}
     }
     if options.weight.lists(view)?.is_some() {
         return in_pool(|| by_weight(view, options, control));
@@ -171,7 +177,7 @@ struct Search {
 
 impl Search {
     fn run(flat: &FlatView, source: VertexId, control: &Control) -> Result<Self, AlgorithmError> {
-        let found = bfs(flat, &[source], &BfsOptions::default(), &Control::new())?;
+        let found = bfs(flat, &[source], &BfsOptions::default(), &control.of_part())?;
         control.check()?;
         let (levels, starts) = by_level(&found.distances, found.depth);
         let zeros = || -> Vec<AtomicU64> {
@@ -282,23 +288,29 @@ fn rescale(view: &dyn GraphView, options: &BetweennessOptions, sources: &[Vertex
 
 /// Checks scores against Brandes' algorithm as it was published, with a queue and lists of predecessors, from the same
 /// sources: O(sources * (V + E)). Sums may differ by rounding.
-pub fn verify(view: &dyn GraphView, options: &BetweennessOptions, result: &[f64]) -> Result<(), VerifyError> {
+pub fn verify(
+    view: &dyn GraphView,
+    options: &BetweennessOptions,
+    result: &[f64],
+    control: &Control,
+) -> Result<(), AlgorithmError> {
     let sources = chosen(view, &options.sources);
     let mut expected = vec![0.0; view.id_bound() as usize];
-    let failed = |error: AlgorithmError| VerifyError { what: error.to_string() };
-    if options.weight.lists(view).map_err(failed)?.is_some() {
+    if options.weight.lists(view)?.is_some() {
         let ends = (&sources[..], options.endpoints);
-        accumulate_slowly(view, &options.weight, ends, &mut expected).map_err(failed)?;
+        accumulate_slowly(view, &options.weight, ends, &mut expected, control)?;
     } else {
         let lists: Vec<Vec<VertexId>> =
             (0..view.id_bound()).map(|vertex| distinct_neighbors(view, vertex)).collect();
         for &source in &sources {
+            control.check()?;
             accumulate(&lists, source, options.endpoints, &mut expected);
         }
     }
     rescale(view, options, &sources, &mut expected);
     ensure(result.len() == expected.len(), || format!("{} scores", result.len()))?;
     for (vertex, (&found, &wanted)) in result.iter().zip(&expected).enumerate() {
+        control.check()?;
         let agrees =
             (found - wanted).abs() <= 1e-9 * wanted.abs().max(1.0) || (found.is_nan() && wanted.is_nan());
         ensure(agrees, || format!("vertex {vertex} has {found}, {wanted} expected"))?;
@@ -394,10 +406,10 @@ fn run(
     control: &Control,
 ) -> Result<Outcome, AlgorithmError> {
     let seed = arguments.seed(SEED.name).unwrap_or_default();
-    let sources = match (arguments.vertices("sources"), arguments.seed("k")) {
-        ([], None) => Sources::All,
-        ([], Some(k)) => Sources::Sample { k, seed },
-        (sources, _) => Sources::Given(sources.to_vec()),
+    let sources = match (arguments.optional_vertices("sources"), arguments.seed("k")) {
+        (None, None) => Sources::All,
+        (None, Some(k)) => Sources::Sample { k, seed },
+        (Some(sources), _) => Sources::Given(sources.to_vec()),
     };
     let options = BetweennessOptions {
         sources,
@@ -407,7 +419,7 @@ fn run(
     };
     let result = betweenness_centrality(view, &options, control)?;
     if check == Check::Verify {
-        verify(view, &options, &result)?;
+        verify(view, &options, &result, control)?;
     }
     let count = chosen(view, &options.sources).len() as u64;
     Ok(Outcome::by_vertex(

@@ -22,7 +22,7 @@ use crate::prefetch::prefetch_place;
 use crate::registry::{
     Algorithm, Argument, Arguments, Check, DEPTH_LIMIT, Field, Kind, Outcome, REVERSE, Scalar, VertexColumn,
 };
-use crate::{AlgorithmError, Control, EdgeFunction, NO_VERTEX, VerifyError, VertexSubset, Way, edge_map};
+use crate::{AlgorithmError, Control, EdgeFunction, NO_VERTEX, VertexSubset, Way, edge_map};
 
 /// The distance of a vertex that no source reaches.
 pub const UNREACHED: u32 = u32::MAX;
@@ -180,12 +180,14 @@ pub fn verify(
     sources: &[VertexId],
     options: &BfsOptions,
     result: &Bfs,
-) -> Result<(), VerifyError> {
+    control: &Control,
+) -> Result<(), AlgorithmError> {
     let expected = distances_by_queue(view, sources, options);
     ensure(result.parents.len() == expected.len() && result.distances.len() == expected.len(), || {
         format!("{} distances, {} expected", result.distances.len(), expected.len())
     })?;
     for (vertex, (&found, &wanted)) in result.distances.iter().zip(&expected).enumerate() {
+        control.check()?;
         ensure(found == wanted, || format!("vertex {vertex} is at distance {found}, {wanted} expected"))?;
         let (vertex, parent) = (vertex as VertexId, result.parents[vertex]);
         let holds = match wanted {
@@ -267,7 +269,7 @@ fn run(
     let options = BfsOptions::of(arguments);
     let result = bfs(view, sources, &options, control)?;
     if check == Check::Verify {
-        verify(view, sources, &options, &result)?;
+        verify(view, sources, &options, &result, control)?;
     }
     Ok(result.into())
 }

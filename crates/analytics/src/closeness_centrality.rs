@@ -28,12 +28,12 @@ use crate::per_thread::PerThread;
 use crate::registry::{Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, VertexColumn};
 use crate::sssp::dijkstra;
 use crate::weights::{Sign, Weight, WeightedTable};
-use crate::{AlgorithmError, Control, SsspOptions, UNREACHED, VerifyError};
+use crate::{AlgorithmError, Control, SsspOptions, UNREACHED};
 
 /// The arguments of [`closeness_centrality`]; names and defaults are those of NetworkX.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClosenessOptions {
-    /// Of these vertices only; of all if absent.
+    /// Of these vertices only, of none if there are none; of all if absent.
     pub u: Option<Vec<VertexId>>,
     /// What the length of an edge is, from 0; 1 by default.
     pub distance: Weight,
@@ -145,18 +145,25 @@ fn closeness(count: u64, sum: f64, vertices: u64, options: &ClosenessOptions) ->
 }
 
 /// Checks scores against one run of Dijkstra's algorithm for each vertex: O(V (V + E) log V). Sums may differ by rounding.
-pub fn verify(view: &dyn GraphView, options: &ClosenessOptions, result: &[f64]) -> Result<(), VerifyError> {
+pub fn verify(
+    view: &dyn GraphView,
+    options: &ClosenessOptions,
+    result: &[f64],
+    control: &Control,
+) -> Result<(), AlgorithmError> {
     ensure(result.len() == view.id_bound() as usize, || format!("{} scores", result.len()))?;
     let mut expected = vec![f64::NAN; result.len()];
     let search = SsspOptions { weight: options.distance.clone(), reverse: true, ..SsspOptions::default() };
     for vertex in asked_for(view, options) {
+        control.check()?;
         let distances = dijkstra(view, &[vertex], &search);
-        let distances = distances.map_err(|error| VerifyError { what: error.to_string() })?;
+        let distances = distances?;
         let reached = distances.iter().filter(|distance| distance.is_finite());
         let (count, sum) = (reached.clone().count() as u64 - 1, reached.sum());
         expected[vertex as usize] = closeness(count, sum, view.num_vertices(), options);
     }
     for (vertex, (found, wanted)) in result.iter().zip(&expected).enumerate() {
+        control.check()?;
         let agrees = (found - wanted).abs() <= 1e-12 * wanted || (found.is_nan() && wanted.is_nan());
         ensure(agrees, || format!("vertex {vertex} has {found}, {wanted} expected"))?;
     }
@@ -198,13 +205,13 @@ fn run(
     control: &Control,
 ) -> Result<Outcome, AlgorithmError> {
     let options = ClosenessOptions {
-        u: Some(arguments.vertices("u").to_vec()).filter(|vertices| !vertices.is_empty()),
+        u: arguments.optional_vertices("u").map(<[VertexId]>::to_vec),
         distance: arguments.weight_named("distance"),
         wf_improved: arguments.flag("wf_improved").unwrap_or(true),
     };
     let result = closeness_centrality(view, &options, control)?;
     if check == Check::Verify {
-        verify(view, &options, &result)?;
+        verify(view, &options, &result, control)?;
     }
     Ok(Outcome::by_vertex(vec![("closeness", VertexColumn::Floats(result))], Vec::new()))
 }

@@ -28,7 +28,7 @@ use crate::control::{ensure, in_pool};
 use crate::oriented::{BLOCK_BITS, Oriented};
 use crate::per_thread::PerThread;
 use crate::registry::{Algorithm, Arguments, Check, Field, Outcome, Scalar, VertexColumn};
-use crate::{AlgorithmError, Control, Ranges, VerifyError};
+use crate::{AlgorithmError, Control, Ranges};
 
 /// Steps in a range: well below a millisecond.
 const STEPS_PER_RANGE: usize = 1 << 15;
@@ -269,14 +269,21 @@ impl Scratch {
 }
 
 /// Checks a result pair by pair of neighbors: O(sum of d^2).
-pub fn verify(view: &dyn GraphView, definition: Definition, result: &Clustering) -> Result<(), VerifyError> {
+pub fn verify(
+    view: &dyn GraphView,
+    definition: Definition,
+    result: &Clustering,
+    control: &Control,
+) -> Result<(), AlgorithmError> {
     let bound = view.id_bound();
     ensure(result.coefficients.len() == bound as usize, || format!("{} values", result.coefficients.len()))?;
     let ways: Vec<HashMap<VertexId, u64>> = (0..bound).map(|vertex| ways_of(view, vertex)).collect();
     let mut sum = 0.0;
     for (vertex, neighbors) in ways.iter().enumerate() {
+        control.check()?;
         let (mut triangles, mut pairs) = (0, 0);
         for (&one, one_ways) in neighbors {
+            control.check()?;
             for (&other, other_ways) in neighbors.iter().filter(|&(&other, _)| other != one) {
                 let between = ways[one as usize].get(&other).copied().unwrap_or(0);
                 // Pairs come in both orders, so this is twice the triangles.
@@ -354,7 +361,7 @@ fn run(
 ) -> Result<Outcome, AlgorithmError> {
     let result = in_pool(|| coefficients(view, definition, control))?;
     if check == Check::Verify {
-        verify(view, definition, &result)?;
+        verify(view, definition, &result, control)?;
     }
     Ok(Outcome::by_vertex(
         vec![("coefficient", VertexColumn::Floats(result.coefficients))],

@@ -25,7 +25,7 @@ use crate::control::{ensure, in_pool};
 use crate::prefetch::prefetch_place;
 use crate::ranges::{HUB_DEGREE, split_list};
 use crate::registry::{Algorithm, Arguments, Check, Field, Outcome, Scalar, VertexColumn};
-use crate::{AlgorithmError, Control, NO_VERTEX, Ranges, VerifyError};
+use crate::{AlgorithmError, Control, NO_VERTEX, Ranges};
 
 /// How many vertices ahead of its own the sampling asks for what the table says of one, and for a list.
 const ENTRIES_AHEAD: VertexId = 64;
@@ -223,10 +223,11 @@ fn most_frequent(labels: &[AtomicU32]) -> VertexId {
 }
 
 /// Checks a result against a search from each vertex that has no label yet, in ascending order: O(V + E).
-pub fn verify(view: &dyn GraphView, result: &Components) -> Result<(), VerifyError> {
+pub fn verify(view: &dyn GraphView, result: &Components, control: &Control) -> Result<(), AlgorithmError> {
     let mut expected = vec![NO_VERTEX; view.id_bound() as usize];
     let mut count = 0;
     for start in (0..view.id_bound()).filter(|&vertex| view.has_vertex(vertex)) {
+        control.check()?;
         if expected[start as usize] == NO_VERTEX {
             count += 1;
             spread(view, start, &mut expected);
@@ -236,6 +237,7 @@ pub fn verify(view: &dyn GraphView, result: &Components) -> Result<(), VerifyErr
         format!("{} labels, {} expected", result.labels.len(), expected.len())
     })?;
     for (vertex, (found, wanted)) in result.labels.iter().zip(&expected).enumerate() {
+        control.check()?;
         ensure(found == wanted, || format!("vertex {vertex} is in component {found}, {wanted} expected"))?;
     }
     ensure(result.count == count, || format!("{} components, {count} expected", result.count))
@@ -282,7 +284,7 @@ fn run(
 ) -> Result<Outcome, AlgorithmError> {
     let result = connected_components(view, control)?;
     if check == Check::Verify {
-        verify(view, &result)?;
+        verify(view, &result, control)?;
     }
     Ok(result.into())
 }

@@ -9,6 +9,7 @@
 //! Invariant: the algorithm only reads `cancelled` and only writes the counts, so that nothing a caller does (a Python
 //! callback, a slow terminal) ever runs on a worker thread.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use evergraph_types::VertexId;
@@ -37,6 +38,16 @@ pub enum AlgorithmError {
         /// The argument as users know it.
         name: String,
         /// What is wrong with it, and what is allowed.
+        why: String,
+    },
+    /// An argument that gives a number for each vertex, and one that makes no sense.
+    #[error("argument {name}: {why}, at vertex {vertex}")]
+    InvalidNumber {
+        /// The argument as users know it.
+        name: String,
+        /// The vertex whose number it is.
+        vertex: VertexId,
+        /// What is wrong with it.
         why: String,
     },
     /// A weight that is negative, and the algorithm is for weights from 0.
@@ -85,7 +96,8 @@ pub enum AlgorithmError {
 pub struct Progress {
     /// Units done.
     pub done: u64,
-    /// Units there are; an upper bound where the algorithm may end early. 0 before the first report.
+    /// Units there are; an upper bound where the algorithm may end early. 0 before the first report, and where nothing
+    /// tells how many there are.
     pub total: u64,
 }
 
@@ -103,7 +115,7 @@ pub struct Progress {
 /// ```
 #[derive(Debug, Default)]
 pub struct Control {
-    cancelled: AtomicBool,
+    cancelled: Arc<AtomicBool>,
     done: AtomicU64,
     total: AtomicU64,
 }
@@ -125,10 +137,15 @@ impl Control {
         if self.cancelled.load(Relaxed) { Err(AlgorithmError::Cancelled) } else { Ok(()) }
     }
 
-    /// Called by algorithms once a round: `done` of at most `total` units are finished.
+    /// Called by algorithms once a round: `done` of at most `total` units are finished, 0 if no bound says much.
     pub fn progress(&self, done: u64, total: u64) {
         self.done.store(done, Relaxed);
         self.total.store(total, Relaxed);
+    }
+
+    /// For an algorithm that is a part of another: cancelled with it, and tells nobody how far it is.
+    pub(crate) fn of_part(&self) -> Self {
+        Control { cancelled: self.cancelled.clone(), ..Self::default() }
     }
 
     /// The last progress reported.
@@ -146,8 +163,8 @@ pub struct VerifyError {
 }
 
 /// `Err` with the message, unless `holds`.
-pub(crate) fn ensure(holds: bool, what: impl FnOnce() -> String) -> Result<(), VerifyError> {
-    if holds { Ok(()) } else { Err(VerifyError { what: what() }) }
+pub(crate) fn ensure(holds: bool, what: impl FnOnce() -> String) -> Result<(), AlgorithmError> {
+    if holds { Ok(()) } else { Err(VerifyError { what: what() }.into()) }
 }
 
 /// An error that names the first of `sources` that is not in the view.

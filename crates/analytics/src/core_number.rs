@@ -4,23 +4,24 @@
 //! vertices of least degree go at once, which lowers the degrees of their neighbors and moves them to other
 //! [`Buckets`]. Complexity: O(V + E) work, as many rounds as there are layers.
 //!
-//! Degrees count edges in both directions, parallel ones each, and no self-loops, as `networkx.core_number` does for
+//! Degrees count edges of both directions, parallel ones each, symmetric ones once, and no self-loops, as `networkx.core_number` does for
 //! graphs without parallel edges.
 //!
 //! Invariant: a vertex that is peeled has its final number; the degree of any other counts its edges to vertices that are
 //! not peeled.
 
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use evergraph_types::{Direction, VertexId};
-use evergraph_view::{FlatView, GraphView};
+use evergraph_view::GraphView;
 use rayon::prelude::*;
 
 use crate::buckets::Buckets;
 use crate::control::{ensure, in_pool};
+use crate::incident::{FlatIncident, Incident};
 use crate::registry::{Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, Scalar, VertexColumn};
-use crate::{AlgorithmError, Control, Ranges, VerifyError};
+use crate::{AlgorithmError, Control, Ranges};
 
 /// The number of a vertex that is not peeled yet.
 const WAITING: u32 = u32::MAX;
@@ -59,15 +60,14 @@ impl CoreNumbers {
 /// ```
 pub fn core_number(view: &dyn GraphView, control: &Control) -> Result<CoreNumbers, AlgorithmError> {
     in_pool(|| {
-        let flat = view.flat();
-        let mut peeling = Peeling::new(&flat, control)?;
+        let mut peeling = Peeling::new(FlatIncident::new(view), control)?;
         peeling.run(control)?;
         Ok(peeling.finish())
     })
 }
 
-struct Peeling<'a> {
-    flat: &'a FlatView,
+struct Peeling {
+    edges: FlatIncident,
     degrees: Vec<AtomicU32>,
     numbers: Vec<AtomicU32>,
     /// The last round in which a neighbor of the vertex was peeled.
@@ -75,9 +75,11 @@ struct Peeling<'a> {
     buckets: Buckets,
 }
 
-impl<'a> Peeling<'a> {
-    fn new(flat: &'a FlatView, control: &Control) -> Result<Self, AlgorithmError> {
-        let array = |value| vec![value; flat.id_bound() as usize].into_iter().map(AtomicU32::new).collect();
+impl Peeling {
+    fn new(edges: FlatIncident, control: &Control) -> Result<Self, AlgorithmError> {
+        let flat = edges.flat();
+        let bound = flat.id_bound() as usize;
+        let array = |value| vec![value; bound].into_iter().map(AtomicU32::new).collect();
         let degrees: Vec<AtomicU32> = array(0);
         let buckets = Buckets::new();
         let sort = |range: Range<VertexId>| {
@@ -86,19 +88,18 @@ impl<'a> Peeling<'a> {
                     let others = |list: evergraph_view::Neighbors<'_>| {
                         list.iter().filter(|&neighbor| neighbor != vertex).count() as u32
                     };
-                    let degree =
-                        directions(flat).iter().map(|&way| others(flat.neighbors(way, vertex))).sum();
+                    let degree = edges.lists(vertex).map(others).sum();
                     degrees[vertex as usize].store(degree, Relaxed);
                     own.push(u64::from(degree), vertex);
                 }
             })
         };
         Ranges::by_edges(flat, Direction::Out).for_each(control, sort)?;
-        Ok(Peeling { flat, degrees, numbers: array(WAITING), touched: array(0), buckets })
+        Ok(Peeling { edges, degrees, numbers: array(WAITING), touched: array(0), buckets })
     }
 
     fn run(&mut self, control: &Control) -> Result<(), AlgorithmError> {
-        let (mut peeled, vertices) = (0, self.flat.num_vertices());
+        let (mut peeled, vertices) = (0, self.edges.flat().num_vertices());
         let mut rounds = 0..u32::MAX;
         let mut layer = Vec::new();
         while let (Some(level), Some(round)) = (self.buckets.pop(&mut layer), rounds.next()) {
@@ -145,8 +146,8 @@ impl<'a> Peeling<'a> {
 
     /// Appends the neighbors that wait and that no other vertex of the layer has touched before.
     fn touch_neighbors(&self, vertex: VertexId, round: u32, touched: &mut Vec<VertexId>) {
-        for &direction in directions(self.flat) {
-            for neighbor in self.flat.neighbors(direction, vertex).iter() {
+        for list in self.edges.lists(vertex) {
+            for neighbor in list.iter() {
                 if self.is_waiting(neighbor) {
                     self.degrees[neighbor as usize].fetch_sub(1, Relaxed);
                     let stamp = &self.touched[neighbor as usize];
@@ -166,22 +167,12 @@ impl<'a> Peeling<'a> {
     }
 }
 
-/// The directions whose lists hold every edge of a vertex once.
-pub(crate) fn directions(view: &dyn GraphView) -> &'static [Direction] {
-    if view.is_symmetric() { &[Direction::Out] } else { &[Direction::Out, Direction::In] }
-}
-
 /// Checks a result by peeling one vertex at a time, from stacks by degree: O(V + E).
-pub fn verify(view: &dyn GraphView, result: &CoreNumbers) -> Result<(), VerifyError> {
-    let bound = view.id_bound();
+pub fn verify(view: &dyn GraphView, result: &CoreNumbers, control: &Control) -> Result<(), AlgorithmError> {
+    let (bound, incident) = (view.id_bound(), Incident::new(view));
     let neighbors = |vertex: VertexId| -> Vec<VertexId> {
-        let mut list = Vec::new();
-        for &direction in directions(view) {
-            view.for_each_slice(direction, vertex, &mut |slice| {
-                list.extend(slice.iter().copied().filter(|&neighbor| neighbor != vertex));
-                ControlFlow::Continue(())
-            });
-        }
+        let mut list = incident.ends(vertex);
+        list.retain(|&neighbor| neighbor != vertex);
         list
     };
     let mut degrees: Vec<usize> = (0..bound).map(|vertex| neighbors(vertex).len()).collect();
@@ -190,6 +181,7 @@ pub fn verify(view: &dyn GraphView, result: &CoreNumbers) -> Result<(), VerifyEr
     let mut expected = vec![WAITING; bound as usize];
     let mut level = 0;
     while level < stacks.len() {
+        control.check()?;
         let Some(vertex) = stacks[level].pop() else {
             level += 1;
             continue;
@@ -207,6 +199,7 @@ pub fn verify(view: &dyn GraphView, result: &CoreNumbers) -> Result<(), VerifyEr
     }
     ensure(result.numbers.len() == expected.len(), || format!("{} numbers", result.numbers.len()))?;
     for (vertex, (&found, &wanted)) in result.numbers.iter().zip(&expected).enumerate() {
+        control.check()?;
         ensure(found == wanted, || format!("vertex {vertex} has core number {found}, {wanted} expected"))?;
     }
     let largest = expected.into_iter().max().unwrap_or(0);
@@ -246,7 +239,7 @@ pub(crate) static K_CORE: Algorithm = Algorithm {
 fn checked(view: &dyn GraphView, check: Check, control: &Control) -> Result<CoreNumbers, AlgorithmError> {
     let result = core_number(view, control)?;
     if check == Check::Verify {
-        verify(view, &result)?;
+        verify(view, &result, control)?;
     }
     Ok(result)
 }

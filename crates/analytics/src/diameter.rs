@@ -12,11 +12,12 @@
 
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatView, GraphView};
+use hashbrown::HashSet;
 use rayon::prelude::*;
 
 use crate::control::{ensure, in_pool};
 use crate::registry::{Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, Scalar, VertexColumn};
-use crate::{AlgorithmError, Bfs, BfsOptions, Control, UNREACHED, VerifyError, bfs};
+use crate::{AlgorithmError, Bfs, BfsOptions, Control, UNREACHED, bfs};
 
 /// How many sweeps there are by default.
 const SWEEPS: u32 = 4;
@@ -48,19 +49,25 @@ pub fn diameter(view: &dyn GraphView, sweeps: u32, control: &Control) -> Result<
         control.progress(0, u64::from(sweeps));
         let Some(mut start) = busiest(&flat) else { return Ok(Diameter::default()) };
         let mut best = Diameter { lower_bound: 0, ends: Some((start, start)) };
+        let mut swept = HashSet::new();
         for sweep in 0..sweeps {
-            let reverse = sweep % 2 == 1;
+            let reverse = sweep % 2 == 1 && !flat.is_symmetric();
+            // From here on everything would come again.
+            if !swept.insert((start, reverse)) {
+                break;
+            }
             let options = BfsOptions { reverse, depth_limit: None };
-            let found = bfs(&*flat, &[start], &options, &Control::new())?;
+            let found = bfs(&*flat, &[start], &options, &control.of_part())?;
             control.check()?;
             let end = farthest(&flat, &found, start);
             if found.depth > best.lower_bound {
-                let ends = if reverse && !flat.is_symmetric() { (end, start) } else { (start, end) };
+                let ends = if reverse { (end, start) } else { (start, end) };
                 best = Diameter { lower_bound: found.depth, ends: Some(ends) };
             }
             start = end;
             control.progress(u64::from(sweep) + 1, u64::from(sweeps));
         }
+        control.progress(u64::from(sweeps), u64::from(sweeps));
         Ok(best)
     })
 }
@@ -83,14 +90,13 @@ fn farthest(flat: &FlatView, found: &Bfs, start: VertexId) -> VertexId {
 }
 
 /// Checks that the two vertices have that distance: O(V + E).
-pub fn verify(view: &dyn GraphView, result: &Diameter) -> Result<(), VerifyError> {
+pub fn verify(view: &dyn GraphView, result: &Diameter, control: &Control) -> Result<(), AlgorithmError> {
     let Some((source, target)) = result.ends else {
         return ensure(view.num_vertices() == 0 && result.lower_bound == 0, || "no ends".to_owned());
     };
-    let failed = |error: AlgorithmError| VerifyError { what: error.to_string() };
     let options = BfsOptions::default();
-    let found = bfs(view, &[source], &options, &Control::new()).map_err(failed)?;
-    crate::bfs::verify(view, &[source], &options, &found)?;
+    let found = bfs(view, &[source], &options, &control.of_part())?;
+    crate::bfs::verify(view, &[source], &options, &found, control)?;
     let distance = found.distances.get(target as usize).copied().unwrap_or(UNREACHED);
     ensure(distance == result.lower_bound, || {
         format!("{source} and {target} are at distance {distance}, not {}", result.lower_bound)
@@ -119,7 +125,7 @@ fn run(
 ) -> Result<Outcome, AlgorithmError> {
     let result = diameter(view, arguments.count("sweeps").unwrap_or(SWEEPS), control)?;
     if check == Check::Verify {
-        verify(view, &result)?;
+        verify(view, &result, control)?;
     }
     let ends = result.ends.map_or(Vec::new(), |(source, target)| vec![source, target]);
     Ok(Outcome::listed(

@@ -25,7 +25,7 @@ use crate::registry::{
     invalid,
 };
 use crate::weights::{Sign, Weight, weighted_lists};
-use crate::{AlgorithmError, Control, VerifyError};
+use crate::{AlgorithmError, Control};
 
 /// The arguments of [`eigenvector_centrality`]; names and defaults are those of NetworkX.
 #[derive(Clone, Debug, PartialEq)]
@@ -110,9 +110,10 @@ pub fn verify(
     view: &dyn GraphView,
     options: &EigenvectorOptions,
     result: &PowerIteration,
-) -> Result<(), VerifyError> {
+    control: &Control,
+) -> Result<(), AlgorithmError> {
     let lists = weighted_lists(view, &options.weight);
-    let lists = lists.map_err(|error| VerifyError { what: error.to_string() })?;
+    let lists = lists?;
     let step = |scores: &[f64]| {
         let mut next = scores.to_vec();
         for (list, score) in lists.iter().zip(scores) {
@@ -122,7 +123,7 @@ pub fn verify(
         next.iter().map(|score| if norm > 0.0 { score / norm } else { *score }).collect()
     };
     let limits = (view.num_vertices(), options.tol, options.max_iter);
-    let wanted = verify_iterations(start(view, options), result, limits, step)?;
+    let wanted = verify_iterations(start(view, options), result, limits, step, control)?;
     verify_scores(&result.scores, &wanted)
 }
 
@@ -171,7 +172,7 @@ fn run(
     };
     let result = eigenvector_centrality(view, &options, control)?;
     if check == Check::Verify {
-        verify(view, &options, &result)?;
+        verify(view, &options, &result, control)?;
     }
     Ok(result.into_outcome())
 }

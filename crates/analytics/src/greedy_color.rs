@@ -23,12 +23,13 @@ use evergraph_view::{FlatView, GraphView};
 use rayon::prelude::*;
 
 use crate::control::{ensure, in_pool};
+use crate::incident::FlatIncident;
 use crate::per_thread::PerThread;
 use crate::random::hash;
 use crate::registry::{
     Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, SEED, Scalar, VertexColumn, invalid,
 };
-use crate::{AlgorithmError, Control, Ranges, VerifyError};
+use crate::{AlgorithmError, Control, Ranges};
 
 /// No color: of a vertex that does not exist, or not yet.
 const NO_COLOR: u32 = u32::MAX;
@@ -75,8 +76,9 @@ pub fn greedy_color(
     control: &Control,
 ) -> Result<Coloring, AlgorithmError> {
     in_pool(|| {
-        let flat = view.flat();
-        let search = Search::new(&flat, order, control)?;
+        let edges = FlatIncident::new(view);
+        let flat = edges.flat();
+        let search = Search::new(&edges, order, control)?;
         let mut colored = 0;
         let mut frontier: Vec<VertexId> = (0..flat.id_bound())
             .into_par_iter()
@@ -114,9 +116,10 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(flat: &'a FlatView, order: ColorOrder, control: &Control) -> Result<Self, AlgorithmError> {
+    fn new(edges: &'a FlatIncident, order: ColorOrder, control: &Control) -> Result<Self, AlgorithmError> {
+        let flat = edges.flat();
         let bound = flat.id_bound();
-        let rank = |vertex| (rank(flat, order, vertex), vertex);
+        let rank = |vertex| (rank(edges, order, vertex), vertex);
         let ranges = Ranges::by_edges(flat, Direction::Out);
         let ranks = ranges.map(control, |range| range.map(rank).collect::<Vec<_>>())?.concat();
         let unset = |of| (0..bound).map(|_| AtomicU32::new(of)).collect::<Vec<_>>();
@@ -175,30 +178,28 @@ impl<'a> Search<'a> {
 }
 
 /// What a vertex is sorted by, before its id.
-fn rank(flat: &FlatView, order: ColorOrder, vertex: VertexId) -> u64 {
+fn rank(edges: &FlatIncident, order: ColorOrder, vertex: VertexId) -> u64 {
     match order {
         ColorOrder::RandomSequential { seed } => hash(seed, u64::from(vertex)),
-        ColorOrder::LargestFirst => {
-            let entries = flat.degree(Direction::Out, vertex) as u64;
-            let others = match flat.is_symmetric() {
-                // A loop has two ends and one entry.
-                true => flat.out_neighbors(vertex).iter().filter(|&other| other == vertex).count() as u64,
-                false => flat.degree(Direction::In, vertex) as u64,
-            };
-            u64::MAX - (entries + others)
-        }
+        ColorOrder::LargestFirst => u64::MAX - edges.num_ends(vertex) as u64,
     }
 }
 
 /// Checks a coloring against the loop that it stands for: O(V log V + E log E).
-pub fn verify(view: &dyn GraphView, order: ColorOrder, result: &Coloring) -> Result<(), VerifyError> {
-    let flat = view.flat();
+pub fn verify(
+    view: &dyn GraphView,
+    order: ColorOrder,
+    result: &Coloring,
+    control: &Control,
+) -> Result<(), AlgorithmError> {
+    let edges = FlatIncident::new(view);
     let mut vertices: Vec<VertexId> =
         (0..view.id_bound()).filter(|&vertex| view.has_vertex(vertex)).collect();
-    vertices.sort_by_key(|&vertex| (rank(&flat, order, vertex), vertex));
+    vertices.sort_by_key(|&vertex| (rank(&edges, order, vertex), vertex));
     let mut expected = vec![NO_COLOR; view.id_bound() as usize];
     let mut count = 0;
     for vertex in vertices {
+        control.check()?;
         let mut taken = std::collections::BTreeSet::new();
         for direction in [Direction::Out, Direction::In] {
             view.for_each_slice(direction, vertex, &mut |slice| {
@@ -212,6 +213,7 @@ pub fn verify(view: &dyn GraphView, order: ColorOrder, result: &Coloring) -> Res
     }
     ensure(result.colors.len() == expected.len(), || format!("{} colors", result.colors.len()))?;
     for (vertex, (found, wanted)) in result.colors.iter().zip(&expected).enumerate() {
+        control.check()?;
         ensure(found == wanted, || format!("vertex {vertex} has color {found}, {wanted} expected"))?;
     }
     ensure(result.count == count, || format!("{} colors, {count} expected", result.count))
@@ -256,7 +258,7 @@ fn run(
     };
     let result = greedy_color(view, order, control)?;
     if check == Check::Verify {
-        verify(view, order, &result)?;
+        verify(view, order, &result, control)?;
     }
     Ok(Outcome::by_vertex(
         vec![("color", VertexColumn::Counts(result.colors))],

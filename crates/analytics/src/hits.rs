@@ -25,7 +25,7 @@ use crate::registry::{
 };
 use crate::weighted_pagerank::proportions;
 use crate::weights::{Sign, Weight, weighted_lists};
-use crate::{AlgorithmError, Control, VerifyError};
+use crate::{AlgorithmError, Control};
 
 /// The arguments of [`hits`]; names and defaults are those of NetworkX.
 #[derive(Clone, Debug, PartialEq)]
@@ -124,9 +124,14 @@ fn to_sum_one(vector: &mut [f64]) -> Result<(), AlgorithmError> {
 }
 
 /// Checks a result against as many iterations over a list of all edges: O(iterations * (V + E)).
-pub fn verify(view: &dyn GraphView, options: &HitsOptions, result: &Hits) -> Result<(), VerifyError> {
+pub fn verify(
+    view: &dyn GraphView,
+    options: &HitsOptions,
+    result: &Hits,
+    control: &Control,
+) -> Result<(), AlgorithmError> {
     let lists = weighted_lists(view, &options.weight);
-    let lists = lists.map_err(|error| VerifyError { what: error.to_string() })?;
+    let lists = lists?;
     let edges: Vec<(VertexId, VertexId, f64)> = (0..)
         .zip(&lists)
         .flat_map(|(src, list)| list.iter().map(move |&(dst, weight)| (src, dst, weight)))
@@ -146,6 +151,7 @@ pub fn verify(view: &dyn GraphView, options: &HitsOptions, result: &Hits) -> Res
     let (mut hubs, mut authorities) = (start(view, options), vec![0.0; view.id_bound() as usize]);
     let mut error = f64::INFINITY;
     for iteration in 0..result.iterations {
+        control.check()?;
         ensure(error >= options.tol - 1e-12, || format!("{iteration} iterations were enough"))?;
         authorities = by_sum(gather(&hubs, |&(src, dst, _)| (src, dst)));
         let next = by_sum(gather(&authorities, |&(src, dst, _)| (dst, src)));
@@ -207,7 +213,7 @@ fn run(
     };
     let result = hits(view, &options, control)?;
     if check == Check::Verify {
-        verify(view, &options, &result)?;
+        verify(view, &options, &result, control)?;
     }
     Ok(Outcome::by_vertex(
         vec![

@@ -16,7 +16,7 @@ use crate::control::{ensure, require_sources};
 use crate::registry::{
     Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, REVERSE, Scalar, VertexColumn,
 };
-use crate::{AlgorithmError, Bitmap, Control, VerifyError};
+use crate::{AlgorithmError, Bitmap, Control};
 
 /// Vertices expanded between two looks at [`Control`].
 const VERTICES_PER_CHECK: usize = 1 << 8;
@@ -110,9 +110,11 @@ pub fn verify(
     k: u32,
     direction: Direction,
     result: &KHop,
-) -> Result<(), VerifyError> {
+    control: &Control,
+) -> Result<(), AlgorithmError> {
     let mut expected = BTreeMap::from([(source, 0)]);
     for distance in 1..=k {
+        control.check()?;
         let before = expected.clone();
         for &vertex in before.keys() {
             view.for_each_slice(direction, vertex, &mut |slice| {
@@ -131,6 +133,7 @@ pub fn verify(
         format!("{} vertices, {} expected", result.vertices.len(), expected.len())
     })?;
     for ((&vertex, &distance), wanted) in result.vertices.iter().zip(&result.distances).zip(expected) {
+        control.check()?;
         ensure((distance, vertex) == wanted, || {
             format!("vertex {vertex} at distance {distance}, (distance, vertex) {wanted:?} expected")
         })?;
@@ -166,7 +169,7 @@ fn run(
     let direction = if arguments.flag("reverse") == Some(true) { Direction::In } else { Direction::Out };
     let result = k_hop(view, source, k, direction, control)?;
     if check == Check::Verify {
-        verify(view, source, k, direction, &result)?;
+        verify(view, source, k, direction, &result, control)?;
     }
     let count = result.vertices.len() as u64;
     Ok(Outcome::listed(

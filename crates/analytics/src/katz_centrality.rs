@@ -20,10 +20,14 @@ use crate::matrix::{Matrix, distance, length, scale};
 use crate::power_iteration::{PowerIteration, check_tol, verify_iterations, verify_scores};
 use crate::registry::{
     Algorithm, Argument, Arguments, CONVERGED, Check, Field, ITERATIONS, Kind, OPTIONAL_WEIGHT, Outcome,
-    invalid,
+    invalid, invalid_at,
 };
 use crate::weights::{Sign, Weight, weighted_lists};
-use crate::{AlgorithmError, Control, VerifyError};
+use crate::{AlgorithmError, Control};
+
+/// Iterations, and half of those done, that must have changed the scores more than the one before each for `alpha` to be
+/// too large.
+const GROWING: u32 = 20;
 
 /// The arguments of [`katz_centrality`]; names and defaults are those of NetworkX.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,8 +62,8 @@ impl Default for KatzOptions {
     }
 }
 
-/// Katz centrality. Stops at `max_iter` without an error; `converged` then says `false`. Scores that grow beyond all
-/// numbers, because `alpha` is too large, are an error.
+/// Katz centrality. Stops at `max_iter` without an error; `converged` then says `false`. Scores that grow without a limit,
+/// because `alpha` is too large, are an error.
 ///
 /// ```
 /// use evergraph_analytics::{Control, KatzOptions, katz_centrality};
@@ -84,18 +88,23 @@ pub fn katz_centrality(
         let mut next = scores.clone();
         let vertices = view.num_vertices();
         let threshold = vertices as f64 * options.tol;
-        let (mut iterations, mut error) = (0, f64::INFINITY);
+        let (mut iterations, mut error, mut growing) = (0, f64::INFINITY, 0);
         control.check()?;
         control.progress(0, u64::from(options.max_iter));
         while iterations < options.max_iter && error >= threshold && vertices > 0 {
             matrix.times(&scores, &mut next, control, |_, sum| options.alpha * sum + options.beta)?;
-            error = distance(&next, &scores);
+            let last = std::mem::replace(&mut error, distance(&next, &scores));
             if !error.is_finite() {
                 return Err(diverges(options.alpha));
             }
+            growing = if error > last { growing + 1 } else { 0 };
             std::mem::swap(&mut scores, &mut next);
             iterations += 1;
             control.progress(u64::from(iterations), u64::from(options.max_iter));
+        }
+        // Scores that come to a limit change less and less; only at first may they do otherwise.
+        if error >= threshold && growing >= GROWING && growing >= iterations / 2 {
+            return Err(diverges(options.alpha));
         }
         let norm = length(&scores);
         if options.normalized && norm > 0.0 {
@@ -114,16 +123,21 @@ fn check(view: &dyn GraphView, options: &KatzOptions) -> Result<(), AlgorithmErr
         }
     }
     let Some(start) = &options.nstart else { return Ok(()) };
-    if start.len() != view.id_bound() as usize || start.iter().any(|number| !number.is_finite()) {
-        return Err(invalid("nstart", "a finite number for each vertex id is wanted".to_owned()));
+    if start.len() != view.id_bound() as usize {
+        return Err(invalid("nstart", "a number for each vertex id is wanted".to_owned()));
     }
-    Ok(())
+    match (0..).zip(start).find(|(_, number)| !number.is_finite()) {
+        Some((vertex, number)) => {
+            Err(invalid_at("nstart", vertex, format!("{number} is not a finite number")))
+        }
+        None => Ok(()),
+    }
 }
 
 fn diverges(alpha: f64) -> AlgorithmError {
     let why = format!(
-        "with {alpha} the scores grow beyond all numbers; it must be below the reciprocal of the largest eigenvalue of \
-         the graph"
+        "with {alpha} the scores grow without a limit; it must be below the reciprocal of the largest eigenvalue of the \
+         graph"
     );
     invalid("alpha", why)
 }
@@ -138,9 +152,10 @@ pub fn verify(
     view: &dyn GraphView,
     options: &KatzOptions,
     result: &PowerIteration,
-) -> Result<(), VerifyError> {
+    control: &Control,
+) -> Result<(), AlgorithmError> {
     let lists = weighted_lists(view, &options.weight);
-    let lists = lists.map_err(|error| VerifyError { what: error.to_string() })?;
+    let lists = lists?;
     let step = |scores: &[f64]| {
         let mut sums = vec![0.0; scores.len()];
         for (list, score) in lists.iter().zip(scores) {
@@ -153,8 +168,8 @@ pub fn verify(
         sums.iter().enumerate().map(next).collect()
     };
     let limits = (view.num_vertices(), options.tol, options.max_iter);
-    let mut wanted = verify_iterations(start(view, options), result, limits, step)?;
-    let norm = wanted.iter().map(|score| score * score).sum::<f64>().sqrt();
+    let mut wanted = verify_iterations(start(view, options), result, limits, step, control)?;
+    let norm = length(&wanted);
     if options.normalized && norm > 0.0 {
         wanted.iter_mut().for_each(|score| *score /= norm);
     }
@@ -218,7 +233,7 @@ fn run(
     };
     let result = katz_centrality(view, &options, control)?;
     if check == Check::Verify {
-        verify(view, &options, &result)?;
+        verify(view, &options, &result, control)?;
     }
     Ok(result.into_outcome())
 }

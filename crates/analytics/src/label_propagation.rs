@@ -3,8 +3,8 @@
 //! Method: CDLP of LDBC Graphalytics (arXiv 2011.15028, section 2.3.3), the synchronous and deterministic form of Raghavan,
 //! Albert, Kumara, "Near linear time algorithm to detect community structures in large-scale networks", Phys. Rev. E 76,
 //! 2007. Each vertex begins with a label of its own; in each iteration all take the label that most of their neighbors had
-//! before, the smallest of several. In a directed view neighbors of both directions count, those of both twice; parallel
-//! edges count each.
+//! before, the smallest of several. Of directed edges neighbors of both directions count, those of both twice; parallel
+//! edges count each, symmetric ones once.
 //!
 //! ```text
 //!  few neighbors    their labels sorted:  3 3 5 7 7   ─► runs, longest first, then smallest label: 3
@@ -16,18 +16,18 @@
 //! Invariant: an iteration reads only labels of the one before, so that the result does not depend on threads.
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 
-use evergraph_types::{Direction, VertexId};
-use evergraph_view::{FlatView, GraphView};
+use evergraph_types::VertexId;
+use evergraph_view::GraphView;
 use rayon::prelude::*;
 
 use crate::control::{ensure, in_pool};
+use crate::incident::{FlatIncident, Incident};
 use crate::per_thread::PerThread;
 use crate::registry::{
     Algorithm, Argument, Arguments, Check, Field, ITERATIONS, Kind, Outcome, Scalar, VertexColumn,
 };
-use crate::{AlgorithmError, Control, NO_VERTEX, Ranges, VerifyError};
+use crate::{AlgorithmError, Control, NO_VERTEX, Ranges};
 
 /// Lists with more labels than this are counted instead of sorted.
 const SORTED: usize = 48;
@@ -71,13 +71,13 @@ pub fn label_propagation(
     control: &Control,
 ) -> Result<Labels, AlgorithmError> {
     in_pool(|| {
-        let flat = view.flat();
+        let edges = FlatIncident::new(view);
+        let flat = edges.flat();
         let own = |vertex| if flat.has_vertex(vertex) { vertex } else { NO_VERTEX };
         let mut labels: Vec<VertexId> = (0..flat.id_bound()).into_par_iter().map(own).collect();
         let mut next = labels.clone();
-        let both =
-            |vertex| directions(&*flat).iter().map(|&way| flat.table(way).degree(vertex)).sum::<usize>();
-        let ranges = Ranges::by_cost(flat.id_bound(), EDGES_PER_RANGE, |vertex| both(vertex) + VERTEX_COST);
+        let cost = |vertex| edges.degree(vertex) + VERTEX_COST;
+        let ranges = Ranges::by_cost(flat.id_bound(), EDGES_PER_RANGE, cost);
         let counters = PerThread::new(|| Counter::new(flat.id_bound()));
         let (mut iterations, mut converged) = (0, false);
         control.check()?;
@@ -88,7 +88,7 @@ pub fn label_propagation(
                 control.check()?;
                 Ok(counters.with(|counter| {
                     range.zip(next).fold(false, |changed, (vertex, next)| {
-                        *next = counter.most_frequent(&flat, &labels, vertex);
+                        *next = counter.most_frequent(&edges, &labels, vertex);
                         changed | (*next != labels[vertex as usize])
                     })
                 }))
@@ -101,11 +101,6 @@ pub fn label_propagation(
         let communities = count_communities(&labels);
         Ok(Labels { labels, communities, iterations, converged })
     })
-}
-
-/// The directions whose lists hold every edge of a vertex once.
-fn directions(view: &dyn GraphView) -> &'static [Direction] {
-    if view.is_symmetric() { &[Direction::Out] } else { &[Direction::Out, Direction::In] }
 }
 
 fn count_communities(labels: &[VertexId]) -> u64 {
@@ -127,10 +122,10 @@ impl Counter {
     }
 
     /// The label that most neighbors of a vertex have, the smallest of several; its own without neighbors.
-    fn most_frequent(&mut self, flat: &FlatView, labels: &[VertexId], vertex: VertexId) -> VertexId {
-        let lists = || directions(flat).iter().map(move |&direction| flat.neighbors(direction, vertex));
+    fn most_frequent(&mut self, edges: &FlatIncident, labels: &[VertexId], vertex: VertexId) -> VertexId {
+        let lists = || edges.lists(vertex);
         let own = labels[vertex as usize];
-        if lists().map(|list| list.len()).sum::<usize>() > SORTED {
+        if edges.degree(vertex) > SORTED {
             return self
                 .by_counting(|visit| lists().for_each(|list| list.iter().for_each(&mut *visit)), labels);
         }
@@ -167,19 +162,26 @@ impl Counter {
 }
 
 /// Checks a result by counting with a map, one vertex at a time: O(iterations * E log E).
-pub fn verify(view: &dyn GraphView, max_iter: u32, result: &Labels) -> Result<(), VerifyError> {
+pub fn verify(
+    view: &dyn GraphView,
+    max_iter: u32,
+    result: &Labels,
+    control: &Control,
+) -> Result<(), AlgorithmError> {
     let own = |vertex| if view.has_vertex(vertex) { vertex } else { NO_VERTEX };
     let mut labels: Vec<VertexId> = (0..view.id_bound()).map(own).collect();
-    let mut changed = true;
+    let (mut changed, incident) = (true, Incident::new(view));
     for iteration in 0..result.iterations {
+        control.check()?;
         ensure(changed, || format!("{iteration} iterations were enough"))?;
         let next: Vec<VertexId> =
-            (0..view.id_bound()).map(|vertex| label_by_map(view, &labels, vertex)).collect();
+            (0..view.id_bound()).map(|vertex| label_by_map(&incident, &labels, vertex)).collect();
         changed = next != labels;
         labels = next;
     }
     ensure(result.labels.len() == labels.len(), || format!("{} labels", result.labels.len()))?;
     for (vertex, (&found, &wanted)) in result.labels.iter().zip(&labels).enumerate() {
+        control.check()?;
         ensure(found == wanted, || format!("vertex {vertex} has label {found}, {wanted} expected"))?;
     }
     let converged = result.iterations > 0 && !changed;
@@ -195,14 +197,9 @@ pub fn verify(view: &dyn GraphView, max_iter: u32, result: &Labels) -> Result<()
     })
 }
 
-fn label_by_map(view: &dyn GraphView, labels: &[VertexId], vertex: VertexId) -> VertexId {
+fn label_by_map(incident: &Incident<'_>, labels: &[VertexId], vertex: VertexId) -> VertexId {
     let mut counts: BTreeMap<VertexId, u64> = BTreeMap::new();
-    for &direction in directions(view) {
-        view.for_each_slice(direction, vertex, &mut |slice| {
-            slice.iter().for_each(|&neighbor| *counts.entry(labels[neighbor as usize]).or_default() += 1);
-            ControlFlow::Continue(())
-        });
-    }
+    incident.for_each(vertex, |neighbor| *counts.entry(labels[neighbor as usize]).or_default() += 1);
     let most = counts.values().max();
     let first = counts.iter().find(|(_, count)| Some(*count) == most);
     first.map_or(labels[vertex as usize], |(&label, _)| label)
@@ -233,7 +230,7 @@ fn run(
     let max_iter = arguments.count("max_iter").unwrap_or(MAX_ITER);
     let result = label_propagation(view, max_iter, control)?;
     if check == Check::Verify {
-        verify(view, max_iter, &result)?;
+        verify(view, max_iter, &result, control)?;
     }
     Ok(Outcome::by_vertex(
         vec![("label", VertexColumn::Vertices(result.labels))],

@@ -28,7 +28,7 @@ use crate::modularity::{Level, Links, name_by_smallest, number, verify_communiti
 use crate::per_thread::PerThread;
 use crate::random::hash;
 use crate::registry::{Algorithm, Arguments, Check, Outcome};
-use crate::{AlgorithmError, Control, NO_VERTEX, VerifyError};
+use crate::{AlgorithmError, Control, NO_VERTEX};
 
 /// Vertices refined between two looks at [`Control`].
 const VERTICES_PER_CHECK: usize = 1 << 10;
@@ -261,10 +261,12 @@ pub fn verify(
     view: &dyn GraphView,
     options: &LouvainOptions,
     result: &Communities,
-) -> Result<(), VerifyError> {
-    verify_communities(view, options, result)?;
+    control: &Control,
+) -> Result<(), AlgorithmError> {
+    verify_communities(view, options, result, control)?;
     let mut is_reached = vec![false; result.labels.len()];
     for start in (0..view.id_bound()).filter(|&vertex| result.labels[vertex as usize] == vertex) {
+        control.check()?;
         let mut stack = vec![start];
         is_reached[start as usize] = true;
         while let Some(vertex) = stack.pop() {
@@ -303,7 +305,7 @@ fn run(
     let options = LouvainOptions::from_arguments(arguments);
     let result = leiden(view, &options, control)?;
     if check == Check::Verify {
-        verify(view, &options, &result)?;
+        verify(view, &options, &result, control)?;
     }
     Ok(result.into_outcome())
 }

@@ -39,6 +39,7 @@ mod fetch;
 mod gather;
 pub mod greedy_color;
 pub mod hits;
+mod incident;
 pub mod incremental;
 mod intersect;
 pub mod k_hop;

@@ -23,7 +23,7 @@ use rayon::prelude::*;
 
 use crate::control::{ensure, in_pool, require_sources};
 use crate::registry::{Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, VertexColumn, invalid};
-use crate::{AlgorithmError, Control, VerifyError};
+use crate::{AlgorithmError, Control};
 
 /// Pairs measured between two looks at [`Control`].
 const PAIRS_PER_TASK: usize = 16;
@@ -134,7 +134,8 @@ pub fn verify(
     pairs: &[(VertexId, VertexId)],
     measure: Measure,
     result: &[f64],
-) -> Result<(), VerifyError> {
+    control: &Control,
+) -> Result<(), AlgorithmError> {
     let neighbors = |vertex: VertexId| {
         let mut set = BTreeSet::new();
         for direction in [Direction::Out, Direction::In] {
@@ -151,6 +152,7 @@ pub fn verify(
     };
     ensure(result.len() == pairs.len(), || format!("{} scores of {} pairs", result.len(), pairs.len()))?;
     for (&(u, v), &found) in pairs.iter().zip(result) {
+        control.check()?;
         let (of_u, of_v) = (neighbors(u), neighbors(v));
         let common: Vec<VertexId> =
             of_u.intersection(&of_v).copied().filter(|&neighbor| neighbor != u && neighbor != v).collect();
@@ -219,7 +221,7 @@ fn run(
     let pairs: Vec<_> = first.iter().copied().zip(second.iter().copied()).collect();
     let result = link_prediction(view, &pairs, measure, control)?;
     if check == Check::Verify {
-        verify(view, &pairs, measure, &result)?;
+        verify(view, &pairs, measure, &result, control)?;
     }
     Ok(Outcome::listed(
         vec![

@@ -9,23 +9,23 @@
 //!  sweep: cut(S) / min(volume(S), volume of the others) is least       the conductance
 //! ```
 //!
-//! Complexity: O(1 / (epsilon * alpha)), whatever the size of the graph; one thread. Edges count in both directions,
-//! parallel ones each; a self-loop has both ends at its vertex.
+//! Complexity: O(1 / (epsilon * alpha)), whatever the size of the graph; one thread. Edges of both directions count,
+//! parallel ones each, symmetric ones once; a self-loop has both ends at its vertex.
 //!
 //! Invariant: the exact PageRank of a vertex exceeds its score by at most epsilon times its degree.
 
 use std::collections::VecDeque;
-use std::ops::ControlFlow;
 
-use evergraph_types::{Direction, VertexId};
+use evergraph_types::VertexId;
 use evergraph_view::GraphView;
 use hashbrown::{HashMap, HashSet};
 
 use crate::control::{ensure, require_sources};
+use crate::incident::Incident;
 use crate::registry::{
     Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, Scalar, VertexColumn, invalid,
 };
-use crate::{AlgorithmError, Control, VerifyError};
+use crate::{AlgorithmError, Control};
 
 /// Pushes between two looks at [`Control`].
 const PUSHES_PER_CHECK: u64 = 1 << 8;
@@ -93,16 +93,17 @@ pub fn local_cluster(
         return Err(invalid("epsilon", format!("{} is not a number above 0", options.epsilon)));
     }
     control.check()?;
-    control.progress(0, 2);
-    let scores = approximate(view, seed, options, control)?;
-    control.progress(1, 2);
-    let degree = |vertex| neighbors(view, vertex).len() as f64;
+    control.progress(0, 0);
+    let edges = Incident::new(view);
+    let scores = approximate(&edges, seed, options, control)?;
+    let degree = |vertex| edges.ends(vertex).len() as f64;
     let ranked = scores.into_iter().map(|(vertex, score)| (score / degree(vertex).max(1.0), vertex, score));
     let mut ranked: Vec<(f64, VertexId, f64)> = ranked.collect();
     ranked.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
     let vertices: Vec<VertexId> = ranked.iter().map(|&(_, vertex, _)| vertex).collect();
-    let (size, conductance) = sweep(view, &vertices);
-    control.progress(2, 2);
+    let (size, conductance) = sweep(&edges, view.num_edges(), &vertices);
+    let done = control.status().done.max(1);
+    control.progress(done, done);
     Ok(LocalCluster {
         vertices,
         scores: ranked.iter().map(|&(.., score)| score).collect(),
@@ -111,27 +112,9 @@ pub fn local_cluster(
     })
 }
 
-/// The other ends of the edges of a vertex in either direction.
-fn neighbors(view: &dyn GraphView, vertex: VertexId) -> Vec<VertexId> {
-    let mut list = Vec::new();
-    let directions = [Direction::Out, Direction::In];
-    for &direction in &directions[..if view.is_symmetric() { 1 } else { 2 }] {
-        view.for_each_slice(direction, vertex, &mut |slice| {
-            list.extend_from_slice(slice);
-            ControlFlow::Continue(())
-        });
-    }
-    if view.is_symmetric() {
-        // A loop is one entry of a symmetric list.
-        let loops = list.iter().filter(|&&neighbor| neighbor == vertex).count();
-        list.resize(list.len() + loops, vertex);
-    }
-    list
-}
-
 /// Scores by pushes, in the order in which vertices have come to hold too much.
 fn approximate(
-    view: &dyn GraphView,
+    edges: &Incident<'_>,
     seed: VertexId,
     options: &LocalClusterOptions,
     control: &Control,
@@ -142,7 +125,7 @@ fn approximate(
     let (mut queue, mut pushes) = (VecDeque::from([seed]), 0u64);
     while let Some(vertex) = queue.pop_front() {
         queued.remove(&vertex);
-        let list = neighbors(view, vertex);
+        let list = edges.ends(vertex);
         if list.is_empty() {
             // The walk cannot leave: all of it ends here.
             scores.insert(vertex, residuals.remove(&vertex).unwrap_or_default());
@@ -152,6 +135,8 @@ fn approximate(
             pushes += 1;
             if pushes.is_multiple_of(PUSHES_PER_CHECK) {
                 control.check()?;
+                // Usually far fewer than what bounds them.
+                control.progress(pushes, 0);
             }
             let residual = residuals[&vertex];
             *scores.entry(vertex).or_default() += options.alpha * residual;
@@ -161,7 +146,8 @@ fn approximate(
             for &neighbor in &list {
                 let residual = residuals.entry(neighbor).or_default();
                 *residual += share;
-                let holds_much = *residual >= options.epsilon * least_degree(view, neighbor);
+                // Without a look at its list, which may have loops that count once more.
+                let holds_much = *residual >= options.epsilon * edges.degree(neighbor) as f64;
                 if holds_much && neighbor != vertex && queued.insert(neighbor) {
                     queue.push_back(neighbor);
                 }
@@ -171,21 +157,14 @@ fn approximate(
     Ok(scores)
 }
 
-/// The degree of a vertex without a look at its list: without loops that a symmetric view lists once.
-fn least_degree(view: &dyn GraphView, vertex: VertexId) -> f64 {
-    let degree = |direction| view.degree(direction, vertex);
-    let reverse = if view.is_symmetric() { 0 } else { degree(Direction::In) };
-    (degree(Direction::Out) + reverse) as f64
-}
-
 /// The prefix of least conductance, and that.
-fn sweep(view: &dyn GraphView, order: &[VertexId]) -> (usize, f64) {
-    let total = view.num_edges() as f64 * 2.0;
+fn sweep(edges: &Incident<'_>, num_edges: u64, order: &[VertexId]) -> (usize, f64) {
+    let total = num_edges as f64 * 2.0;
     let mut inside: HashSet<VertexId> = HashSet::new();
     let (mut cut, mut volume) = (0.0, 0.0);
     let mut best = (order.len().min(1), f64::INFINITY);
     for (position, &vertex) in order.iter().enumerate() {
-        for neighbor in neighbors(view, vertex) {
+        for neighbor in edges.ends(vertex) {
             volume += 1.0;
             cut += match inside.contains(&neighbor) {
                 true => -1.0,
@@ -209,14 +188,18 @@ pub fn verify(
     seed: VertexId,
     options: &LocalClusterOptions,
     result: &LocalCluster,
-) -> Result<(), VerifyError> {
-    let lists: Vec<Vec<VertexId>> = (0..view.id_bound()).map(|vertex| neighbors(view, vertex)).collect();
-    let exact = exact_scores(&lists, seed, options.alpha);
+    control: &Control,
+) -> Result<(), AlgorithmError> {
+    let edges = Incident::new(view);
+    let lists: Vec<Vec<VertexId>> = (0..view.id_bound()).map(|vertex| edges.ends(vertex)).collect();
+    let exact = exact_scores(&lists, seed, options.alpha, control)?;
     let mut scores = vec![0.0; lists.len()];
     for (&vertex, &score) in result.vertices.iter().zip(&result.scores) {
+        control.check()?;
         scores[vertex as usize] = score;
     }
     for (vertex, (&found, &wanted)) in scores.iter().zip(&exact).enumerate() {
+        control.check()?;
         let allowed = options.epsilon * lists[vertex].len() as f64 + 1e-9;
         ensure((-1e-9..=allowed).contains(&(wanted - found)), || {
             format!("vertex {vertex} has score {found}, {wanted} less at most {allowed:e} expected")
@@ -233,16 +216,31 @@ pub fn verify(
     ensure((1..=result.vertices.len()).contains(&result.size), || format!("a cluster of {}", result.size))?;
     let found = conductance(result.size);
     ensure(found == result.conductance, || format!("conductance {}, {found} expected", result.conductance))?;
-    let better = (1..=result.vertices.len()).find(|&size| conductance(size) < found);
-    ensure(better.is_none(), || format!("the first {better:?} vertices are a better cluster"))
+    for size in 1..=result.vertices.len() {
+        control.check()?;
+        let other = conductance(size);
+        ensure(other >= found, || {
+            format!(
+                "the first {size} vertices have conductance {other}, the first {} have {found}",
+                result.size
+            )
+        })?;
+    }
+    Ok(())
 }
 
 /// The lazy walk's personalized PageRank, until nothing changes that could matter.
-fn exact_scores(lists: &[Vec<VertexId>], seed: VertexId, alpha: f64) -> Vec<f64> {
+fn exact_scores(
+    lists: &[Vec<VertexId>],
+    seed: VertexId,
+    alpha: f64,
+    control: &Control,
+) -> Result<Vec<f64>, AlgorithmError> {
     let mut scores = vec![0.0; lists.len()];
     let mut residuals = vec![0.0; lists.len()];
     residuals[seed as usize] = 1.0;
     while residuals.iter().sum::<f64>() > 1e-12 {
+        control.check()?;
         let mut next = vec![0.0; lists.len()];
         for (vertex, &residual) in residuals.iter().enumerate().filter(|(_, residual)| **residual > 0.0) {
             if lists[vertex].is_empty() {
@@ -257,7 +255,7 @@ fn exact_scores(lists: &[Vec<VertexId>], seed: VertexId, alpha: f64) -> Vec<f64>
         }
         residuals = next;
     }
-    scores
+    Ok(scores)
 }
 
 pub(crate) static ALGORITHM: Algorithm = Algorithm {
@@ -298,7 +296,7 @@ fn run(
     };
     let mut result = local_cluster(view, seed, &options, control)?;
     if check == Check::Verify {
-        verify(view, seed, &options, &result)?;
+        verify(view, seed, &options, &result, control)?;
     }
     result.vertices.truncate(result.size);
     result.scores.truncate(result.size);

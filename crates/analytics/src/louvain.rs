@@ -27,7 +27,7 @@ use crate::registry::{
     Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, SEED, Scalar, VertexColumn, WEIGHT, invalid,
 };
 use crate::weights::Weight;
-use crate::{AlgorithmError, Control, VerifyError};
+use crate::{AlgorithmError, Control};
 
 /// The arguments of [`louvain`] and [`leiden`](crate::leiden()); names and defaults are those of NetworkX.
 #[derive(Clone, Debug, PartialEq)]
@@ -147,8 +147,9 @@ pub fn verify(
     view: &dyn GraphView,
     options: &LouvainOptions,
     result: &Communities,
-) -> Result<(), VerifyError> {
-    verify_communities(view, options, result)
+    control: &Control,
+) -> Result<(), AlgorithmError> {
+    verify_communities(view, options, result, control)
 }
 
 /// What is chosen for an algorithm that moves vertices while modularity grows: [`LouvainOptions`].
@@ -188,7 +189,7 @@ fn run(
     let options = LouvainOptions::from_arguments(arguments);
     let result = louvain(view, &options, control)?;
     if check == Check::Verify {
-        verify(view, &options, &result)?;
+        verify(view, &options, &result, control)?;
     }
     Ok(result.into_outcome())
 }

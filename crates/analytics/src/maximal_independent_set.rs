@@ -24,7 +24,7 @@ use rayon::prelude::*;
 use crate::control::{ensure, in_pool};
 use crate::random::hash;
 use crate::registry::{Algorithm, Arguments, Check, Field, Outcome, SEED, Scalar, VertexColumn};
-use crate::{AlgorithmError, Control, VerifyError};
+use crate::{AlgorithmError, Control};
 
 const WAITING: u8 = 0;
 const IN: u8 = 1;
@@ -112,12 +112,18 @@ impl Choice<'_> {
 }
 
 /// Checks a set against the loop that it stands for: O(V log V + E).
-pub fn verify(view: &dyn GraphView, seed: u64, result: &[VertexId]) -> Result<(), VerifyError> {
+pub fn verify(
+    view: &dyn GraphView,
+    seed: u64,
+    result: &[VertexId],
+    control: &Control,
+) -> Result<(), AlgorithmError> {
     let mut order: Vec<VertexId> = (0..view.id_bound()).filter(|&vertex| view.has_vertex(vertex)).collect();
     order.sort_by_key(|&vertex| rank(seed, vertex));
     let mut blocked = vec![false; view.id_bound() as usize];
     let mut expected = Vec::new();
     for vertex in order {
+        control.check()?;
         if blocked[vertex as usize] {
             continue;
         }
@@ -159,7 +165,7 @@ fn run(
     let seed = arguments.seed(SEED.name).unwrap_or_default();
     let result = maximal_independent_set(view, seed, control)?;
     if check == Check::Verify {
-        verify(view, seed, &result)?;
+        verify(view, seed, &result, control)?;
     }
     let count = result.len() as u64;
     Ok(Outcome::listed(

@@ -25,7 +25,7 @@ use rayon::prelude::*;
 use crate::control::{ensure, in_pool};
 use crate::random::hash;
 use crate::registry::{Algorithm, Arguments, Check, Field, Outcome, SEED, Scalar, VertexColumn};
-use crate::{AlgorithmError, Control, NO_VERTEX, VerifyError};
+use crate::{AlgorithmError, Control, NO_VERTEX};
 
 /// Vertices that are worth a task of their own.
 const VERTICES_PER_TASK: usize = 1 << 9;
@@ -121,9 +121,15 @@ impl Search<'_> {
 }
 
 /// Checks a matching against the loop that it stands for: O(E log E).
-pub fn verify(view: &dyn GraphView, seed: u64, result: &[(VertexId, VertexId)]) -> Result<(), VerifyError> {
+pub fn verify(
+    view: &dyn GraphView,
+    seed: u64,
+    result: &[(VertexId, VertexId)],
+    control: &Control,
+) -> Result<(), AlgorithmError> {
     let mut edges = Vec::new();
     for vertex in 0..view.id_bound() {
+        control.check()?;
         view.for_each_slice(Direction::Out, vertex, &mut |slice| {
             let others = slice.iter().filter(|&&neighbor| neighbor != vertex);
             edges.extend(others.map(|&neighbor| rank(seed, vertex, neighbor)));
@@ -134,6 +140,7 @@ pub fn verify(view: &dyn GraphView, seed: u64, result: &[(VertexId, VertexId)]) 
     let mut is_free = vec![true; view.id_bound() as usize];
     let mut expected = Vec::new();
     for (_, low, high) in edges {
+        control.check()?;
         if is_free[low as usize] && is_free[high as usize] {
             is_free[low as usize] = false;
             is_free[high as usize] = false;
@@ -171,7 +178,7 @@ fn run(
     let seed = arguments.seed(SEED.name).unwrap_or_default();
     let result = maximal_matching(view, seed, control)?;
     if check == Check::Verify {
-        verify(view, seed, &result)?;
+        verify(view, seed, &result, control)?;
     }
     let count = result.len() as u64;
     let (low, high) = result.into_iter().unzip();

@@ -28,7 +28,7 @@ use crate::control::{ensure, in_pool};
 use crate::registry::{Algorithm, Arguments, Check, Field, Outcome, Scalar, VertexColumn, WEIGHT};
 use crate::sort::sorted;
 use crate::weights::{Sign, Weight, WeightedTable, weighted_lists};
-use crate::{AlgorithmError, Control, Ranges, VerifyError};
+use crate::{AlgorithmError, Control, Ranges};
 
 /// An edge between two vertices, the smaller id first.
 type Edge = (f64, VertexId, VertexId);
@@ -199,8 +199,13 @@ impl<'a> Forest<'a> {
 }
 
 /// Checks a forest against Kruskal's algorithm, which joins sets along all edges in order: O(E log E).
-pub fn verify(view: &dyn GraphView, weight: &Weight, result: &SpanningForest) -> Result<(), VerifyError> {
-    let lists = weighted_lists(view, weight).map_err(|error| VerifyError { what: error.to_string() })?;
+pub fn verify(
+    view: &dyn GraphView,
+    weight: &Weight,
+    result: &SpanningForest,
+    control: &Control,
+) -> Result<(), AlgorithmError> {
+    let lists = weighted_lists(view, weight)?;
     let ends = |(src, list): (VertexId, &Vec<(VertexId, f64)>)| {
         let edges = list.iter().map(move |&(dst, weight)| (weight, src.min(dst), src.max(dst)));
         edges.collect::<Vec<Edge>>()
@@ -217,6 +222,7 @@ pub fn verify(view: &dyn GraphView, weight: &Weight, result: &SpanningForest) ->
     };
     let mut expected = Vec::new();
     for (weight, low, high) in edges {
+        control.check()?;
         let (one, other) = (root(&mut parents, low), root(&mut parents, high));
         if one != other {
             parents[one as usize] = other;
@@ -258,7 +264,7 @@ fn run(
     let weight = arguments.weight();
     let result = minimum_spanning_edges(view, &weight, control)?;
     if check == Check::Verify {
-        verify(view, &weight, &result)?;
+        verify(view, &weight, &result, control)?;
     }
     let column = |end: fn(&(VertexId, VertexId, f64)) -> VertexId| {
         VertexColumn::Vertices(result.edges.iter().map(end).collect())

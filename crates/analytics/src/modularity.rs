@@ -13,24 +13,25 @@
 //! Invariant: sums are taken in a fixed order, so nothing depends on threads. A community is named by a number below the
 //! number of vertices.
 
-use std::ops::ControlFlow;
-
 use evergraph_types::{Direction, VertexId};
-use evergraph_view::{FlatView, GraphView, WeightedList};
+use evergraph_view::{FlatView, GraphView};
 use rayon::prelude::*;
 
 use crate::control::ensure;
 use crate::louvain::{Communities, LouvainOptions};
 use crate::per_thread::PerThread;
 use crate::random::hash;
-use crate::weights::{Sign, Weight, WeightedTable};
-use crate::{AlgorithmError, Control, NO_VERTEX, VerifyError};
+use crate::weights::{Sign, Weight, WeightedTable, weighted_lists_in};
+use crate::{AlgorithmError, Control, NO_VERTEX};
 
 /// Batches that a sweep is cut into.
 const BATCHES: u64 = 8;
 
 /// The most sweeps of one level.
 const SWEEPS: u32 = 50;
+
+/// Powers of 2 up to this, and down to its negative, are numbers of full precision.
+const MOST_EXPONENT: i32 = 1000;
 
 /// Vertices whose moves one task chooses.
 const VERTICES_PER_TASK: usize = 1 << 9;
@@ -53,22 +54,24 @@ impl Level {
         weight: &Weight,
         control: &Control,
     ) -> Result<Self, AlgorithmError> {
-        let table = |way| WeightedTable::new(view, flat, weight, way, Sign::NotNegative, control);
-        let out = table(Direction::Out)?;
-        let reverse = if flat.is_symmetric() { None } else { Some(table(Direction::In)?) };
+        let table = |view: &dyn GraphView, flat: &FlatView, weight: &Weight, way| {
+            WeightedTable::new(view, flat, weight, way, Sign::NotNegative, control)
+        };
+        let out = table(view, flat, weight, Direction::Out)?;
+        let reverse = match view.one_way() {
+            Some(part) => Some(table(&*part, &part.flat(), &weight.of_part(&*part), Direction::In)?),
+            None => None,
+        };
+        let scale = scale(out.weights().iter().copied());
         let mut level = Level::empty();
         for vertex in 0..flat.id_bound() {
+            // Any loop is in an out-list once, and has two ends.
+            let loops = out.edges(vertex).filter(|&(neighbor, _)| neighbor == vertex);
+            let inside = loops.map(|(_, weight)| 2.0 * scale * weight).sum();
             let edges = out.edges(vertex).chain(reverse.iter().flat_map(|table| table.edges(vertex)));
-            // A loop of a symmetric list is one entry with two ends; of a directed view, one in each list.
-            let ends = if flat.is_symmetric() { 2.0 } else { 1.0 };
-            let mut inside = 0.0;
-            for (neighbor, weight) in edges {
-                if neighbor == vertex {
-                    inside += ends * weight;
-                } else {
-                    level.neighbors.push(neighbor);
-                    level.weights.push(weight);
-                }
+            for (neighbor, weight) in edges.filter(|&(neighbor, _)| neighbor != vertex) {
+                level.neighbors.push(neighbor);
+                level.weights.push(scale * weight);
             }
             level.finish_vertex(inside);
         }
@@ -212,6 +215,14 @@ impl Level {
     }
 }
 
+/// What to multiply weights by, so that neither their sum nor its square is beyond all numbers: a power of 2, which
+/// takes nothing from their precision, and which modularity does not depend on.
+fn scale(weights: impl Iterator<Item = f64>) -> f64 {
+    let largest = weights.fold(0.0, f64::max);
+    let exponent = if largest > 0.0 { largest.log2().floor() as i32 } else { 0 };
+    2f64.powi(-exponent.clamp(-MOST_EXPONENT, MOST_EXPONENT))
+}
+
 /// The sum of the degrees in each community.
 fn degrees_of(communities: &[VertexId], degrees: &[f64]) -> Vec<f64> {
     let mut sums = vec![0.0; degrees.len()];
@@ -314,11 +325,13 @@ pub(crate) fn verify_communities(
     view: &dyn GraphView,
     options: &LouvainOptions,
     result: &Communities,
-) -> Result<(), VerifyError> {
+    control: &Control,
+) -> Result<(), AlgorithmError> {
     let bound = view.id_bound();
     ensure(result.labels.len() == bound as usize, || format!("{} labels", result.labels.len()))?;
     let mut count = 0;
     for (vertex, &label) in (0..bound).zip(&result.labels) {
+        control.check()?;
         count += u64::from(label == vertex);
         let right = match view.has_vertex(vertex) {
             true => label <= vertex && result.labels.get(label as usize) == Some(&label),
@@ -341,30 +354,26 @@ fn modularity_by_edges(
     view: &dyn GraphView,
     options: &LouvainOptions,
     labels: &[VertexId],
-) -> Result<f64, VerifyError> {
-    let lists = options.weight.lists(view).map_err(|error| VerifyError { what: error.to_string() })?;
-    let mut list = WeightedList::default();
+) -> Result<f64, AlgorithmError> {
+    let lists = |view, weight: &Weight, direction| weighted_lists_in(view, weight, direction);
+    let out = lists(view, &options.weight, Direction::Out)?;
+    let reverse = match view.one_way() {
+        Some(part) => lists(&*part, &options.weight.of_part(&*part), Direction::In)?,
+        None => Vec::new(),
+    };
+    let scale = scale(out.iter().flatten().map(|(_, weight)| *weight));
     let mut degrees = vec![0.0; labels.len()];
     let (mut inside, mut total) = (0.0, 0.0);
     for vertex in (0..view.id_bound()).filter(|&vertex| view.has_vertex(vertex)) {
-        list.clear();
-        match &lists {
-            Some(lists) => lists.append(Direction::Out, vertex, &mut list),
-            None => view.for_each_slice(Direction::Out, vertex, &mut |slice| {
-                list.neighbors.extend_from_slice(slice);
-                list.weights.resize(list.neighbors.len(), 1.0);
-                ControlFlow::Continue(())
-            }),
-        }
-        for (neighbor, weight) in list.iter() {
-            // Edges of a symmetric view between two vertices come from both of them; all others here, for both ends.
-            let ends = if view.is_symmetric() && neighbor != vertex { 1.0 } else { 2.0 };
-            total += ends * weight;
-            inside += if labels[vertex as usize] == labels[neighbor as usize] { ends * weight } else { 0.0 };
-            degrees[labels[vertex as usize] as usize] += weight;
-            if ends == 2.0 {
-                degrees[labels[neighbor as usize] as usize] += weight;
-            }
+        let label = labels[vertex as usize];
+        let reverse = reverse.get(vertex as usize).into_iter().flatten();
+        // An edge is met at both its ends, a loop only on its way out.
+        for &(other, weight) in out[vertex as usize].iter().chain(reverse.filter(|edge| edge.0 != vertex)) {
+            let ends = if other == vertex { 2.0 } else { 1.0 };
+            let weight = ends * scale * weight;
+            total += weight;
+            inside += if labels[other as usize] == label { weight } else { 0.0 };
+            degrees[label as usize] += weight;
         }
     }
     let squares: f64 = degrees.iter().map(|degree| (degree / total).powi(2)).sum();

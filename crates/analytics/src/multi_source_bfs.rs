@@ -19,7 +19,7 @@ use crate::registry::{
     Algorithm, Argument, Arguments, Check, DEPTH_LIMIT, Field, Kind, Outcome, REVERSE, Scalar, VertexColumn,
     invalid,
 };
-use crate::{AlgorithmError, BfsOptions, Control, UNREACHED, VerifyError, bfs};
+use crate::{AlgorithmError, BfsOptions, Control, UNREACHED, bfs};
 
 /// What [`multi_source_bfs`] found: a row for each pair of a source and a vertex that it reaches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -100,11 +100,13 @@ pub fn verify(
     sources: &[VertexId],
     options: &BfsOptions,
     result: &MultiSourceBfs,
-) -> Result<(), VerifyError> {
+    control: &Control,
+) -> Result<(), AlgorithmError> {
     let mut expected = MultiSourceBfs::default();
     for source in distinct(sources) {
-        let found = bfs(view, &[source], options, &Control::new());
-        let distances = found.map_err(|error| VerifyError { what: error.to_string() })?.distances;
+        control.check()?;
+        let found = bfs(view, &[source], options, &control.of_part());
+        let distances = found?.distances;
         let reached = (0..).zip(distances).filter(|(_, distance)| *distance != UNREACHED);
         let mut rows: Vec<(u32, VertexId)> = reached.map(|(vertex, distance)| (distance, vertex)).collect();
         rows.sort_unstable();
@@ -147,7 +149,7 @@ fn run(
     let options = BfsOptions::of(arguments);
     let result = multi_source_bfs(view, sources, &options, control)?;
     if check == Check::Verify {
-        verify(view, sources, &options, &result)?;
+        verify(view, sources, &options, &result, control)?;
     }
     let count = result.sources.len() as u64;
     Ok(Outcome::listed(

@@ -26,7 +26,7 @@ use crate::random::Random;
 use crate::random_walk::{outcome, verify_walks, walk_all};
 use crate::registry::{Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, SEED, WEIGHT, invalid};
 use crate::weights::{Sign, Weight, WeightedTable, weighted_lists};
-use crate::{AlgorithmError, Control, VerifyError};
+use crate::{AlgorithmError, Control};
 
 /// Draws of a step before its exact chances are worked out.
 const MOST_DRAWS: usize = 64;
@@ -78,9 +78,15 @@ pub fn node2vec_walks(
         }
     }
     let prepare = |control: &Control| Lists::new(view, &options.weight, control);
-    walk_all(view, sources, (options.walks, options.seed), control, prepare, |lists, source, random| {
-        walk(lists, source, options, random)
-    })
+    let step = |lists: &Lists, (before, vertex): (Option<VertexId>, VertexId), random: &mut Random| {
+        let list = lists.list(vertex);
+        match before {
+            None => list.at(random.unit() * list.total()).filter(|_| list.total() > 0.0),
+            Some(before) => next(lists, &list, before, options, random),
+        }
+    };
+    let shape = (options.walks, options.length, options.seed);
+    walk_all(view, sources, shape, control, prepare, step)
 }
 
 /// The lists to draw from; all ascend strictly.
@@ -162,24 +168,8 @@ impl List<'_> {
     }
 }
 
-fn walk(lists: &Lists, source: VertexId, options: &Node2vecOptions, random: &mut Random) -> Vec<VertexId> {
-    let mut walk = vec![source];
-    let (mut before, mut vertex) = (None, source);
-    for _ in 0..options.length {
-        let list = lists.list(vertex);
-        let next = match before {
-            None => list.at(random.unit() * list.total()).filter(|_| list.total() > 0.0),
-            Some(before) => step(lists, &list, before, options, random),
-        };
-        let Some(next) = next else { break };
-        walk.push(next);
-        (before, vertex) = (Some(vertex), next);
-    }
-    walk
-}
-
 /// The next vertex of a walk that came from `before`.
-fn step(
+fn next(
     lists: &Lists,
     list: &List<'_>,
     before: VertexId,
@@ -235,15 +225,16 @@ pub fn verify(
     sources: &[VertexId],
     options: &Node2vecOptions,
     result: &[Vec<VertexId>],
-) -> Result<(), VerifyError> {
+    control: &Control,
+) -> Result<(), AlgorithmError> {
     let lists = weighted_lists(view, &options.weight);
-    let lists = lists.map_err(|error| VerifyError { what: error.to_string() })?;
+    let lists = lists?;
     let weight = |from: VertexId, to: VertexId| {
         let edges = lists[from as usize].iter().filter(|(neighbor, _)| *neighbor == to);
         edges.map(|(_, weight)| weight).sum::<f64>()
     };
     let is_end = |vertex: VertexId| lists[vertex as usize].iter().all(|&(_, weight)| weight == 0.0);
-    verify_walks(view, sources, (options.walks, options.length), result, is_end)?;
+    verify_walks(view, sources, (options.walks, options.length), result, is_end, control)?;
     let empty = result.iter().flat_map(|walk| walk.windows(2)).find(|step| weight(step[0], step[1]) == 0.0);
     ensure(empty.is_none(), || format!("step {empty:?} is over an edge of weight 0"))
 }
@@ -290,7 +281,7 @@ fn run(
     };
     let result = node2vec_walks(view, sources, &options, control)?;
     if check == Check::Verify {
-        verify(view, sources, &options, &result)?;
+        verify(view, sources, &options, &result, control)?;
     }
     Ok(outcome(&result))
 }

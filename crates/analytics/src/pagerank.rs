@@ -26,10 +26,10 @@ use crate::gather::sum_over;
 use crate::prefetch::prefetch_place;
 use crate::registry::{
     Algorithm, Argument, Arguments, CONVERGED, Check, Field, ITERATIONS, Kind, OPTIONAL_WEIGHT, Outcome,
-    Scalar, VertexColumn, invalid,
+    Scalar, VertexColumn, invalid, invalid_at,
 };
 use crate::weights::{Weight, weighted_lists};
-use crate::{AlgorithmError, Control, Ranges, VerifyError, weighted_pagerank};
+use crate::{AlgorithmError, Control, Ranges, weighted_pagerank};
 
 /// The arguments of [`pagerank`]; names and defaults are those of NetworkX.
 #[derive(Clone, Debug, PartialEq)]
@@ -191,15 +191,16 @@ fn check(view: &dyn GraphView, options: &PageRankOptions) -> Result<(), Algorith
 /// Whether these can be brought to sum 1.
 pub(crate) fn check_weights(view: &dyn GraphView, name: &str, weights: &[f64]) -> Result<(), AlgorithmError> {
     let invalid = |why| Err(invalid(name, why));
+    let invalid_at = |vertex, why| Err(invalid_at(name, vertex, why));
     if weights.len() != view.id_bound() as usize {
         return invalid(format!("{} weights for {} vertex ids", weights.len(), view.id_bound()));
     }
-    for (vertex, &weight) in weights.iter().enumerate() {
+    for (vertex, &weight) in (0..).zip(weights) {
         if !(weight >= 0.0 && weight.is_finite()) {
-            return invalid(format!("weight {weight} of vertex {vertex} is not 0 or above"));
+            return invalid_at(vertex, format!("weight {weight} is not 0 or above"));
         }
-        if weight > 0.0 && !view.has_vertex(vertex as VertexId) {
-            return invalid(format!("vertex {vertex} is not in this view"));
+        if weight > 0.0 && !view.has_vertex(vertex) {
+            return invalid_at(vertex, "the view has no such vertex".to_owned());
         }
     }
     if weights.iter().sum::<f64>().is_infinite() {
@@ -403,18 +404,23 @@ type Step<'v, 's, S> = ((VertexId, Neighbors<'v>), ((&'s S, &'s u32), &'s mut S)
 
 /// Checks a result against as many iterations that push every score along the out-edges, one vertex at a time and in
 /// 64 bits throughout: O(iterations * (V + E)).
-pub fn verify(view: &dyn GraphView, options: &PageRankOptions, result: &PageRank) -> Result<(), VerifyError> {
-    let failed = |error: AlgorithmError| VerifyError { what: error.to_string() };
+pub fn verify(
+    view: &dyn GraphView,
+    options: &PageRankOptions,
+    result: &PageRank,
+    control: &Control,
+) -> Result<(), AlgorithmError> {
     let vertices = view.num_vertices() as f64;
-    let lists = weighted_lists(view, &options.weight).map_err(failed)?;
+    let lists = weighted_lists(view, &options.weight)?;
     let jump = proportions(view, &options.personalization);
     let lost = if options.dangling.is_some() { proportions(view, &options.dangling) } else { jump.clone() };
     let mut scores = proportions(view, &options.nstart);
-    let is_general = is_general(view, options).map_err(failed)?;
+    let is_general = is_general(view, options)?;
     let single = fits_single_precision(view.num_vertices(), options.tol) && !is_general;
     let allowed = if single { ROUNDING } else { 1e-13 } * f64::from(result.iterations + 1);
     let mut error = f64::INFINITY;
     for iteration in 0..result.iterations {
+        control.check()?;
         ensure(error >= vertices * options.tol - allowed, || format!("{iteration} iterations were enough"))?;
         let next = push_scores(&lists, options.alpha, &jump, &lost, &scores);
         error = distance(&next, &scores);
@@ -512,7 +518,7 @@ fn run(
     let options = PageRankOptions::of(arguments);
     let result = pagerank(view, &options, control)?;
     if check == Check::Verify {
-        verify(view, &options, &result)?;
+        verify(view, &options, &result, control)?;
     }
     Ok(result.into())
 }

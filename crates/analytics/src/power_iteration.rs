@@ -4,7 +4,7 @@
 
 use crate::control::ensure;
 use crate::registry::{Outcome, Scalar, VertexColumn, invalid};
-use crate::{AlgorithmError, VerifyError};
+use crate::{AlgorithmError, Control};
 
 /// Scores that were iterated.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,7 +41,7 @@ pub(crate) fn check_tol(tol: f64) -> Result<(), AlgorithmError> {
 }
 
 /// Refuses scores that differ from others by more than rounding.
-pub(crate) fn verify_scores(found: &[f64], wanted: &[f64]) -> Result<(), VerifyError> {
+pub(crate) fn verify_scores(found: &[f64], wanted: &[f64]) -> Result<(), AlgorithmError> {
     ensure(found.len() == wanted.len(), || format!("{} scores", found.len()))?;
     let size = wanted.iter().fold(1.0f64, |size, score| size.max(score.abs()));
     for (vertex, (found, wanted)) in found.iter().zip(wanted).enumerate() {
@@ -58,12 +58,14 @@ pub(crate) fn verify_iterations(
     result: &PowerIteration,
     (vertices, tol, max_iter): (u64, f64, u32),
     step: impl Fn(&[f64]) -> Vec<f64>,
-) -> Result<Vec<f64>, VerifyError> {
+    control: &Control,
+) -> Result<Vec<f64>, AlgorithmError> {
     let size = start.iter().map(|score| score.abs()).sum::<f64>().max(1.0);
     let (mut scores, mut error) = (start, f64::INFINITY);
     let threshold = vertices as f64 * tol;
     let allowed = 1e-9 * size;
     for iteration in 0..result.iterations {
+        control.check()?;
         ensure(error >= threshold - allowed, || format!("{iteration} iterations were enough"))?;
         let next = step(&scores);
         error = next.iter().zip(&scores).map(|(next, last)| (next - last).abs()).sum();

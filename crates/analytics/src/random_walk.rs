@@ -8,6 +8,7 @@
 //! a vertex without edges out.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use evergraph_types::{Direction, VertexId};
@@ -19,10 +20,13 @@ use crate::random::Random;
 use crate::registry::{
     Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, SEED, Scalar, VertexColumn, invalid,
 };
-use crate::{AlgorithmError, Control, VerifyError};
+use crate::{AlgorithmError, Control};
 
-/// Walks between two looks at [`Control`].
+/// Walks that are worth a task.
 const WALKS_PER_TASK: usize = 16;
+
+/// Steps of a walk between two looks at [`Control`].
+const STEPS_PER_CHECK: u32 = 1 << 12;
 
 /// The arguments of [`random_walks`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,61 +63,71 @@ pub fn random_walks(
     control: &Control,
 ) -> Result<Vec<Vec<VertexId>>, AlgorithmError> {
     let WalkOptions { length, walks, seed } = *options;
-    walk_all(
-        view,
-        sources,
-        (walks, seed),
-        control,
-        |_| Ok(view.flat()),
-        |flat, source, random| walk(flat, source, length, random),
-    )
+    let step = |flat: &Arc<FlatView>, (_, vertex): (Option<VertexId>, VertexId), random: &mut Random| {
+        let list = flat.out_neighbors(vertex);
+        if list.is_empty() { None } else { list.get(random.below(list.len() as u64) as usize) }
+    };
+    walk_all(view, sources, (walks, length, seed), control, |_| Ok(view.flat()), step)
 }
 
-/// So many walks from each source, each with random numbers of its own, over what `prepare` gives.
+/// So many walks of so many steps from each source, each with random numbers of its own, over what `prepare` gives. `step`
+/// takes the vertex before, if there is one, and the one where a walk is, and gives the next.
 pub(crate) fn walk_all<T: Sync + Send>(
     view: &dyn GraphView,
     sources: &[VertexId],
-    (walks, seed): (u32, u64),
+    (walks, length, seed): (u32, u32, u64),
     control: &Control,
     prepare: impl FnOnce(&Control) -> Result<T, AlgorithmError> + Send,
-    walk: impl Fn(&T, VertexId, &mut Random) -> Vec<VertexId> + Sync + Send,
+    step: impl Fn(&T, (Option<VertexId>, VertexId), &mut Random) -> Option<VertexId> + Sync + Send,
 ) -> Result<Vec<Vec<VertexId>>, AlgorithmError> {
     require_sources(view, sources)?;
-    let count = sources.len().checked_mul(walks as usize).filter(|&count| u32::try_from(count).is_ok());
-    let count =
-        count.ok_or_else(|| invalid("walks", "there are more than 2^32 - 1 walks in all".to_owned()))?;
+    let count = count_walks(sources.len(), walks, length)?;
+    let total = (count as u64 * u64::from(length)).max(1);
     control.check()?;
-    control.progress(0, count as u64);
+    control.progress(0, total);
     let done = AtomicU64::new(0);
     let found = in_pool(|| {
         let prepared = prepare(control)?;
+        let report = |steps: u32| -> Result<(), AlgorithmError> {
+            control.check()?;
+            control.progress(done.fetch_add(steps.into(), Relaxed) + u64::from(steps), total);
+            Ok(())
+        };
         let numbers = (0..count).into_par_iter().with_min_len(WALKS_PER_TASK);
         let found = numbers.map(|number| {
-            control.check()?;
             let mut random = Random::new(seed, number as u64);
-            let found = walk(&prepared, sources[number / walks as usize], &mut random);
-            control.progress(done.fetch_add(1, Relaxed) + 1, count as u64);
-            Ok(found)
+            let mut at = (None, sources[number / walks as usize]);
+            let (mut walk, mut reported) = (vec![at.1], 0);
+            for taken in 0..length {
+                if taken - reported == STEPS_PER_CHECK {
+                    report(STEPS_PER_CHECK)?;
+                    reported = taken;
+                }
+                let Some(next) = step(&prepared, at, &mut random) else { break };
+                walk.push(next);
+                at = (Some(at.1), next);
+            }
+            // A walk that ends early is as much of the work as any.
+            report(length - reported)?;
+            Ok(walk)
         });
         found.collect::<Result<Vec<_>, AlgorithmError>>()
     })?;
-    control.progress(count as u64, count as u64);
+    control.progress(total, total);
     Ok(found)
 }
 
-fn walk(flat: &FlatView, source: VertexId, length: u32, random: &mut Random) -> Vec<VertexId> {
-    let mut walk = vec![source];
-    let mut vertex = source;
-    for _ in 0..length {
-        let list = flat.out_neighbors(vertex);
-        if list.is_empty() {
-            break;
-        }
-        let Some(next) = list.get(random.below(list.len() as u64) as usize) else { break };
-        walk.push(next);
-        vertex = next;
+/// How many walks there are, if their vertices can be counted in 32 bits: what they take is to fit into memory.
+fn count_walks(sources: usize, walks: u32, length: u32) -> Result<usize, AlgorithmError> {
+    let vertices = sources as u128 * u128::from(walks) * (u128::from(length) + 1);
+    if vertices > u128::from(u32::MAX) {
+        let why = format!(
+            "{walks} walks of {length} steps from each of {sources} sources are {vertices} vertices, more than \
+             2^32 - 1; ask for fewer or shorter walks, or for those of some sources at a time"
+        );
+        return Err(invalid("length", why));
     }
-    walk
+    Ok(sources * walks as usize)
 }
 
 /// Checks every step of every walk against the lists: O(sum of the degrees met).
@@ -122,9 +136,10 @@ pub fn verify(
     sources: &[VertexId],
     options: &WalkOptions,
     result: &[Vec<VertexId>],
-) -> Result<(), VerifyError> {
+    control: &Control,
+) -> Result<(), AlgorithmError> {
     let is_end = |vertex| view.degree(Direction::Out, vertex) == 0;
-    verify_walks(view, sources, (options.walks, options.length), result, is_end)
+    verify_walks(view, sources, (options.walks, options.length), result, is_end, control)
 }
 
 pub(crate) fn verify_walks(
@@ -133,9 +148,11 @@ pub(crate) fn verify_walks(
     (walks, length): (u32, u32),
     result: &[Vec<VertexId>],
     is_end: impl Fn(VertexId) -> bool,
-) -> Result<(), VerifyError> {
+    control: &Control,
+) -> Result<(), AlgorithmError> {
     ensure(result.len() == sources.len() * walks as usize, || format!("{} walks", result.len()))?;
     for (number, walk) in result.iter().enumerate() {
+        control.check()?;
         let source = sources[number / walks.max(1) as usize];
         ensure(walk.first() == Some(&source), || format!("walk {number} does not begin at {source}"))?;
         for step in walk.windows(2) {
@@ -190,7 +207,7 @@ fn run(
     };
     let result = random_walks(view, sources, &options, control)?;
     if check == Check::Verify {
-        verify(view, sources, &options, &result)?;
+        verify(view, sources, &options, &result, control)?;
     }
     Ok(outcome(&result))
 }

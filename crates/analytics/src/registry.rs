@@ -60,6 +60,12 @@ impl Algorithm {
                     format!("a {:?} is wanted, not a {:?}", argument.kind, value.kind()),
                 ));
             }
+            match value {
+                Value::Count(count) if *count > u64::from(u32::MAX) && argument.name != SEED.name => {
+                    return Err(invalid(name, format!("{count} is more than 2^32 - 1, the most there is")));
+                }
+                _ => {}
+            }
         }
         let missing =
             |argument: &&Argument| argument.default.is_none() && !arguments.0.contains_key(argument.name);
@@ -228,13 +234,9 @@ impl Arguments {
         if let Some(Value::Flag(flag)) = self.0.get(name) { Some(*flag) } else { None }
     }
 
-    /// A count, capped where the algorithm counts in 32 bits.
+    /// A count; [`Algorithm::require`] refuses those of more than 32 bits.
     pub(crate) fn count(&self, name: &str) -> Option<u32> {
-        if let Some(Value::Count(count)) = self.0.get(name) {
-            Some(u32::try_from(*count).unwrap_or(u32::MAX))
-        } else {
-            None
-        }
+        self.seed(name).map(|count| u32::try_from(count).unwrap_or(u32::MAX))
     }
 
     pub(crate) fn float(&self, name: &str) -> Option<f64> {
@@ -277,7 +279,12 @@ impl Arguments {
     }
 
     pub(crate) fn vertices(&self, name: &str) -> &[VertexId] {
-        if let Some(Value::Vertices(vertices)) = self.0.get(name) { vertices } else { &[] }
+        self.optional_vertices(name).unwrap_or_default()
+    }
+
+    /// The same where none given is something else than nothing given.
+    pub(crate) fn optional_vertices(&self, name: &str) -> Option<&[VertexId]> {
+        if let Some(Value::Vertices(vertices)) = self.0.get(name) { Some(vertices) } else { None }
     }
 
     pub(crate) fn weights(&self, name: &str) -> Option<&[f64]> {
@@ -418,6 +425,11 @@ pub fn algorithms() -> &'static [&'static Algorithm] {
 /// The algorithm of this name.
 pub fn algorithm(name: &str) -> Option<&'static Algorithm> {
     algorithms().iter().copied().find(|algorithm| algorithm.name == name)
+}
+
+/// An argument that gives a number for each vertex, and a wrong one for this.
+pub(crate) fn invalid_at(name: &str, vertex: VertexId, why: String) -> AlgorithmError {
+    AlgorithmError::InvalidNumber { name: name.to_owned(), vertex, why }
 }
 
 pub(crate) fn invalid(name: &str, why: String) -> AlgorithmError {

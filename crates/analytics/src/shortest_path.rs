@@ -229,10 +229,10 @@ pub fn verify(
     target: VertexId,
     weight: &Weight,
     result: Option<&ShortestPath>,
-) -> Result<(), VerifyError> {
-    let failed = |error: AlgorithmError| VerifyError { what: error.to_string() };
+    control: &Control,
+) -> Result<(), AlgorithmError> {
     let options = SsspOptions { weight: weight.clone(), ..SsspOptions::default() };
-    let distances = dijkstra(view, &[source], &options).map_err(failed)?;
+    let distances = dijkstra(view, &[source], &options)?;
     let wanted = distances.get(target as usize).copied().unwrap_or(f64::INFINITY);
     let Some(result) = result else {
         return ensure(wanted.is_infinite(), || format!("no path, but there is one of length {wanted}"));
@@ -241,9 +241,10 @@ pub fn verify(
     ensure(agrees(result.length), || format!("length {}, {wanted} expected", result.length))?;
     let ends = (result.vertices.first(), result.vertices.last());
     ensure(ends == (Some(&source), Some(&target)), || format!("the path has the ends {ends:?}"))?;
-    let lists = weight.lists(view).map_err(failed)?;
+    let lists = weight.lists(view)?;
     let mut sum = 0.0;
     for pair in result.vertices.windows(2) {
+        control.check()?;
         let least = lightest_edge(view, lists.as_deref(), pair[0], pair[1]);
         sum +=
             least.ok_or_else(|| VerifyError { what: format!("no edge from {} to {}", pair[0], pair[1]) })?;
@@ -296,7 +297,7 @@ fn run(
     let weight = arguments.optional_weight();
     let result = shortest_path(view, source, target, &weight, control)?;
     if check == Check::Verify {
-        verify(view, source, target, &weight, result.as_ref())?;
+        verify(view, source, target, &weight, result.as_ref(), control)?;
     }
     let (vertices, length) = result.map_or((Vec::new(), f64::INFINITY), |path| (path.vertices, path.length));
     Ok(Outcome::listed(

@@ -25,7 +25,7 @@ use crate::registry::{
     invalid,
 };
 use crate::weights::{Sign, Weight, WeightedTable};
-use crate::{AlgorithmError, BfsOptions, Control, UNREACHED, VerifyError, bfs};
+use crate::{AlgorithmError, BfsOptions, Control, UNREACHED, bfs};
 
 /// The arguments of [`sssp`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -142,11 +142,12 @@ pub fn verify(
     sources: &[VertexId],
     options: &SsspOptions,
     result: &Sssp,
-) -> Result<(), VerifyError> {
-    let expected =
-        dijkstra(view, sources, options).map_err(|error| VerifyError { what: error.to_string() })?;
+    control: &Control,
+) -> Result<(), AlgorithmError> {
+    let expected = dijkstra(view, sources, options)?;
     ensure(result.distances.len() == expected.len(), || format!("{} distances", result.distances.len()))?;
     for (vertex, (found, wanted)) in result.distances.iter().zip(&expected).enumerate() {
+        control.check()?;
         ensure(found == wanted, || format!("vertex {vertex} is at distance {found}, {wanted} expected"))?;
     }
     let reached = expected.iter().filter(|distance| distance.is_finite()).count() as u64;
@@ -215,7 +216,7 @@ fn run(
     let options = SsspOptions::of(arguments);
     let result = sssp(view, sources, &options, control)?;
     if check == Check::Verify {
-        verify(view, sources, &options, &result)?;
+        verify(view, sources, &options, &result, control)?;
     }
     Ok(result.into())
 }

@@ -25,7 +25,7 @@ use rayon::prelude::*;
 use crate::control::{ensure, in_pool};
 use crate::registry::{Algorithm, Arguments, Check, Field, Outcome, Scalar, VertexColumn};
 use crate::{
-    AlgorithmError, Components, Control, EdgeFunction, NO_VERTEX, Ranges, VerifyError, VertexSubset, Way,
+    AlgorithmError, Components, Control, EdgeFunction, NO_VERTEX, Ranges, VertexSubset, Way,
     connected_components, edge_map,
 };
 
@@ -211,11 +211,12 @@ fn assign_rest(flat: &FlatView, labels: &mut [VertexId], control: &Control) -> R
 }
 
 /// Checks a result by Kosaraju's two searches: O(V + E).
-pub fn verify(view: &dyn GraphView, result: &Components) -> Result<(), VerifyError> {
+pub fn verify(view: &dyn GraphView, result: &Components, control: &Control) -> Result<(), AlgorithmError> {
     let bound = view.id_bound();
     let mut expected = vec![NO_VERTEX; bound as usize];
     let mut count = 0;
     for &start in finish_order(view).iter().rev() {
+        control.check()?;
         if expected[start as usize] != NO_VERTEX {
             continue;
         }
@@ -239,6 +240,7 @@ pub fn verify(view: &dyn GraphView, result: &Components) -> Result<(), VerifyErr
     }
     ensure(result.labels.len() == expected.len(), || format!("{} labels", result.labels.len()))?;
     for (vertex, (&found, &wanted)) in result.labels.iter().zip(&expected).enumerate() {
+        control.check()?;
         ensure(found == wanted, || format!("vertex {vertex} has label {found}, {wanted} expected"))?;
     }
     ensure(result.count == count, || format!("{} components, {count} expected", result.count))
@@ -300,7 +302,7 @@ fn run(
 ) -> Result<Outcome, AlgorithmError> {
     let result = strongly_connected_components(view, control)?;
     if check == Check::Verify {
-        verify(view, &result)?;
+        verify(view, &result, control)?;
     }
     let largest = result.sizes().first().map_or(0, |&(_, size)| size);
     Ok(Outcome::by_vertex(

@@ -21,7 +21,7 @@ use crate::registry::{
     Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, Scalar, VertexColumn, invalid,
 };
 use crate::sort::sorted;
-use crate::{AlgorithmError, Control, NO_VERTEX, Ranges, VerifyError};
+use crate::{AlgorithmError, Control, NO_VERTEX, Ranges};
 
 /// Edges passed over between two looks at [`Control`].
 const EDGES_PER_CHECK: usize = 1 << 16;
@@ -201,14 +201,16 @@ pub fn verify(
     sources: &[VertexId],
     options: &TemporalOptions,
     result: &TemporalReachability,
-) -> Result<(), VerifyError> {
-    let edges = edges_in_order(view, options, &Control::new());
-    let edges = edges.map_err(|error| VerifyError { what: error.to_string() })?;
+    control: &Control,
+) -> Result<(), AlgorithmError> {
+    let edges = edges_in_order(view, options, &control.of_part());
+    let edges = edges?;
     let mut arrivals = vec![f64::INFINITY; view.id_bound() as usize];
     sources.iter().for_each(|&source| arrivals[source as usize] = f64::NEG_INFINITY);
     let can_leave = |arrival: f64, time: f64| if options.strict { arrival < time } else { arrival <= time };
     let mut changed = true;
     while std::mem::take(&mut changed) {
+        control.check()?;
         for edge in edges.iter().rev() {
             let place = (edge.src as usize, edge.dst as usize);
             if can_leave(arrivals[place.0], edge.time) && edge.time < arrivals[place.1] {
@@ -222,11 +224,13 @@ pub fn verify(
     // Whether an edge from the parent arrives when its vertex is reached.
     let mut is_given = vec![false; arrivals.len()];
     for edge in edges.iter().filter(|edge| result.parents[edge.dst as usize] == edge.src) {
+        control.check()?;
         let arrives = edge.time == arrivals[edge.dst as usize];
         is_given[edge.dst as usize] |= arrives && can_leave(arrivals[edge.src as usize], edge.time);
     }
     let mut reached = 0;
     for (vertex, (&found, &wanted)) in (0..).zip(result.arrivals.iter().zip(&arrivals)) {
+        control.check()?;
         let parent = result.parents[vertex as usize];
         reached += u64::from(wanted < f64::INFINITY);
         let holds = match wanted {
@@ -283,7 +287,7 @@ fn run(
     };
     let result = temporal_reachability(view, sources, &options, control)?;
     if check == Check::Verify {
-        verify(view, sources, &options, &result)?;
+        verify(view, sources, &options, &result, control)?;
     }
     Ok(Outcome::by_vertex(
         vec![

@@ -23,7 +23,7 @@ use rayon::prelude::*;
 
 use crate::control::{ensure, in_pool};
 use crate::registry::{Algorithm, Arguments, Check, Field, Outcome, Scalar, VertexColumn};
-use crate::{AlgorithmError, Control, VerifyError};
+use crate::{AlgorithmError, Control};
 
 /// Vertices peeled by one task.
 const VERTICES_PER_TASK: usize = 1 << 8;
@@ -131,9 +131,14 @@ fn cycle_before(flat: &FlatView, start: VertexId, is_free: impl Fn(VertexId) -> 
 }
 
 /// Checks an order edge by edge: every generation is one more than the largest before it. O(V + E).
-pub fn verify(view: &dyn GraphView, result: &TopologicalOrder) -> Result<(), VerifyError> {
+pub fn verify(
+    view: &dyn GraphView,
+    result: &TopologicalOrder,
+    control: &Control,
+) -> Result<(), AlgorithmError> {
     let mut generations = vec![None; view.id_bound() as usize];
     for (&vertex, &generation) in result.vertices.iter().zip(&result.generations) {
+        control.check()?;
         ensure(view.has_vertex(vertex), || format!("there is no vertex {vertex}"))?;
         let known = generations[vertex as usize].replace(generation);
         ensure(known.is_none(), || format!("vertex {vertex} comes twice"))?;
@@ -142,6 +147,7 @@ pub fn verify(view: &dyn GraphView, result: &TopologicalOrder) -> Result<(), Ver
         format!("{} vertices of {}", result.vertices.len(), view.num_vertices())
     })?;
     for (&vertex, &generation) in result.vertices.iter().zip(&result.generations) {
+        control.check()?;
         let mut wanted = 0;
         view.for_each_slice(Direction::In, vertex, &mut |slice| {
             let before = slice.iter().filter_map(|&before| generations[before as usize]).max();
@@ -155,7 +161,11 @@ pub fn verify(view: &dyn GraphView, result: &TopologicalOrder) -> Result<(), Ver
 }
 
 /// Checks a cycle edge by edge; that there is none, by a depth-first search that meets no vertex of its own path: O(V + E).
-pub fn verify_cycle(view: &dyn GraphView, result: Option<&[VertexId]>) -> Result<(), VerifyError> {
+pub fn verify_cycle(
+    view: &dyn GraphView,
+    result: Option<&[VertexId]>,
+    control: &Control,
+) -> Result<(), AlgorithmError> {
     let Some(cycle) = result else {
         return ensure(!has_cycle(view), || "no cycle found, but there is one".to_owned());
     };
@@ -164,6 +174,7 @@ pub fn verify_cycle(view: &dyn GraphView, result: Option<&[VertexId]>) -> Result
     distinct.dedup();
     ensure(!cycle.is_empty() && distinct.len() == cycle.len(), || format!("{cycle:?} is no cycle"))?;
     for (position, &src) in cycle.iter().enumerate() {
+        control.check()?;
         let dst = cycle[(position + 1) % cycle.len()];
         ensure(list_of(view, src).contains(&dst), || format!("there is no edge from {src} to {dst}"))?;
     }
@@ -247,7 +258,7 @@ fn run_sort(
 ) -> Result<Outcome, AlgorithmError> {
     let result = topological_sort(view, control)?;
     if check == Check::Verify {
-        verify(view, &result)?;
+        verify(view, &result, control)?;
     }
     let count = result.generations.last().map_or(0, |&last| u64::from(last) + 1);
     Ok(Outcome::listed(
@@ -267,7 +278,7 @@ fn run_cycle(
 ) -> Result<Outcome, AlgorithmError> {
     let result = find_cycle(view, control)?;
     if check == Check::Verify {
-        verify_cycle(view, result.as_deref())?;
+        verify_cycle(view, result.as_deref(), control)?;
     }
     let is_acyclic = result.is_none();
     Ok(Outcome::listed(

@@ -25,7 +25,7 @@ use crate::control::{ensure, in_pool};
 use crate::intersect::{Marks, count_triangles};
 use crate::oriented::Oriented;
 use crate::registry::{Algorithm, Arguments, Check, Field, Outcome, Scalar};
-use crate::{AlgorithmError, Control, Ranges, VerifyError};
+use crate::{AlgorithmError, Control, Ranges};
 
 /// Steps in a range: well below a millisecond.
 const STEPS_PER_RANGE: usize = 1 << 16;
@@ -64,11 +64,12 @@ fn count(view: &dyn GraphView, control: &Control) -> Result<u64, AlgorithmError>
 }
 
 /// Checks a count against sorted lists of larger neighbors, searched edge by edge: O(E sqrt(E) log(E)).
-pub fn verify(view: &dyn GraphView, result: u64) -> Result<(), VerifyError> {
+pub fn verify(view: &dyn GraphView, result: u64, control: &Control) -> Result<(), AlgorithmError> {
     let larger: Vec<Vec<VertexId>> =
         (0..view.id_bound()).map(|vertex| larger_neighbors(view, vertex)).collect();
     let mut expected = 0;
     for list in &larger {
+        control.check()?;
         for (position, &second) in list.iter().enumerate() {
             let (rest, others) = (&list[position + 1..], &larger[second as usize][..]);
             let (few, many) = if rest.len() < others.len() { (rest, others) } else { (others, rest) };
@@ -109,7 +110,7 @@ fn run(
 ) -> Result<Outcome, AlgorithmError> {
     let triangles = triangle_count(view, control)?;
     if check == Check::Verify {
-        verify(view, triangles)?;
+        verify(view, triangles, control)?;
     }
     Ok(outcome(triangles))
 }

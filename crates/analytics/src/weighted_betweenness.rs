@@ -10,6 +10,8 @@
 //!
 //! Invariant: sums are taken in order of distance and of sources, so the result does not depend on threads.
 
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::GraphView;
 use rayon::prelude::*;
@@ -36,21 +38,22 @@ pub(crate) fn accumulate(
     scores: &mut [f64],
     control: &Control,
 ) -> Result<(), AlgorithmError> {
+    let (done, total) = (AtomicU64::new(0), sources.len() as u64);
+    control.progress(0, total);
     let flat = view.flat();
     let table = WeightedTable::new(view, &flat, weight, Direction::Out, Sign::Positive, control)?;
     let table = table.merged(control, f64::min)?;
     let searches = PerThread::new(|| Search::new(table.id_bound()));
     let at_once = SOURCES_PER_THREAD * rayon::current_num_threads();
-    let mut done = 0;
     for sources_at_once in sources.chunks(at_once) {
-        let parts = sources_at_once
-            .par_iter()
-            .map(|&source| searches.with(|search| search.run(&table, source, endpoints, control)));
-        for part in parts.collect::<Result<Vec<Part>, _>>()? {
+        let parts = sources_at_once.par_iter().map(|&source| {
+            let part = searches.with(|search| search.run(&table, source, endpoints, control))?;
+            control.progress(done.fetch_add(1, Relaxed) + 1, total);
+            Ok(part)
+        });
+        for part in parts.collect::<Result<Vec<Part>, AlgorithmError>>()? {
             part.into_iter().for_each(|(vertex, dependency)| scores[vertex as usize] += dependency);
         }
-        done += sources_at_once.len() as u64;
-        control.progress(done, sources.len() as u64);
     }
     Ok(())
 }
@@ -131,6 +134,7 @@ pub(crate) fn accumulate_slowly(
     weight: &Weight,
     (sources, endpoints): (&[VertexId], bool),
     scores: &mut [f64],
+    control: &Control,
 ) -> Result<(), AlgorithmError> {
     let mut lists = weighted_lists(view, weight)?;
     for list in &mut lists {
@@ -147,6 +151,7 @@ pub(crate) fn accumulate_slowly(
             open.min_by(|&left, &right| distances[left].total_cmp(&distances[right]))
         };
         while let Some(vertex) = waiting(&distances, &settled) {
+            control.check()?;
             settled[vertex] = true;
             order.push(vertex);
             for &(neighbor, weight) in &lists[vertex] {

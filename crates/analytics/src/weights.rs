@@ -51,6 +51,16 @@ impl Weight {
     }
 }
 
+impl Weight {
+    /// The same for a part of the view: its edge types may all lack the property, and then its edges weigh 1.
+    pub(crate) fn of_part(&self, part: &dyn GraphView) -> Weight {
+        match self {
+            Weight::Property(property) if part.weighted_lists(property).is_err() => Weight::One,
+            _ => self.clone(),
+        }
+    }
+}
+
 /// Which weights an algorithm can work with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
@@ -269,13 +279,22 @@ pub(crate) fn weighted_lists(
     view: &dyn GraphView,
     weight: &Weight,
 ) -> Result<Vec<Vec<(VertexId, f64)>>, AlgorithmError> {
+    weighted_lists_in(view, weight, Direction::Out)
+}
+
+/// The same in either direction.
+pub(crate) fn weighted_lists_in(
+    view: &dyn GraphView,
+    weight: &Weight,
+    direction: Direction,
+) -> Result<Vec<Vec<(VertexId, f64)>>, AlgorithmError> {
     let lists = weight.lists(view)?;
     let mut list = WeightedList::default();
     let all = (0..view.id_bound()).map(|vertex| {
         list.clear();
         match &lists {
-            Some(lists) => lists.append(Direction::Out, vertex, &mut list),
-            None => view.for_each_slice(Direction::Out, vertex, &mut |slice| {
+            Some(lists) => lists.append(direction, vertex, &mut list),
+            None => view.for_each_slice(direction, vertex, &mut |slice| {
                 list.neighbors.extend_from_slice(slice);
                 list.weights.resize(list.neighbors.len(), 1.0);
                 ControlFlow::Continue(())

@@ -4,10 +4,13 @@ mod common;
 
 use common::{Graph, any_graph, degenerate_graphs, on_one_and_two_threads, star};
 use evergraph_analytics::betweenness_centrality::verify;
-use evergraph_analytics::{AlgorithmError, BetweennessOptions, Control, Sources, betweenness_centrality};
+use evergraph_analytics::{
+    AlgorithmError, Arguments, BetweennessOptions, Check, Control, Scalar, Sources, Value, algorithm,
+    betweenness_centrality,
+};
 use evergraph_generate::{Generator, Kronecker, Model};
 use evergraph_types::VertexId;
-use evergraph_view::FlatView;
+use evergraph_view::{FlatView, GraphView};
 use proptest::prelude::*;
 
 /// Bits, so that NaN is equal to itself.
@@ -19,7 +22,7 @@ fn checked(view: &FlatView, options: &BetweennessOptions) -> Vec<f64> {
     let run = || betweenness_centrality(view, options, &Control::new()).expect("a result");
     let result = on_one_and_two_threads(|| bits(&run()));
     let result: Vec<f64> = result.into_iter().map(f64::from_bits).collect();
-    verify(view, options, &result).expect("a right result");
+    verify(view, options, &result, &Control::new()).expect("a right result");
     result
 }
 
@@ -71,7 +74,7 @@ proptest! {
         graph in any_graph(),
         normalized in any::<bool>(),
         endpoints in any::<bool>(),
-        k in 0u64..20,
+        k in 1u64..20,
         seed in any::<u64>(),
     ) {
         let view = graph.view();
@@ -80,6 +83,10 @@ proptest! {
         let wanted: Vec<f64> = naive(&graph).into_iter().map(|score| score * halved).collect();
         assert_close(&checked(&view, &plain), &wanted);
         checked(&view, &BetweennessOptions { sources: Sources::All, normalized, endpoints, ..BetweennessOptions::default() });
+        let k = k.min(view.num_vertices());
+        if k == 0 {
+            return Ok(());
+        }
         checked(&view, &BetweennessOptions { sources: Sources::Sample { k, seed }, normalized, endpoints, ..BetweennessOptions::default() });
     }
 }
@@ -127,6 +134,22 @@ fn degenerate_graphs_have_the_scores_expected() {
 }
 
 #[test]
+fn no_sources_are_not_all_and_no_more_are_drawn_than_there_are() {
+    let view = FlatView::from_edges(3, &[(0, 1), (1, 2)], true);
+    let none = BetweennessOptions { sources: Sources::Given(Vec::new()), ..BetweennessOptions::default() };
+    assert_eq!(checked(&view, &none), [0.0; 3]);
+    let algorithm = algorithm("betweenness_centrality").expect("a name");
+    let run = |arguments: Arguments| algorithm.run(&view, &arguments, Check::Verify, &Control::new());
+    let outcome = run(Arguments::new().with("sources", Value::Vertices(Vec::new()))).expect("a result");
+    assert_eq!(outcome.values, [("sources", Scalar::Count(0))]);
+    for k in [0, 4] {
+        let result = run(Arguments::new().with("k", Value::Count(k)));
+        assert!(matches!(result, Err(AlgorithmError::InvalidArgument { name, .. }) if name == "k"), "{k}");
+    }
+    assert!(run(Arguments::new().with("k", Value::Count(3))).is_ok());
+}
+
+#[test]
 fn large_graphs_are_pulled_level_by_level() {
     let options =
         |sources| BetweennessOptions { sources: Sources::Given(sources), ..BetweennessOptions::default() };
@@ -145,7 +168,7 @@ fn the_verifier_finds_wrong_results() {
     for vertex in 0..4 {
         let mut wrong = right.clone();
         wrong[vertex] += 0.01;
-        assert!(verify(&view, &options, &wrong).is_err(), "vertex {vertex}");
+        assert!(verify(&view, &options, &wrong, &Control::new()).is_err(), "vertex {vertex}");
     }
-    assert!(verify(&view, &options, &right[1..]).is_err());
+    assert!(verify(&view, &options, &right[1..], &Control::new()).is_err());
 }

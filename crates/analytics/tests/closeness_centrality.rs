@@ -4,7 +4,10 @@ mod common;
 
 use common::{Graph, any_graph, degenerate_graphs, on_one_and_two_threads};
 use evergraph_analytics::closeness_centrality::verify;
-use evergraph_analytics::{AlgorithmError, ClosenessOptions, Control, closeness_centrality};
+use evergraph_analytics::{
+    AlgorithmError, Arguments, Check, ClosenessOptions, Control, Value, VertexColumn, algorithm,
+    closeness_centrality,
+};
 use evergraph_generate::{Generator, Kronecker, Model};
 use evergraph_view::{FlatView, GraphView};
 use proptest::prelude::*;
@@ -13,7 +16,7 @@ fn checked(view: &FlatView, options: &ClosenessOptions) -> Vec<f64> {
     let run = || closeness_centrality(view, options, &Control::new()).expect("a result");
     let bits = |scores: Vec<f64>| scores.into_iter().map(f64::to_bits).collect::<Vec<_>>();
     let result: Vec<f64> = on_one_and_two_threads(|| bits(run())).into_iter().map(f64::from_bits).collect();
-    verify(view, options, &result).expect("a right result");
+    verify(view, options, &result, &Control::new()).expect("a right result");
     result
 }
 
@@ -70,6 +73,12 @@ fn only_what_was_asked_for_has_a_score() {
     let options = ClosenessOptions { u: Some(vec![1, 1]), ..ClosenessOptions::default() };
     let found = checked(&view, &options);
     assert!(found[0].is_nan() && found[1] == 0.5 && found[2].is_nan());
+    let none = Arguments::new().with("u", Value::Vertices(Vec::new()));
+    let closeness = algorithm("closeness_centrality").expect("a name");
+    let outcome = closeness.run(&view, &none, Check::Verify, &Control::new()).expect("a result");
+    assert!(
+        matches!(&outcome.columns[0].1, VertexColumn::Floats(scores) if scores.iter().all(|it| it.is_nan()))
+    );
     let outside = ClosenessOptions { u: Some(vec![3]), ..ClosenessOptions::default() };
     let result = closeness_centrality(&view, &outside, &Control::new());
     assert_eq!(result.err(), Some(AlgorithmError::SourceNotFound { vertex: 3 }));
@@ -94,6 +103,6 @@ fn the_verifier_finds_wrong_results() {
     let options = ClosenessOptions::default();
     let mut wrong = checked(&view, &options);
     wrong[1] = 0.9;
-    assert!(verify(&view, &options, &wrong).is_err());
-    assert!(verify(&view, &options, &wrong[1..]).is_err());
+    assert!(verify(&view, &options, &wrong, &Control::new()).is_err());
+    assert!(verify(&view, &options, &wrong[1..], &Control::new()).is_err());
 }

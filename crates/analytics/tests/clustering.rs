@@ -14,7 +14,7 @@ fn checked(view: &FlatView, definition: Definition) -> Clustering {
         Definition::NetworkX => clustering(view, &Control::new()).expect("a result"),
         Definition::Graphalytics => local_clustering_coefficient(view, &Control::new()).expect("a result"),
     });
-    verify(view, definition, &result).expect("a right result");
+    verify(view, definition, &result, &Control::new()).expect("a right result");
     result
 }
 
@@ -96,6 +96,6 @@ fn the_verifier_finds_wrong_results() {
     for (case, spoil) in wrong.iter().enumerate() {
         let mut result = right.clone();
         spoil(&mut result);
-        assert!(verify(&view, Definition::NetworkX, &result).is_err(), "case {case}");
+        assert!(verify(&view, Definition::NetworkX, &result, &Control::new()).is_err(), "case {case}");
     }
 }

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 fn checked(view: &FlatView) -> Components {
     let result = on_one_and_two_threads(|| connected_components(view, &Control::new()).expect("a result"));
-    verify(view, &result).expect("a right result");
+    verify(view, &result, &Control::new()).expect("a right result");
     result
 }
 
@@ -62,6 +62,6 @@ fn the_verifier_finds_wrong_results() {
     let named = Components { labels: vec![1, 1, 2, 2], count: 2 };
     let counted = Components { count: 3, ..right };
     for wrong in [joined, split, named, counted] {
-        assert!(verify(&view, &wrong).is_err(), "{wrong:?}");
+        assert!(verify(&view, &wrong, &Control::new()).is_err(), "{wrong:?}");
     }
 }

@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use evergraph_analytics::{
-    AlgorithmError, Arguments, Check, Control, Kind, PageRankOptions, Value, algorithm, algorithms, pagerank,
+    AlgorithmError, Arguments, BetweennessOptions, Check, Control, Definition, Kind, PageRankOptions, Value,
+    algorithm, algorithms, betweenness_centrality, clustering, pagerank, triangle_count,
 };
 use evergraph_view::{FlatView, GraphView};
 
@@ -63,6 +64,65 @@ fn every_algorithm_stops_when_cancelled() {
 }
 
 #[test]
+fn a_long_walk_stops_on_its_way() {
+    let view = ring();
+    for name in ["random_walks", "node2vec_walks"] {
+        let arguments = given(name).with("length", Value::Count(1 << 31)).with("walks", Value::Count(1));
+        let control = Control::new();
+        std::thread::scope(|scope| {
+            let walks = algorithm(name).expect("a name");
+            let running = scope.spawn(|| walks.run(&view, &arguments, Check::Skip, &control));
+            while control.status().done == 0 {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            control.cancel();
+            assert_eq!(running.join().expect("no panic"), Err(AlgorithmError::Cancelled), "{name}");
+            assert!(control.status().done < control.status().total, "{name}: {:?}", control.status());
+        });
+    }
+}
+
+#[test]
+fn a_verifier_stops_when_cancelled() {
+    let (view, running, stopped) = (ring(), Control::new(), Control::new());
+    stopped.cancel();
+    let cancelled = Err(AlgorithmError::Cancelled);
+    let triangles = triangle_count(&view, &running).expect("a result");
+    assert_eq!(evergraph_analytics::triangle_count::verify(&view, triangles, &stopped), cancelled);
+    let (options, ranks) =
+        (PageRankOptions::default(), pagerank(&view, &PageRankOptions::default(), &running));
+    let ranks = ranks.expect("a result");
+    assert_eq!(evergraph_analytics::pagerank::verify(&view, &options, &ranks, &stopped), cancelled);
+    let (definition, options) = (Definition::NetworkX, BetweennessOptions::default());
+    let found = clustering(&view, &running).expect("a result");
+    assert_eq!(evergraph_analytics::clustering::verify(&view, definition, &found, &stopped), cancelled);
+    let scores = betweenness_centrality(&view, &options, &running).expect("a result");
+    let verify = evergraph_analytics::betweenness_centrality::verify;
+    assert_eq!(verify(&view, &options, &scores, &stopped), cancelled);
+}
+
+#[test]
+fn how_much_there_is_is_told_from_the_start_or_not_at_all() {
+    let view = ring();
+    let run = |name: &str, control: &Control| {
+        let arguments = match name {
+            "betweenness_centrality" => given(name).with("weight", Value::Text("weight".to_owned())),
+            _ => given(name),
+        };
+        algorithm(name).expect("a name").run(&view, &arguments, Check::Skip, control)
+    };
+    for (name, total) in [("betweenness_centrality", 1000), ("bellman_ford", 0), ("local_cluster", 0)] {
+        let control = Control::new();
+        control.cancel();
+        assert_eq!(run(name, &control), Err(AlgorithmError::Cancelled));
+        assert_eq!((control.status().done, control.status().total), (0, total), "{name}");
+        let control = Control::new();
+        assert!(run(name, &control).is_ok());
+        assert_eq!(control.status().done, control.status().total, "{name}");
+    }
+}
+
+#[test]
 fn a_running_algorithm_stops_within_a_fifth_of_a_second() {
     let edges: Vec<_> = (0..1_000_000u32).map(|edge| (edge % 50_021, edge % 49_999)).collect();
     let view = FlatView::from_edges(50_021, &edges, false);
@@ -83,6 +143,31 @@ fn a_running_algorithm_stops_within_a_fifth_of_a_second() {
     // A machine with other work to do may be slow once, not every time.
     let took = (0..5).map(|_| stop()).min().expect("five times");
     assert!(took < Duration::from_millis(200), "{took:?}");
+}
+
+#[test]
+fn counts_are_taken_as_they_are_or_refused() {
+    let edge = FlatView::from_weighted_edges(2, &[(0, 1, 1.0)], false);
+    let refused = |name: &str, arguments: &Arguments| match algorithm(name).expect("a name").run(
+        &edge,
+        arguments,
+        Check::Skip,
+        &Control::new(),
+    ) {
+        Err(AlgorithmError::InvalidArgument { name, .. }) => name,
+        _ => String::new(),
+    };
+    for entry in algorithms() {
+        for argument in entry.arguments.iter().filter(|argument| argument.kind == Kind::Count) {
+            let arguments = given(entry.name).with(argument.name, Value::Count(1 << 32));
+            let wanted = if argument.name == "seed" { "" } else { argument.name };
+            assert_eq!(refused(entry.name, &arguments), wanted, "{}", entry.name);
+        }
+    }
+    for name in ["random_walks", "node2vec_walks"] {
+        let many = given(name).with("length", Value::Count(1 << 20)).with("walks", Value::Count(1 << 12));
+        assert_eq!(refused(name, &many), "length", "{name}");
+    }
 }
 
 #[test]

@@ -14,20 +14,22 @@ use proptest::prelude::*;
 
 fn colors(view: &FlatView, order: ColorOrder) -> Coloring {
     let result = on_one_and_two_threads(|| greedy_color(view, order, &Control::new()).expect("a result"));
-    evergraph_analytics::greedy_color::verify(view, order, &result).expect("a right result");
+    evergraph_analytics::greedy_color::verify(view, order, &result, &Control::new()).expect("a right result");
     result
 }
 
 fn matching(view: &FlatView, seed: u64) -> Vec<(VertexId, VertexId)> {
     let result = on_one_and_two_threads(|| maximal_matching(view, seed, &Control::new()).expect("a result"));
-    evergraph_analytics::maximal_matching::verify(view, seed, &result).expect("a right result");
+    evergraph_analytics::maximal_matching::verify(view, seed, &result, &Control::new())
+        .expect("a right result");
     result
 }
 
 fn forest(view: &FlatView) -> SpanningForest {
     let run = || minimum_spanning_edges(view, &Weight::Usual, &Control::new()).expect("a result");
     let result = on_one_and_two_threads(run);
-    let verified = evergraph_analytics::minimum_spanning_edges::verify(view, &Weight::Usual, &result);
+    let verified =
+        evergraph_analytics::minimum_spanning_edges::verify(view, &Weight::Usual, &result, &Control::new());
     verified.expect("a right result");
     let components = connected_components(view, &Control::new()).expect("a result");
     assert_eq!(result.edges.len() as u64, view.num_vertices() - components.count);
@@ -95,10 +97,18 @@ fn the_verifiers_find_wrong_results() {
     let view = FlatView::from_weighted_edges(4, &edges, true);
     let mut wrong = colors(&view, ColorOrder::LargestFirst);
     wrong.colors[0] = 7;
-    assert!(evergraph_analytics::greedy_color::verify(&view, ColorOrder::LargestFirst, &wrong).is_err());
-    assert!(evergraph_analytics::maximal_matching::verify(&view, 0, &[]).is_err());
-    assert!(evergraph_analytics::maximal_matching::verify(&view, 0, &[(0, 1), (1, 2)]).is_err());
+    assert!(
+        evergraph_analytics::greedy_color::verify(&view, ColorOrder::LargestFirst, &wrong, &Control::new())
+            .is_err()
+    );
+    assert!(evergraph_analytics::maximal_matching::verify(&view, 0, &[], &Control::new()).is_err());
+    assert!(
+        evergraph_analytics::maximal_matching::verify(&view, 0, &[(0, 1), (1, 2)], &Control::new()).is_err()
+    );
     let mut wrong = forest(&view);
     wrong.edges[1] = (0, 2, 3.0);
-    assert!(evergraph_analytics::minimum_spanning_edges::verify(&view, &Weight::Usual, &wrong).is_err());
+    assert!(
+        evergraph_analytics::minimum_spanning_edges::verify(&view, &Weight::Usual, &wrong, &Control::new())
+            .is_err()
+    );
 }

@@ -195,7 +195,8 @@ impl Followers {
                 (&found.distances, found.reached, found.depth),
                 (&twin.distances, twin.reached, twin.depth)
             );
-            evergraph_analytics::bfs::verify(view, &existing(sources), options, &found).expect("a tree");
+            evergraph_analytics::bfs::verify(view, &existing(sources), options, &found, &Control::new())
+                .expect("a tree");
             check_paths(search);
         }
         for (search, sources, options) in &self.sssp {

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 fn checked(view: &FlatView, max_iter: u32) -> Labels {
     let result =
         on_one_and_two_threads(|| label_propagation(view, max_iter, &Control::new()).expect("a result"));
-    verify(view, max_iter, &result).expect("a right result");
+    verify(view, max_iter, &result, &Control::new()).expect("a right result");
     result
 }
 
@@ -60,6 +60,6 @@ fn the_verifier_finds_wrong_results() {
     for (case, spoil) in wrong.iter().enumerate() {
         let mut result = right.clone();
         spoil(&mut result);
-        assert!(verify(&view, 10, &result).is_err(), "case {case}");
+        assert!(verify(&view, 10, &result, &Control::new()).is_err(), "case {case}");
     }
 }

@@ -11,13 +11,13 @@ use proptest::prelude::*;
 
 fn checked(view: &FlatView, options: &LouvainOptions) -> Communities {
     let result = on_one_and_two_threads(|| louvain(view, options, &Control::new()).expect("a result"));
-    verify(view, options, &result).expect("a right result");
+    verify(view, options, &result, &Control::new()).expect("a right result");
     result
 }
 
 fn checked_leiden(view: &FlatView, options: &LouvainOptions) -> Communities {
     let result = on_one_and_two_threads(|| leiden(view, options, &Control::new()).expect("a result"));
-    evergraph_analytics::leiden::verify(view, options, &result).expect("a right result");
+    evergraph_analytics::leiden::verify(view, options, &result, &Control::new()).expect("a right result");
     result
 }
 
@@ -57,6 +57,22 @@ proptest! {
             let wanted = naive(&graph, &weights, &result.labels, resolution);
             prop_assert!((result.modularity - wanted).abs() < 1e-9, "{}, not {}", result.modularity, wanted);
             prop_assert!(max_level.is_none_or(|most| result.levels <= most));
+        }
+    }
+}
+
+#[test]
+fn weights_may_be_as_large_and_as_small_as_numbers_are() {
+    let triangles = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 5), (5, 3)];
+    for (symmetric, weight) in
+        [1.0, 1e160, 1e308, f64::MAX, 1e-300, 5e-324].map(|weight| (weight > 1.0, weight))
+    {
+        let edges: Vec<_> = triangles.iter().map(|&(src, dst)| (src, dst, weight)).collect();
+        let view = FlatView::from_weighted_edges(6, &edges, symmetric);
+        let options = LouvainOptions::default();
+        for found in [checked(&view, &options), checked_leiden(&view, &options)] {
+            assert_eq!(found.labels, [0, 0, 0, 3, 3, 3], "{weight}");
+            assert!((found.modularity - 5.0 / 14.0).abs() < 1e-12, "{weight}: {}", found.modularity);
         }
     }
 }
@@ -192,6 +208,6 @@ fn the_verifier_finds_wrong_results() {
     for (case, spoil) in wrong.iter().enumerate() {
         let mut result = right.clone();
         spoil(&mut result);
-        assert!(verify(&view, &options, &result).is_err(), "case {case}");
+        assert!(verify(&view, &options, &result, &Control::new()).is_err(), "case {case}");
     }
 }

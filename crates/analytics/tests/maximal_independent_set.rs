@@ -13,7 +13,7 @@ use proptest::prelude::*;
 fn checked(view: &FlatView, seed: u64) -> Vec<VertexId> {
     let result =
         on_one_and_two_threads(|| maximal_independent_set(view, seed, &Control::new()).expect("a result"));
-    verify(view, seed, &result).expect("a right result");
+    verify(view, seed, &result, &Control::new()).expect("a right result");
     result
 }
 
@@ -57,7 +57,7 @@ fn seeds_give_different_sets_of_a_large_graph() {
 fn the_verifier_finds_wrong_results() {
     let view = FlatView::from_edges(4, &[(0, 1), (1, 2), (2, 3)], true);
     let right = checked(&view, 1);
-    assert!(verify(&view, 1, &right[1..]).is_err());
+    assert!(verify(&view, 1, &right[1..], &Control::new()).is_err());
     let all: Vec<VertexId> = (0..view.id_bound()).collect();
-    assert!(verify(&view, 1, &all).is_err());
+    assert!(verify(&view, 1, &all, &Control::new()).is_err());
 }

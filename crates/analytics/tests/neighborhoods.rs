@@ -25,13 +25,15 @@ fn vertices(view: &FlatView) -> Vec<VertexId> {
 
 fn hops(view: &FlatView, source: VertexId, k: u32, direction: Direction) -> KHop {
     let result = k_hop(view, source, k, direction, &Control::new()).expect("a result");
-    evergraph_analytics::k_hop::verify(view, source, k, direction, &result).expect("a right result");
+    evergraph_analytics::k_hop::verify(view, source, k, direction, &result, &Control::new())
+        .expect("a right result");
     result
 }
 
 fn check_cluster(view: &FlatView, seed: VertexId, options: &LocalClusterOptions) -> Vec<VertexId> {
     let result = local_cluster(view, seed, options, &Control::new()).expect("a result");
-    evergraph_analytics::local_cluster::verify(view, seed, options, &result).expect("a right result");
+    evergraph_analytics::local_cluster::verify(view, seed, options, &result, &Control::new())
+        .expect("a right result");
     let mut members = result.members().to_vec();
     members.sort_unstable();
     members
@@ -40,7 +42,8 @@ fn check_cluster(view: &FlatView, seed: VertexId, options: &LocalClusterOptions)
 fn check_walks(view: &FlatView, sources: &[VertexId], options: &WalkOptions) -> Vec<Vec<VertexId>> {
     let run = || random_walks(view, sources, options, &Control::new()).expect("a result");
     let result = on_one_and_two_threads(run);
-    evergraph_analytics::random_walk::verify(view, sources, options, &result).expect("a right result");
+    evergraph_analytics::random_walk::verify(view, sources, options, &result, &Control::new())
+        .expect("a right result");
     result
 }
 
@@ -61,7 +64,7 @@ proptest! {
             for measure in MEASURES {
                 let run = || link_prediction(&view, &pairs, measure, &Control::new()).expect("a result");
                 let scores = run();
-                evergraph_analytics::link_prediction::verify(&view, &pairs, measure, &scores).expect("a right result");
+                evergraph_analytics::link_prediction::verify(&view, &pairs, measure, &scores, &Control::new()).expect("a right result");
             }
             let sources: Vec<VertexId> = pairs.iter().map(|&(u, _)| u).collect();
             hops(&view, sources[0], k, Direction::Out);
@@ -163,15 +166,23 @@ fn the_verifiers_find_wrong_results() {
     let view = FlatView::from_edges(5, &[(0, 1), (1, 2), (2, 0), (2, 3)], true);
     let mut near = hops(&view, 0, 1, Direction::Out);
     near.distances[1] = 2;
-    assert!(evergraph_analytics::k_hop::verify(&view, 0, 1, Direction::Out, &near).is_err());
+    assert!(evergraph_analytics::k_hop::verify(&view, 0, 1, Direction::Out, &near, &Control::new()).is_err());
     near.vertices.push(4);
-    assert!(evergraph_analytics::k_hop::verify(&view, 0, 1, Direction::Out, &near).is_err());
-    let wrong =
-        evergraph_analytics::link_prediction::verify(&view, &[(0, 1)], Measure::CommonNeighbors, &[2.0]);
+    assert!(evergraph_analytics::k_hop::verify(&view, 0, 1, Direction::Out, &near, &Control::new()).is_err());
+    let wrong = evergraph_analytics::link_prediction::verify(
+        &view,
+        &[(0, 1)],
+        Measure::CommonNeighbors,
+        &[2.0],
+        &Control::new(),
+    );
     assert!(wrong.is_err());
     let options = WalkOptions { length: 1, walks: 1, seed: 0 };
     for walk in [vec![0, 3], vec![1, 0], vec![0], vec![0, 1, 2]] {
-        assert!(evergraph_analytics::random_walk::verify(&view, &[0], &options, &[walk]).is_err());
+        assert!(
+            evergraph_analytics::random_walk::verify(&view, &[0], &options, &[walk], &Control::new())
+                .is_err()
+        );
     }
     let options = LocalClusterOptions::default();
     let right = local_cluster(&view, 0, &options, &Control::new()).expect("a result");
@@ -183,7 +194,7 @@ fn the_verifiers_find_wrong_results() {
             _ => wrong.size = wrong.size % wrong.vertices.len() + 1,
         }
         assert!(
-            evergraph_analytics::local_cluster::verify(&view, 0, &options, &wrong).is_err(),
+            evergraph_analytics::local_cluster::verify(&view, 0, &options, &wrong, &Control::new()).is_err(),
             "case {case}"
         );
     }

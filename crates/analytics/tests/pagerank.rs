@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 fn checked(view: &FlatView, options: &PageRankOptions) -> PageRank {
     let result = on_one_and_two_threads(|| pagerank(view, options, &Control::new()).expect("a result"));
-    verify(view, options, &result).expect("a right result");
+    verify(view, options, &result, &Control::new()).expect("a right result");
     result
 }
 
@@ -134,7 +134,8 @@ fn senseless_arguments_are_named() {
     ];
     for (wanted, options) in cases {
         match pagerank(&view, &options, &Control::new()) {
-            Err(AlgorithmError::InvalidArgument { name, .. }) => assert_eq!(name, wanted),
+            Err(AlgorithmError::InvalidArgument { name, .. })
+            | Err(AlgorithmError::InvalidNumber { name, .. }) => assert_eq!(name, wanted),
             other => panic!("{other:?}"),
         }
     }
@@ -154,6 +155,6 @@ fn the_verifier_finds_wrong_results() {
     for (case, spoil) in wrong.iter().enumerate() {
         let mut result = right.clone();
         spoil(&mut result);
-        assert!(verify(&view, &options, &result).is_err(), "case {case}");
+        assert!(verify(&view, &options, &result, &Control::new()).is_err(), "case {case}");
     }
 }

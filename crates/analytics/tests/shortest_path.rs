@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 fn checked(view: &FlatView, source: VertexId, target: VertexId, weight: &Weight) -> Option<ShortestPath> {
     let result = shortest_path(view, source, target, weight, &Control::new()).expect("a result");
-    verify(view, source, target, weight, result.as_ref()).expect("a right result");
+    verify(view, source, target, weight, result.as_ref(), &Control::new()).expect("a right result");
     result
 }
 
@@ -69,8 +69,8 @@ fn the_verifier_finds_wrong_results() {
         None,
     ];
     for result in wrong {
-        assert!(verify(&view, 0, 2, &Weight::Usual, result.as_ref()).is_err(), "{result:?}");
+        assert!(verify(&view, 0, 2, &Weight::Usual, result.as_ref(), &Control::new()).is_err(), "{result:?}");
     }
     let path = ShortestPath { vertices: vec![0, 4], length: f64::INFINITY };
-    assert!(verify(&view, 0, 4, &Weight::Usual, Some(&path)).is_err());
+    assert!(verify(&view, 0, 4, &Weight::Usual, Some(&path), &Control::new()).is_err());
 }

@@ -15,19 +15,21 @@ type Result<T> = std::result::Result<T, AlgorithmError>;
 fn eigenvector(view: &FlatView, options: &EigenvectorOptions) -> PowerIteration {
     let run = || eigenvector_centrality(view, options, &Control::new()).expect("a result");
     let result = on_one_and_two_threads(run);
-    evergraph_analytics::eigenvector_centrality::verify(view, options, &result).expect("a right result");
+    evergraph_analytics::eigenvector_centrality::verify(view, options, &result, &Control::new())
+        .expect("a right result");
     result
 }
 
 fn katz(view: &FlatView, options: &KatzOptions) -> Result<PowerIteration> {
     let result = on_one_and_two_threads(|| katz_centrality(view, options, &Control::new()))?;
-    evergraph_analytics::katz_centrality::verify(view, options, &result).expect("a right result");
+    evergraph_analytics::katz_centrality::verify(view, options, &result, &Control::new())
+        .expect("a right result");
     Ok(result)
 }
 
 fn hubs(view: &FlatView, options: &HitsOptions) -> Hits {
     let result = on_one_and_two_threads(|| hits(view, options, &Control::new()).expect("a result"));
-    evergraph_analytics::hits::verify(view, options, &result).expect("a right result");
+    evergraph_analytics::hits::verify(view, options, &result, &Control::new()).expect("a right result");
     result
 }
 
@@ -83,7 +85,7 @@ proptest! {
         let options =
             PageRankOptions { personalization, nstart, dangling, weight, tol, max_iter: 20, ..PageRankOptions::default() };
         let result = on_one_and_two_threads(|| pagerank(&view, &options, &Control::new()).expect("a result"));
-        evergraph_analytics::pagerank::verify(&view, &options, &result).expect("a right result");
+        evergraph_analytics::pagerank::verify(&view, &options, &result, &Control::new()).expect("a right result");
         let total: f64 = result.scores.iter().sum();
         prop_assert!(graph.exists.iter().all(|exists| !exists) || (total - 1.0).abs() < 1e-9);
     }
@@ -120,6 +122,25 @@ fn degenerate_graphs_are_scored() {
 }
 
 #[test]
+fn katz_scores_that_are_large_are_brought_to_length_1() {
+    let view = FlatView::from_edges(3, &[(0, 1), (1, 2)], true);
+    let options = KatzOptions { beta: 1e200, max_iter: 10, ..KatzOptions::default() };
+    let result = katz(&view, &options).expect("a result");
+    let length: f64 = result.scores.iter().map(|score| score * score).sum();
+    assert!((length - 1.0).abs() < 1e-9, "{length}");
+}
+
+#[test]
+fn katz_scores_that_grow_without_a_limit_are_an_error() {
+    // The largest eigenvalue is 11, so scores grow by a tenth at each step: large after 1,000 of them, but finite.
+    let view = Graph::new(12, &common::complete(12), true).view();
+    let error = katz(&view, &KatzOptions::default()).expect_err("alpha is too large");
+    assert!(matches!(&error, AlgorithmError::InvalidArgument { name, .. } if name == "alpha"), "{error}");
+    let slowly = KatzOptions { alpha: 0.0909, max_iter: 50, ..KatzOptions::default() };
+    assert!(!katz(&view, &slowly).expect("a result, on its way").converged);
+}
+
+#[test]
 fn hubs_are_gathered_in_pieces() {
     for chunk_len in [usize::MAX, 512] {
         let star = star(300_000, true, chunk_len);
@@ -137,7 +158,9 @@ fn arguments_that_make_no_sense_are_refused() {
     let view = FlatView::from_weighted_edges(2, &[(0, 1, -1.0)], false);
     let control = Control::new();
     let named = |error: AlgorithmError, wanted: &str| match error {
-        AlgorithmError::InvalidArgument { name, .. } => assert_eq!(name, wanted),
+        AlgorithmError::InvalidArgument { name, .. } | AlgorithmError::InvalidNumber { name, .. } => {
+            assert_eq!(name, wanted)
+        }
         other => panic!("{other:?}"),
     };
     for tol in [-1.0, f64::NAN] {
@@ -154,8 +177,10 @@ fn arguments_that_make_no_sense_are_refused() {
     }
     let options = KatzOptions { alpha: f64::INFINITY, ..KatzOptions::default() };
     named(katz_centrality(&view, &options, &control).expect_err("refused"), "alpha");
-    let options = KatzOptions { nstart: Some(vec![f64::NAN, 0.0]), ..KatzOptions::default() };
-    named(katz_centrality(&view, &options, &control).expect_err("refused"), "nstart");
+    let options = KatzOptions { nstart: Some(vec![0.0, f64::NAN]), ..KatzOptions::default() };
+    let error = katz_centrality(&view, &options, &control).expect_err("refused");
+    assert!(matches!(&error, AlgorithmError::InvalidNumber { vertex: 1, .. }), "{error:?}");
+    named(error, "nstart");
     let error = hits(&view, &HitsOptions::default(), &control).expect_err("refused");
     assert_eq!(error, AlgorithmError::NegativeWeight { src: 0, dst: 1 });
 }
@@ -166,13 +191,16 @@ fn the_verifiers_find_wrong_results() {
     let options = EigenvectorOptions::default();
     let mut wrong = eigenvector(&view, &options);
     wrong.scores[0] += 1e-6;
-    assert!(evergraph_analytics::eigenvector_centrality::verify(&view, &options, &wrong).is_err());
+    assert!(
+        evergraph_analytics::eigenvector_centrality::verify(&view, &options, &wrong, &Control::new())
+            .is_err()
+    );
     let options = KatzOptions::default();
     let mut wrong = katz(&view, &options).expect("a result");
     wrong.iterations -= 1;
-    assert!(evergraph_analytics::katz_centrality::verify(&view, &options, &wrong).is_err());
+    assert!(evergraph_analytics::katz_centrality::verify(&view, &options, &wrong, &Control::new()).is_err());
     let options = HitsOptions::default();
     let mut wrong = hubs(&view, &options);
     wrong.authorities[1] += 1e-6;
-    assert!(evergraph_analytics::hits::verify(&view, &options, &wrong).is_err());
+    assert!(evergraph_analytics::hits::verify(&view, &options, &wrong, &Control::new()).is_err());
 }

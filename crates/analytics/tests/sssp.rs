@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 fn checked(view: &FlatView, sources: &[VertexId], options: &SsspOptions) -> Sssp {
     let result = on_one_and_two_threads(|| sssp(view, sources, options, &Control::new()).expect("a result"));
-    verify(view, sources, options, &result).expect("a right result");
+    verify(view, sources, options, &result, &Control::new()).expect("a right result");
     result
 }
 
@@ -162,6 +162,6 @@ fn the_verifier_finds_wrong_results() {
     for (case, spoil) in wrong.iter().enumerate() {
         let mut result = right.clone();
         spoil(&mut result);
-        assert!(verify(&view, &[0], &options, &result).is_err(), "case {case}");
+        assert!(verify(&view, &[0], &options, &result, &Control::new()).is_err(), "case {case}");
     }
 }

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 fn checked(view: &FlatView) -> Components {
     let result =
         on_one_and_two_threads(|| strongly_connected_components(view, &Control::new()).expect("a result"));
-    verify(view, &result).expect("a right result");
+    verify(view, &result, &Control::new()).expect("a right result");
     result
 }
 
@@ -88,6 +88,6 @@ fn the_verifier_finds_wrong_results() {
     for (case, spoil) in wrong.iter().enumerate() {
         let mut result = right.clone();
         spoil(&mut result);
-        assert!(verify(&view, &result).is_err(), "case {case}");
+        assert!(verify(&view, &result, &Control::new()).is_err(), "case {case}");
     }
 }

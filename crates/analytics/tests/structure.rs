@@ -14,11 +14,12 @@ use proptest::prelude::*;
 /// The order, or the cycle that there is instead.
 fn check_order(view: &FlatView) -> Result<TopologicalOrder, Vec<u32>> {
     let cycle = on_one_and_two_threads(|| find_cycle(view, &Control::new()).expect("a result"));
-    verify_cycle(view, cycle.as_deref()).expect("a right result");
+    verify_cycle(view, cycle.as_deref(), &Control::new()).expect("a right result");
     let order = on_one_and_two_threads(|| topological_sort(view, &Control::new()));
     match (order, cycle) {
         (Ok(order), None) => {
-            evergraph_analytics::topological_sort::verify(view, &order).expect("a right result");
+            evergraph_analytics::topological_sort::verify(view, &order, &Control::new())
+                .expect("a right result");
             Ok(order)
         }
         (Err(AlgorithmError::Cyclic { vertex }), Some(cycle)) => {
@@ -31,13 +32,13 @@ fn check_order(view: &FlatView) -> Result<TopologicalOrder, Vec<u32>> {
 
 fn check_degrees(view: &FlatView) -> DegreeStatistics {
     let result = on_one_and_two_threads(|| degree_statistics(view, &Control::new()).expect("a result"));
-    evergraph_analytics::degree_statistics::verify(view, &result).expect("a right result");
+    evergraph_analytics::degree_statistics::verify(view, &result, &Control::new()).expect("a right result");
     result
 }
 
 fn check_diameter(view: &FlatView, sweeps: u32) -> Diameter {
     let result = on_one_and_two_threads(|| diameter(view, sweeps, &Control::new()).expect("a result"));
-    evergraph_analytics::diameter::verify(view, &result).expect("a right result");
+    evergraph_analytics::diameter::verify(view, &result, &Control::new()).expect("a right result");
     result
 }
 
@@ -72,6 +73,11 @@ fn degenerate_graphs_have_what_is_expected() {
         assert_eq!(check_diameter(&view, 4).lower_bound, longest, "{name}");
     }
     assert_eq!(check_diameter(&star(1000, true, 512), 4).lower_bound, 2);
+    // It ends when sweeps would begin again.
+    for symmetric in [false, true] {
+        let ring = FlatView::from_edges(5, &[(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)], symmetric);
+        assert_eq!(check_diameter(&ring, u32::MAX).lower_bound, if symmetric { 2 } else { 4 });
+    }
 }
 
 #[test]
@@ -99,17 +105,23 @@ fn the_verifiers_find_wrong_results() {
     for (case, spoil) in wrong.iter().enumerate() {
         let mut order = right.clone();
         spoil(&mut order);
-        assert!(evergraph_analytics::topological_sort::verify(&view, &order).is_err(), "case {case}");
+        assert!(
+            evergraph_analytics::topological_sort::verify(&view, &order, &Control::new()).is_err(),
+            "case {case}"
+        );
     }
     let ring = FlatView::from_edges(3, &[(0, 1), (1, 2), (2, 0)], false);
-    assert!(verify_cycle(&ring, None).is_err());
+    assert!(verify_cycle(&ring, None, &Control::new()).is_err());
     for cycle in [&[0, 2][..], &[0, 1], &[], &[0, 1, 2, 0, 1, 2]] {
-        assert!(verify_cycle(&ring, Some(cycle)).is_err(), "{cycle:?}");
+        assert!(verify_cycle(&ring, Some(cycle), &Control::new()).is_err(), "{cycle:?}");
     }
     let mut degrees = check_degrees(&view);
     degrees.median += 1;
-    assert!(evergraph_analytics::degree_statistics::verify(&view, &degrees).is_err());
+    assert!(evergraph_analytics::degree_statistics::verify(&view, &degrees, &Control::new()).is_err());
     let far = Diameter { lower_bound: 2, ends: Some((0, 2)) };
-    assert!(evergraph_analytics::diameter::verify(&view, &far).is_err());
-    assert!(evergraph_analytics::diameter::verify(&view, &Diameter { ends: None, ..far }).is_err());
+    assert!(evergraph_analytics::diameter::verify(&view, &far, &Control::new()).is_err());
+    assert!(
+        evergraph_analytics::diameter::verify(&view, &Diameter { ends: None, ..far }, &Control::new())
+            .is_err()
+    );
 }

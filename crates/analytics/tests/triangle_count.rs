@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 fn checked(view: &FlatView) -> u64 {
     let result = on_one_and_two_threads(|| triangle_count(view, &Control::new()).expect("a result"));
-    verify(view, result).expect("a right result");
+    verify(view, result, &Control::new()).expect("a right result");
     result
 }
 
@@ -67,5 +67,9 @@ fn even_degrees() {
 #[test]
 fn the_verifier_finds_wrong_results() {
     let view = FlatView::from_edges(3, &[(0, 1), (1, 2), (2, 0)], true);
-    assert!(verify(&view, 1).is_ok() && verify(&view, 0).is_err() && verify(&view, 2).is_err());
+    assert!(
+        verify(&view, 1, &Control::new()).is_ok()
+            && verify(&view, 0, &Control::new()).is_err()
+            && verify(&view, 2, &Control::new()).is_err()
+    );
 }

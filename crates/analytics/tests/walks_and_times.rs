@@ -16,21 +16,24 @@ use proptest::prelude::*;
 fn walks(view: &FlatView, sources: &[VertexId], options: &Node2vecOptions) -> Vec<Vec<VertexId>> {
     let run = || node2vec_walks(view, sources, options, &Control::new()).expect("a result");
     let result = on_one_and_two_threads(run);
-    evergraph_analytics::node2vec_walk::verify(view, sources, options, &result).expect("a right result");
+    evergraph_analytics::node2vec_walk::verify(view, sources, options, &result, &Control::new())
+        .expect("a right result");
     result
 }
 
 fn hops(view: &FlatView, sources: &[VertexId], options: &BfsOptions) -> MultiSourceBfs {
     let run = || multi_source_bfs(view, sources, options, &Control::new()).expect("a result");
     let result = on_one_and_two_threads(run);
-    evergraph_analytics::multi_source_bfs::verify(view, sources, options, &result).expect("a right result");
+    evergraph_analytics::multi_source_bfs::verify(view, sources, options, &result, &Control::new())
+        .expect("a right result");
     result
 }
 
 fn arrivals(view: &FlatView, sources: &[VertexId], options: &TemporalOptions) -> TemporalReachability {
     let run = || temporal_reachability(view, sources, options, &Control::new()).expect("a result");
     let result = on_one_and_two_threads(run);
-    let verified = evergraph_analytics::temporal_reachability::verify(view, sources, options, &result);
+    let verified =
+        evergraph_analytics::temporal_reachability::verify(view, sources, options, &result, &Control::new());
     verified.expect("a right result");
     result
 }
@@ -145,13 +148,22 @@ fn the_verifiers_find_wrong_results() {
     let view = FlatView::from_weighted_edges(3, &[(0, 1, 1.0), (1, 2, 2.0)], false);
     let mut wrong = arrivals(&view, &[0], &timed());
     wrong.arrivals[2] = 1.0;
-    assert!(evergraph_analytics::temporal_reachability::verify(&view, &[0], &timed(), &wrong).is_err());
+    assert!(
+        evergraph_analytics::temporal_reachability::verify(&view, &[0], &timed(), &wrong, &Control::new())
+            .is_err()
+    );
     let mut wrong = hops(&view, &[0, 1], &BfsOptions::default());
     wrong.distances[1] = 2;
-    let verified =
-        evergraph_analytics::multi_source_bfs::verify(&view, &[0, 1], &BfsOptions::default(), &wrong);
+    let verified = evergraph_analytics::multi_source_bfs::verify(
+        &view,
+        &[0, 1],
+        &BfsOptions::default(),
+        &wrong,
+        &Control::new(),
+    );
     assert!(verified.is_err());
     let options = Node2vecOptions { walks: 1, ..Node2vecOptions::default() };
-    let verified = evergraph_analytics::node2vec_walk::verify(&view, &[0], &options, &[vec![0, 2]]);
+    let verified =
+        evergraph_analytics::node2vec_walk::verify(&view, &[0], &options, &[vec![0, 2]], &Control::new());
     assert!(verified.is_err());
 }

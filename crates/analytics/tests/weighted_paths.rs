@@ -14,7 +14,8 @@ use proptest::prelude::*;
 fn reached(view: &FlatView, sources: &[VertexId]) -> Result<BellmanFord, AlgorithmError> {
     let weight = Weight::Usual;
     let result = on_one_and_two_threads(|| bellman_ford(view, sources, &weight, &Control::new()))?;
-    evergraph_analytics::bellman_ford::verify(view, sources, &weight, &result).expect("a right result");
+    evergraph_analytics::bellman_ford::verify(view, sources, &weight, &result, &Control::new())
+        .expect("a right result");
     Ok(result)
 }
 
@@ -22,7 +23,8 @@ fn between(view: &FlatView, options: &BetweennessOptions) -> Vec<f64> {
     let run = || betweenness_centrality(view, options, &Control::new()).expect("a result");
     let bits = || run().into_iter().map(f64::to_bits).collect::<Vec<_>>();
     let result: Vec<f64> = on_one_and_two_threads(bits).into_iter().map(f64::from_bits).collect();
-    evergraph_analytics::betweenness_centrality::verify(view, options, &result).expect("a right result");
+    evergraph_analytics::betweenness_centrality::verify(view, options, &result, &Control::new())
+        .expect("a right result");
     result
 }
 
@@ -30,7 +32,8 @@ fn near(view: &FlatView, options: &ClosenessOptions) -> Vec<f64> {
     let run = || closeness_centrality(view, options, &Control::new()).expect("a result");
     let bits = || run().into_iter().map(f64::to_bits).collect::<Vec<_>>();
     let result: Vec<f64> = on_one_and_two_threads(bits).into_iter().map(f64::from_bits).collect();
-    evergraph_analytics::closeness_centrality::verify(view, options, &result).expect("a right result");
+    evergraph_analytics::closeness_centrality::verify(view, options, &result, &Control::new())
+        .expect("a right result");
     result
 }
 
@@ -98,6 +101,7 @@ proptest! {
         let view = graph.weighted_view(&weights);
         let distance = Weight::Usual;
         near(&view, &ClosenessOptions { distance: distance.clone(), wf_improved, u: None });
+        let k = k.map(|k| k.min(view.num_vertices())).filter(|&k| k > 0);
         let sources = k.map_or(Sources::All, |k| Sources::Sample { k, seed: 3 });
         between(&view, &BetweennessOptions { sources, normalized, endpoints, weight: distance });
     }
@@ -170,7 +174,8 @@ fn the_verifier_finds_wrong_results() {
     for (case, spoil) in wrong.iter().enumerate() {
         let mut result = right.clone();
         spoil(&mut result);
-        let verified = evergraph_analytics::bellman_ford::verify(&view, &[0], &Weight::Usual, &result);
+        let verified =
+            evergraph_analytics::bellman_ford::verify(&view, &[0], &Weight::Usual, &result, &Control::new());
         assert!(verified.is_err(), "case {case}");
     }
 }

@@ -31,7 +31,7 @@ impl Written {
             let mut kinds = after.schema().live_edge_types();
             kinds.any(|(_, kind)| kind.name == *name && kind.options.multi)
         };
-        let is_of_puts = !must_look_up && dropped.is_empty();
+        let is_of_puts = !must_look_up && dropped.is_empty() && !after.is_mixed();
         edges.extend(dropped);
         if !is_of_puts {
             Changes::between(before, after, edges, vertices)

@@ -10,13 +10,15 @@ use evergraph_store::{FlatTable, Neighbors};
 use evergraph_types::{Direction, VertexId};
 use rayon::prelude::*;
 
-use crate::{GraphView, WeightError, WeightedList, WeightedLists};
+use crate::{GraphView, Snapshot, WeightError, WeightedList, WeightedLists};
 
 /// A graph flattened for whole-graph algorithms (Aspen's flat snapshot, PLDI 2019, section 5.1).
 #[derive(Clone, Debug)]
 pub struct FlatView {
     out: FlatTable,
     reverse: Option<FlatTable>,
+    /// The edges that hold in one direction only, where others hold in both.
+    one_way: Option<Snapshot>,
     exists: Option<Arc<[bool]>>,
     counts: Counts,
     sorted: bool,
@@ -92,7 +94,13 @@ impl FlatView {
         sorted: bool,
         counts: Counts,
     ) -> Self {
-        FlatView { out, reverse, exists, counts, sorted, weights: None, derived: Arc::default() }
+        let derived = Arc::default();
+        FlatView { out, reverse, one_way: None, exists, counts, sorted, weights: None, derived }
+    }
+
+    /// The same view of a graph that has edges of both sorts, with the part of those that hold in one direction only.
+    pub(crate) fn with_one_way(self, one_way: Option<Snapshot>) -> Self {
+        FlatView { one_way, ..self }
     }
 
     /// A directed graph from edges, for tests and for graphs that live outside a store. Lists keep the order of
@@ -234,6 +242,18 @@ impl GraphView for FlatView {
 
     fn is_symmetric(&self) -> bool {
         self.reverse.is_none()
+    }
+
+    fn is_mixed(&self) -> bool {
+        self.one_way.is_some()
+    }
+
+    fn one_way(&self) -> Option<Arc<dyn GraphView>> {
+        self.reverse.as_ref()?;
+        Some(match &self.one_way {
+            Some(part) => Arc::new(part.clone()),
+            None => Arc::new(self.clone()),
+        })
     }
 
     fn has_vertex(&self, vertex: VertexId) -> bool {

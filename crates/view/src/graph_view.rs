@@ -24,6 +24,14 @@ pub trait GraphView: Send + Sync {
     /// Whether every edge holds in both directions, so that the lists of both directions are the same.
     fn is_symmetric(&self) -> bool;
 
+    /// Whether there are edge types of both sorts: some whose edges hold in both directions, and some in one.
+    fn is_mixed(&self) -> bool;
+
+    /// The edges that hold in one direction only, as a view of the same vertices; `None` if [all hold in
+    /// both](GraphView::is_symmetric). Lists in out direction, with those of this part in the other, have every edge once
+    /// at each of its ends, also where edges of both sorts are seen together; a self-loop of this part comes twice.
+    fn one_way(&self) -> Option<Arc<dyn GraphView>>;
+
     /// Whether the vertex exists.
     fn has_vertex(&self, vertex: VertexId) -> bool;
 

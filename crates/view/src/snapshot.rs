@@ -59,6 +59,8 @@ pub struct Snapshot {
 struct Inner {
     selection: Selection,
     flat: OnceLock<Arc<FlatView>>,
+    /// Of a snapshot that sees symmetric and directed types.
+    one_way: OnceLock<Snapshot>,
 }
 
 impl Snapshot {
@@ -84,7 +86,7 @@ impl Snapshot {
 
     fn select(version: Arc<Version>, edge_types: Vec<EdgeTypeId>, confinement: Option<Confinement>) -> Self {
         let selection = Selection { version, edge_types, confinement };
-        Snapshot { inner: Arc::new(Inner { selection, flat: OnceLock::new() }) }
+        Snapshot { inner: Arc::new(Inner { selection, flat: OnceLock::new(), one_way: OnceLock::new() }) }
     }
 
     /// The same version with these edge types only, in the order of the schema. Vertices stay, with or without edges.
@@ -121,6 +123,14 @@ impl Snapshot {
         }
         let confinement = self.inner.selection.confinement.as_ref().map(Confinement::uncounted);
         Self::select(self.store_version().clone(), edge_types, confinement)
+    }
+
+    /// The directed types, where there are symmetric ones beside them.
+    fn one_way_part(&self) -> Option<&Self> {
+        let kinds = || self.inner.selection.edge_types();
+        let is_mixed = kinds().any(|(_, kind)| kind.options.symmetric) && !self.is_symmetric();
+        let directed = || kinds().filter(|(_, kind)| !kind.options.symmetric).map(|(id, _)| id).collect();
+        is_mixed.then(|| self.inner.one_way.get_or_init(|| self.of_edge_types(directed())))
     }
 
     /// The same version and edge types, confined to a part: everything that is asked of the snapshot, by key, by table or
@@ -374,6 +384,17 @@ impl GraphView for Snapshot {
         self.inner.selection.is_symmetric()
     }
 
+    fn is_mixed(&self) -> bool {
+        self.one_way_part().is_some()
+    }
+
+    fn one_way(&self) -> Option<Arc<dyn GraphView>> {
+        if self.is_symmetric() {
+            return None;
+        }
+        Some(Arc::new(self.one_way_part().unwrap_or(self).clone()))
+    }
+
     fn has_vertex(&self, vertex: VertexId) -> bool {
         self.inner.selection.has_vertex(vertex)
     }
@@ -409,7 +430,8 @@ impl GraphView for Snapshot {
             return flat.clone();
         }
         // Not inside `get_or_init`: a worker that waits for parallel tasks may run one that wants the flat view too.
-        let flat = Arc::new(self.inner.selection.flatten());
+        let flat = self.inner.selection.flatten().with_one_way(self.one_way_part().cloned());
+        let flat = Arc::new(flat);
         self.inner.flat.get_or_init(|| flat).clone()
     }
 }

@@ -1,7 +1,8 @@
 //! What turned one view into the next.
 //!
 //! Invariant: with `inserted` added to the lists of the view before, and `deleted` taken away, there are exactly those of
-//! the view after: parallel edges count each, and an edge of a symmetric view comes once, either way round. Only whoever
+//! the view after: parallel edges count each, and an edge of a symmetric view comes once, either way round; one of a
+//! symmetric type in a view that shows directed types, too, comes as the two entries of lists that it is. Only whoever
 //! says so gets [repeats](super::takes_repeats): among `inserted`, edges that were there.
 
 use evergraph_types::{Direction, VertexId};
@@ -63,7 +64,7 @@ impl Changes {
         edges: impl IntoIterator<Item = Edge>,
         vertices: impl IntoIterator<Item = VertexId>,
     ) -> Self {
-        let is_there = after.flat().is_sorted();
+        let is_there = after.flat().is_sorted() && !after.is_mixed();
         Self::looked_up(before, after, edges, vertices, is_there)
     }
 
@@ -80,6 +81,12 @@ impl Changes {
         let symmetric = after.is_symmetric();
         let turned = |(src, dst): Edge| if symmetric && src > dst { (dst, src) } else { (src, dst) };
         let mut edges: Vec<Edge> = edges.into_iter().map(turned).collect();
+        if after.is_mixed() {
+            // Nothing tells which of them are symmetric.
+            edges.extend_from_within(..);
+            let half = edges.len() / 2;
+            edges[half..].iter_mut().for_each(|edge| *edge = (edge.1, edge.0));
+        }
         edges.par_sort_unstable();
         edges.dedup();
         let (before, after) = (before.flat(), after.flat());
@@ -98,7 +105,7 @@ impl Changes {
     }
 
     /// As [`Changes::between`] where nothing was deleted and every edge put is one more: nothing is looked up. Those that
-    /// were there are repeats.
+    /// were there are repeats. Not for views [of both sorts](GraphView::is_mixed).
     pub fn of_insertions(
         before: &dyn GraphView,
         after: &dyn GraphView,

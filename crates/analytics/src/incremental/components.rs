@@ -28,7 +28,7 @@ use rayon::prelude::*;
 
 use super::Changes;
 use super::changes::{EDGES_AT_A_TIME, Edge};
-use crate::core_number::directions;
+use crate::incident::directions;
 use crate::{AlgorithmError, Components, Control, NO_VERTEX};
 
 /// Cells beyond those of one for each vertex that are let pass before all are numbered anew.

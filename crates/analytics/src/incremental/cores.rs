@@ -13,7 +13,7 @@
 //! ```
 //!
 //! Complexity: the edges of the vertices walked. When that comes to more than the graph has edges, the batch twin takes
-//! over, so an update costs at most about twice that.
+//! over, so an update costs at most about twice that. It does so at each update of a view with symmetric and directed types.
 //!
 //! Invariant: between updates numbers are those of the view last seen, and supports fit them; parallel edges count each,
 //! self-loops do not.
@@ -25,7 +25,7 @@ use rayon::prelude::*;
 
 use super::Changes;
 use crate::control::in_pool;
-use crate::core_number::directions;
+use crate::incident::{FlatIncident, directions};
 use crate::{AlgorithmError, Control, CoreNumbers, core_number};
 
 /// Core numbers that follow a graph.
@@ -90,14 +90,13 @@ impl IncrementalCores {
     /// [`AlgorithmError::Cancelled`].
     pub fn new(view: &dyn GraphView, control: &Control) -> Result<Self, AlgorithmError> {
         let CoreNumbers { numbers, .. } = core_number(view, control)?;
-        let flat = view.flat();
+        let edges = FlatIncident::new(view);
         let support_of = |vertex: VertexId| {
-            let lists = directions(&*flat).iter().map(|&direction| flat.neighbors(direction, vertex));
             let helps =
                 |&other: &VertexId| other != vertex && numbers[other as usize] >= numbers[vertex as usize];
-            lists.map(|list| list.iter().filter(helps).count() as u32).sum()
+            edges.lists(vertex).map(|list| list.iter().filter(helps).count() as u32).sum()
         };
-        let support = in_pool(|| (0..flat.id_bound()).into_par_iter().map(support_of).collect());
+        let support = in_pool(|| (0..view.id_bound()).into_par_iter().map(support_of).collect());
         Ok(IncrementalCores { numbers, support, walk: Walk::default() })
     }
 
@@ -113,7 +112,9 @@ impl IncrementalCores {
         self.walk.helpers.resize(bound, 0);
         self.walk.states.resize(bound, State::Unknown);
         let mut lists = Lists::new(&flat, &changes.inserted);
-        if self.follow(&mut lists, changes).is_err() {
+        // Changes of a mixed view do not tell one symmetric edge from two directed ones.
+        let is_anew = view.is_mixed() && !changes.is_empty();
+        if is_anew || self.follow(&mut lists, changes).is_err() {
             let walk = std::mem::take(&mut self.walk);
             *self = Self::new(view, &Control::new())?;
             self.walk = walk;

@@ -1,12 +1,13 @@
 //! Degrees that follow a graph.
 //!
-//! Invariant: `degrees[v]` counts the entries of the lists of `v`, in both directions of a directed view.
+//! Invariant: `degrees[v]` is what [`degree_statistics`](mod@crate::degree_statistics) counts.
 
 use evergraph_types::VertexId;
 use evergraph_view::GraphView;
 
 use super::{Changes, TopK};
 use crate::degree_statistics::{DegreeStatistics, degree_statistics, summary};
+use crate::incident::Incident;
 use crate::{AlgorithmError, Control};
 
 /// Degrees that follow a graph.
@@ -53,13 +54,18 @@ impl IncrementalDegrees {
         self.exists.resize(bound, false);
         changes.appeared.iter().for_each(|&vertex| self.exists[vertex as usize] = true);
         changes.vanished.iter().for_each(|&vertex| self.exists[vertex as usize] = false);
+        let mixed = view.is_mixed().then(|| Incident::new(view));
         // Wrapping, for a degree may pass below 0 on the way to where it ends.
         let edges = [(&changes.inserted, 1u32), (&changes.deleted, 1u32.wrapping_neg())];
         for (edges, step) in edges {
             for &(src, dst) in edges {
                 let mut count = |vertex: VertexId| {
                     let degree = &mut self.degrees[vertex as usize];
-                    *degree = degree.wrapping_add(step);
+                    *degree = match &mixed {
+                        // A symmetric edge is two entries of lists there, and counts once.
+                        Some(edges) => edges.degree(vertex) as u32,
+                        None => degree.wrapping_add(step),
+                    };
                 };
                 count(src);
                 if src != dst || !view.is_symmetric() {
