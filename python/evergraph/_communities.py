@@ -144,7 +144,7 @@ def local_cluster(
 ) -> LocalClusterResult:
     """Find a set of vertices around a seed that few edges leave, without a look at the rest of the graph.
 
-    Edges count in both directions, parallel ones each.
+    Edges of both directions count, parallel ones each, symmetric ones once.
 
     Returns
     -------

@@ -381,6 +381,8 @@ def random_walks(
     ------
     NotFoundError
         If a source is not in the view.
+    ValueError
+        If the walks may have more than 2^32 - 1 vertices in all.
 
     Examples
     --------
@@ -421,7 +423,8 @@ def node2vec_walks(
     NotFoundError
         If a source is not in the view.
     ValueError
-        If ``p`` or ``q`` is not above 0, no edge has the property, or a weight is negative or no number.
+        If the walks may have more than 2^32 - 1 vertices in all, ``p`` or ``q`` is not above 0, no edge has
+        the property, or a weight is negative or no number.
 
     Examples
     --------

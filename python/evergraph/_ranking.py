@@ -152,7 +152,7 @@ def katz_centrality(
     Raises
     ------
     ValueError
-        If an argument is out of range, ``alpha`` is so large that scores grow beyond all numbers, no edge has
+        If an argument is out of range, ``alpha`` is so large that scores grow without a limit, no edge has
         the property, or a weight is no number.
     NotFoundError
         If a vertex of ``nstart`` is not in the view.
@@ -249,14 +249,15 @@ def betweenness_centrality(
     Returns
     -------
     BetweennessResult
-        From vertex to betweenness, as ``networkx.betweenness_centrality`` has it.
+        From vertex to betweenness, as ``networkx.betweenness_centrality`` has it. A single source, without
+        ``endpoints``, is on no path of others, and is left out.
 
     Raises
     ------
     NotFoundError
         If a source is not in the view.
     ValueError
-        If there are fewer than ``k`` vertices, no edge has the property, or a weight is not above 0.
+        If ``k`` is 0 or there are fewer vertices, no edge has the property, or a weight is not above 0.
 
     Examples
     --------
@@ -317,7 +318,7 @@ def closeness_centrality(
     Returns
     -------
     VertexResult or float
-        From vertex to closeness, of all vertices or of several ``u``; the closeness of a single ``u``. As
+        From vertex to closeness, of all vertices or of those in ``u``; the closeness of a single ``u``. As
         ``networkx.closeness_centrality`` has it.
 
     Raises
@@ -354,9 +355,10 @@ def degree_statistics(view: Snapshot, *, verify: bool = False, progress: bool = 
     Returns
     -------
     DegreeResult
-        From vertex to degree: edges in both directions together, parallel ones each, as ``graph.degree`` of
-        NetworkX has it but for loops, which count as one edge out and one in, of symmetric types as one. It
-        has ``mean``, ``smallest``, ``median``, ``largest``, ``isolated`` and ``self_loops``.
+        From vertex to degree: edges in both directions together, parallel ones each, those of symmetric types
+        once, as ``graph.degree`` of NetworkX has it but for loops, which count as one edge out and one in, of
+        symmetric types as one. It has ``mean``, ``smallest``, ``median``, ``largest``, ``isolated`` and
+        ``self_loops``.
 
     Examples
     --------

@@ -128,7 +128,7 @@ def find_cycle(view: Snapshot, *, verify: bool = False, progress: bool = False) 
 def core_number(view: Snapshot, *, verify: bool = False, progress: bool = False) -> CoreResult:
     """Find the largest k of a subgraph of degrees k or more that each vertex is in.
 
-    Degrees count edges in both directions, parallel ones each, and no loops.
+    Degrees count edges of both directions, parallel ones each, symmetric ones once, and no loops.
 
     Returns
     -------

@@ -355,6 +355,9 @@ impl Raise for InView<'_> {
         match self.error {
             AlgorithmError::SourceNotFound { .. } => not_found(py, self.error),
             AlgorithmError::InvalidArgument { .. } => PyValueError::new_err(self.error.to_string()),
+            AlgorithmError::InvalidNumber { name, vertex, why } => {
+                PyValueError::new_err(format!("argument {name}: {why}, at vertex {}", key(vertex)))
+            }
             AlgorithmError::NegativeWeight { src, dst } => PyValueError::new_err(format!(
                 "the edge from vertex {} to {} has a negative weight; this algorithm needs weights from 0",
                 key(src),

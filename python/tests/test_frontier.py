@@ -111,8 +111,10 @@ def test_edges_are_those_of_the_view_given(db: eg.Database) -> None:
     db.put_edge("a", "b", "knows")
     db.put_edge("a", "c", "pays", amount=1)
     db.put_edge("a", "d", "pays", amount=9)
-    full, pays, large = db.snapshot(), db.snapshot(edge_types=["pays"]), db.create_view(
-        "large", edges_where="type = 'knows' or amount > 5"
+    full, pays, large = (
+        db.snapshot(),
+        db.snapshot(edge_types=["pays"]),
+        db.create_view("large", edges_where="type = 'knows' or amount > 5"),
     )
 
     def reached(view: eg.Snapshot, frontier: Any) -> set[Any]:

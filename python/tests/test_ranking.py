@@ -43,6 +43,12 @@ def test_betweenness_centrality_from_some(graphs: Both) -> None:
     sampled = eg.betweenness_centrality(view, k=20, seed=5, verify=True)
     assert sampled.sources == 20
     assert dict(sampled) == dict(eg.betweenness_centrality(view, 20, seed=5))
+    assert set(eg.betweenness_centrality(view, sources=[], verify=True).values()) == {0.0}
+    single = eg.betweenness_centrality(view, sources=["v3"], verify=True)
+    assert single.keys() == set(graph) - {"v3"}
+    for k in (0, len(graph) + 1):
+        with pytest.raises(ValueError, match=f"k: {k} is not from 1 to the number of vertices, {len(graph)}"):
+            eg.betweenness_centrality(view, k=k)
     everything = eg.betweenness_centrality(view, sources=list(graph), verify=True)
     assert close(everything, nx.betweenness_centrality(graph))
 
@@ -62,7 +68,7 @@ def test_closeness_centrality_of_some(graphs: Both) -> None:
     one = eg.closeness_centrality(view, some[0], verify=True)
     assert isinstance(one, float)
     assert math.isclose(one, expected[some[0]])
-    assert eg.closeness_centrality(view, []) is not None
+    assert dict(eg.closeness_centrality(view, [])) == {}
     with pytest.raises(eg.NotFoundError, match="zoe"):
         eg.closeness_centrality(view, "zoe")
 
@@ -202,3 +208,32 @@ def test_weights_that_make_no_sense_are_refused() -> None:
         eg.closeness_centrality(view, distance="length")
     with pytest.raises(eg.NotFoundError, match="zoe"):
         eg.eigenvector_centrality(view, nstart={"zoe": 1.0})
+
+
+# ---- what is refused
+
+
+def test_a_wrong_number_is_named_by_the_key_of_its_vertex(db: eg.Database) -> None:
+    db.add_edges(["x", "y"], ["y", "z"])
+    view = db.snapshot()
+    wrong = {"y": -1.0, "z": 2.0}
+    for name in ("personalization", "nstart", "dangling"):
+        with pytest.raises(ValueError, match=f"{name}: weight -1 is not 0 or above, at vertex y"):
+            eg.pagerank(view, **{name: wrong})  # type: ignore[arg-type]
+    for scores in (eg.hits, eg.eigenvector_centrality):
+        with pytest.raises(ValueError, match="nstart: weight -1 is not 0 or above, at vertex y"):
+            scores(view, nstart=wrong)
+    with pytest.raises(ValueError, match="nstart: inf is not a finite number, at vertex z"):
+        eg.katz_centrality(view, nstart={"z": math.inf})
+
+
+def test_counts_that_are_too_large_are_refused(db: eg.Database) -> None:
+    db.add_edges([1, 2], [2, 3])
+    view = db.snapshot()
+    with pytest.raises(ValueError, match="length: 1000000000000 is more than 2\\^32 - 1"):
+        eg.random_walks(view, 1, length=10**12)
+    with pytest.raises(ValueError, match="more than 2\\^32 - 1; ask for fewer or shorter walks"):
+        eg.random_walks(view, 1, length=10**6, walks=10**6)
+    with pytest.raises(ValueError, match="sweeps: 1000000000000 is more than"):
+        eg.diameter(view, sweeps=10**12)
+    assert eg.diameter(view, sweeps=2**32 - 1).lower_bound == 2

@@ -166,3 +166,15 @@ def test_minimum_spanning_edges(seed: int, symmetric: bool) -> None:
     assert [weight for _, _, weight in forest] == sorted(data["weight"] for _, _, data in expected)
     assert repr(forest).startswith(f"{len(forest)} edges of total weight ")
     assert eg.minimum_spanning_edges(view, None).total == len(forest)
+
+
+def test_an_empty_directed_type_changes_nothing(db: eg.Database) -> None:
+    db.create_edge_type("knows", symmetric=True)
+    db.add_edges([1, 2, 3, 4, 5], [2, 3, 4, 5, 1], edge_type="knows")
+    alone = db.snapshot()
+    db.create_edge_type("pays")
+    for view in (alone, db.snapshot()):
+        assert dict(eg.core_number(view, verify=True)) == dict.fromkeys(range(1, 6), 2)
+        assert eg.degree_statistics(view, verify=True).mean == 2.0
+        assert eg.local_cluster(view, 1, verify=True).conductance == 0.5
+    assert eg.louvain(db.snapshot(), verify=True) == eg.louvain(alone)

@@ -168,6 +168,24 @@ def test_algorithms_follow_a_database(db: eg.Database) -> None:
         eg.incremental_bfs(db.snapshot(), 1)  # type: ignore[arg-type]
 
 
+def test_what_follows_symmetric_and_directed_edges(db: eg.Database) -> None:
+    db.create_edge_type("knows", symmetric=True)
+    db.create_edge_type("pays")
+    db.put_edge(1, 2, "pays")
+    hops, degrees = eg.incremental_bfs(db, 1), eg.incremental_degrees(db)
+    cores = eg.incremental_cores(db)
+    # Against the way that it is walked.
+    for src, dst, edge_type in [(3, 2, "knows"), (1, 3, "pays"), (4, 3, "knows"), (4, 4, "knows")]:
+        db.put_edge(src, dst, edge_type)
+        view = db.snapshot()
+        assert dict(hops.update()) == dict(eg.bfs(view, 1))
+        assert dict(degrees.update()) == dict(eg.degree_statistics(view))
+        assert dict(cores.update()) == dict(eg.core_number(view))
+    db.delete_edge(2, 3, "knows")
+    assert dict(hops.update()) == {1: 0, 2: 1, 3: 1, 4: 2}
+    assert dict(degrees.update()) == dict(eg.degree_statistics(db.snapshot()))
+
+
 def test_algorithms_follow_a_stream(db: eg.Database) -> None:
     db.add_edges([1, 2, 3], [2, 3, 4], weight=[1.0, 1.0, 5.0])
     stream = db.stream(["edge"], batch_size=2, stateful=True, timeout=0)

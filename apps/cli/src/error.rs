@@ -130,7 +130,9 @@ impl CommandError {
             CommandError::Usage(_)
             | CommandError::Model(_)
             | CommandError::Window(WindowError::NotPositive { .. } | WindowError::Invalid { .. })
-            | CommandError::Algorithm(AlgorithmError::InvalidArgument { .. }) => WRONG_USAGE,
+            | CommandError::Algorithm(
+                AlgorithmError::InvalidArgument { .. } | AlgorithmError::InvalidNumber { .. },
+            ) => WRONG_USAGE,
             _ if self.is_closed_pipe() => DONE,
             _ => NO,
         }

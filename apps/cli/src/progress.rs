@@ -84,7 +84,10 @@ pub(crate) fn watch<T>(what: &'static str, run: impl FnOnce(&Control) -> T) -> T
             let activity = Activity::of_steps(what, 0);
             while waiting.recv_timeout(REDRAW) == Err(RecvTimeoutError::Timeout) {
                 let status = control.status();
-                activity.bar.set_length(status.total);
+                match status.total {
+                    0 => activity.bar.unset_length(),
+                    total => activity.bar.set_length(total),
+                }
                 activity.set(status.done);
             }
         });
