@@ -128,7 +128,7 @@ struct Report<'a> {
 /// Runs the command. `program` starts it again in another process.
 pub(crate) fn run(args: &BenchArgs, program: &[OsString], console: &mut Console) -> Result<(), CommandError> {
     match &args.subject {
-        Some(Subject::Analytics(args)) => return analytics::run(args, console),
+        Some(Subject::Analytics(args)) => return analytics::run(args, program, console),
         Some(Subject::Events(args)) => return tabulate(console, |add| events::measure(*args, add)),
         Some(Subject::Ingest(args)) => return ingest::run(args, console),
         Some(Subject::Linkbench(args)) => return linkbench::run(args, console),

@@ -75,6 +75,23 @@ fn other_libraries_take_turns_with_ours() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_small_graph_is_measured_beside_one_that_is_too_large_for_networkx() {
+    use std::os::unix::fs::PermissionsExt;
+    let shell = Shell::new().file("python", LIBRARY);
+    let python = shell.path("python");
+    std::fs::set_permissions(&python, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let size =
+        ["--scale", "15", "--edges-per-vertex", "1", "--repeats", "1", "--only", "bfs", "--graph", "uniform"];
+    let rivals = ["bench", "analytics", "--dir", ".", "--rivals", python.to_str().unwrap()];
+    let lines = shell.run(&[&rivals[..], &size].concat()).stdout;
+    assert!(lines.contains("bfs, library 1T  ") && lines.contains("bfs, library 1T, scale 12"), "{lines}");
+    assert_eq!(lines.matches("bfs, 1% changed").count(), 1, "{lines}");
+    let none = shell.run(&[&["bench", "analytics", "--dir", ".", "--no-rivals"][..], &size].concat()).stdout;
+    assert!(none.contains("bfs, 1% changed") && !none.contains("library"), "{none}");
+}
+
+#[test]
 fn ingest_is_measured_by_batch_size_and_ends_with_the_same_graph() {
     let shell = Shell::new();
     let report = shell.json(&["bench", "ingest", "--json", "--scale", "10", "--dir", "."]);

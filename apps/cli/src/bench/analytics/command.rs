@@ -1,5 +1,6 @@
 //! The command: for each graph and algorithm a row against each of the others.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -29,6 +30,9 @@ const THREADS: Bar = Bar::Ratio(1.0 / 1.8);
 /// Making a flat view, against a search.
 const FLAT: Bar = Bar::Ratio(0.1);
 
+/// The scale of the graph for NetworkX beside larger ones: its slowest takes seconds there.
+const SMALL_SCALE: u32 = 12;
+
 /// The size of the graphs, and whom to measure.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -48,9 +52,13 @@ pub(crate) struct AnalyticsArgs {
     /// Only these algorithms; commas between
     #[arg(long, value_name = "WHAT", value_enum, value_delimiter = ',')]
     only: Vec<Kernel>,
-    /// Measure NetworKit, igraph and (on graphs up to scale 14) NetworkX too, those of them that this Python has
+    /// Measure NetworKit, igraph and NetworkX too, those of them that this Python has [default: the Python that runs this
+    /// command]; NetworkX on graphs up to scale 14, and beside larger ones on a graph of scale 12
     #[arg(long, value_name = "PYTHON")]
     rivals: Option<PathBuf>,
+    /// Measure no other library
+    #[arg(long, conflicts_with = "rivals")]
+    no_rivals: bool,
     /// Where stores are made [default: evergraph-bench in the system's folder for temporary files]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
@@ -60,7 +68,7 @@ const EXAMPLES: &str = "\
 Examples:
   evergraph bench analytics                             both graphs; several minutes
   evergraph bench analytics --scale 16 --only bfs,sssp
-  evergraph bench analytics --rivals python3            also what `pip install networkit igraph networkx` gives
+  evergraph bench analytics --rivals python3            with what `pip install networkit igraph networkx` gives there
 
 All sides take turns on the same graph, and what the yardstick finds is compared. The exit code is 1 if
 results differ, and 0 even where a bar is missed.";
@@ -85,13 +93,22 @@ struct Report {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &AnalyticsArgs, console: &mut Console) -> Result<(), CommandError> {
+pub(crate) fn run(
+    args: &AnalyticsArgs,
+    program: &[OsString],
+    console: &mut Console,
+) -> Result<(), CommandError> {
+    let python = python(args, program);
     let directory = args.dir.clone().unwrap_or_else(|| std::env::temp_dir().join("evergraph-bench"));
     std::fs::create_dir_all(&directory).map_err(CommandError::file(&directory))?;
     let mut rows = Vec::new();
     for shape in [Shape::Kronecker, Shape::Uniform] {
         if args.graph.is_empty() || args.graph.contains(&shape) {
-            measure(args, shape, &directory, console, &mut rows)?;
+            let whole = Block { shape, scale: args.scale, python: python.as_deref(), directory: &directory };
+            whole.measure(args, console, &mut rows)?;
+            if python.is_some() && args.scale > rivals::NETWORKX_SCALE {
+                Block { scale: SMALL_SCALE, ..whole }.measure(args, console, &mut rows)?;
+            }
         }
     }
     let agrees = rows.iter().all(Row::agrees);
@@ -113,20 +130,39 @@ pub(crate) fn run(args: &AnalyticsArgs, console: &mut Console) -> Result<(), Com
     if agrees { Ok(()) } else { Err(CommandError::Reported) }
 }
 
-/// One graph.
-fn measure(
-    args: &AnalyticsArgs,
+/// The Python whose libraries are measured: the one that was named, else the one that runs this command, if one does.
+fn python(args: &AnalyticsArgs, program: &[OsString]) -> Option<PathBuf> {
+    let own = match program {
+        [python, flag, ..] if flag == "-m" => Some(PathBuf::from(python)),
+        _ => None,
+    };
+    args.rivals.clone().or(own).filter(|_| !args.no_rivals)
+}
+
+/// One graph, and who is measured on it.
+#[derive(Clone, Copy)]
+struct Block<'a> {
     shape: Shape,
-    directory: &Path,
-    console: &mut Console,
-    rows: &mut Vec<Row>,
-) -> Result<(), CommandError> {
-    let activity = Activity::new("loading");
-    let pairs = generate(shape == Shape::Uniform, args.scale, args.edges_per_vertex)?;
-    let task = Task::new(&pairs)?;
-    let views = Views::loaded(directory, &pairs)?;
-    if !console.is_json() {
-        console.line(format_args!(
+    scale: u32,
+    python: Option<&'a Path>,
+    directory: &'a Path,
+}
+
+impl Block<'_> {
+    fn measure(
+        self,
+        args: &AnalyticsArgs,
+        console: &mut Console,
+        rows: &mut Vec<Row>,
+    ) -> Result<(), CommandError> {
+        let Block { shape, scale, python, directory } = self;
+        // The graph that was asked for; if not, one that is small enough for NetworkX.
+        let whole = scale == args.scale;
+        let activity = Activity::new("loading");
+        let pairs = generate(shape == Shape::Uniform, scale, args.edges_per_vertex)?;
+        let task = Task::new(&pairs)?;
+        let views = Views::loaded(directory, &pairs)?;
+        let mut head = Some(format!(
             "{}{} graph, {} vertices, {} edges; {}, {}\n\n{}",
             if rows.is_empty() { "" } else { "\n" },
             shape.to_possible_value().map_or_else(String::new, |shape| shape.get_name().to_owned()),
@@ -135,31 +171,42 @@ fn measure(
             processor(),
             units::counted(rayon::current_num_threads() as u64, "thread", "threads"),
             layout("the other").head(),
-        ))?;
-    }
-    let mut add = |row: Row| -> Result<(), CommandError> {
-        if !console.is_json() {
-            console.line_now(layout("the other").row(&row.cells()))?;
+        ));
+        let mut add = |row: Row| -> Result<(), CommandError> {
+            if !console.is_json() {
+                if let Some(head) = head.take() {
+                    console.line(head)?;
+                }
+                console.line_now(layout("the other").row(&row.cells()))?;
+            }
+            rows.push(row);
+            Ok(())
+        };
+        let kernels: Vec<Kernel> = Kernel::value_variants()
+            .iter()
+            .copied()
+            .filter(|kernel| args.only.is_empty() || args.only.contains(kernel))
+            .collect();
+        let subjects = Subjects { args, directory, pairs: &pairs, task: &task, views: &views };
+        if whole {
+            for &kernel in &kernels {
+                activity.say(format!("measuring {}", kernel.name()));
+                add(subjects.against_yardstick(kernel)?)?;
+            }
+            subjects.against_itself(&kernels, &mut add)?;
         }
-        rows.push(row);
+        if let Some(python) = python {
+            let note = if whole { String::new() } else { format!(", scale {scale}") };
+            let visit = |rival: &mut Rival<'_>| add(subjects.against_rival(python, rival, &note)?);
+            let libraries = match (whole, scale <= rivals::NETWORKX_SCALE) {
+                (true, true) => "networkit,igraph,networkx",
+                (true, false) => "networkit,igraph",
+                (false, _) => "networkx",
+            };
+            rivals::for_each((python, libraries), directory, &task, &kernels, visit)?;
+        }
         Ok(())
-    };
-    let kernels: Vec<Kernel> = Kernel::value_variants()
-        .iter()
-        .copied()
-        .filter(|kernel| args.only.is_empty() || args.only.contains(kernel))
-        .collect();
-    let subjects = Subjects { args, directory, pairs: &pairs, task: &task, views: &views };
-    for &kernel in &kernels {
-        activity.say(format!("measuring {}", kernel.name()));
-        add(subjects.against_yardstick(kernel)?)?;
     }
-    subjects.against_itself(&kernels, &mut add)?;
-    if let Some(python) = &args.rivals {
-        let visit = |rival: &mut Rival<'_>| add(subjects.against_rival(python, rival)?);
-        rivals::for_each(python, directory, &task, &kernels, visit)?;
-    }
-    Ok(())
 }
 
 /// What a graph's measurements share.
@@ -262,14 +309,14 @@ impl Subjects<'_> {
         Ok([Row::times(&name("pagerank"), pair).bar(THREADS), Row::times(&name("its reads alone"), reads)])
     }
 
-    fn against_rival(&self, python: &Path, rival: &mut Rival<'_>) -> Result<Row, CommandError> {
+    fn against_rival(&self, python: &Path, rival: &mut Rival<'_>, note: &str) -> Result<Row, CommandError> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(rival.threads).build();
         let pool = pool.map_err(|error| CommandError::Usage(error.to_string()))?;
         let kernel = rival.kernel;
         let ours = || pool.install(|| self.ours(kernel, self.views));
         let theirs = || rival.run().map_err(CommandError::file(python));
         let pair = in_turns(usize::from(self.args.repeats), ours, theirs)?;
-        let name = format!("{}, {} {}T", kernel.name(), rival.library, rival.threads);
+        let name = format!("{}, {} {}T{note}", kernel.name(), rival.library, rival.threads);
         Ok(Row::times(&name, pair).bar(Bar::Ratio(rival.most())))
     }
 }

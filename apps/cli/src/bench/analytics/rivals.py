@@ -1,4 +1,4 @@
-"""Times other libraries on a graph: FILE VERTICES ITERATIONS THREADS SOURCES KERNELS [networkx].
+"""Times other libraries on a graph: FILE VERTICES ITERATIONS THREADS SOURCES KERNELS LIBRARIES.
 
 The file has three 32-bit words for each undirected edge: both ends and the length. Announces each library
 and kernel in a line of JSON, then runs it and prints the seconds for each line "run" that it reads, until
@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 
-path, vertices, iterations, threads, sources, kernels = sys.argv[1:7]
+path, vertices, iterations, threads, sources, kernels, libraries = sys.argv[1:8]
 vertices, iterations, threads = int(vertices), int(iterations), int(threads)
 sources = [int(source) for source in sources.split(",")]
 kernels = set(kernels.split(","))
@@ -57,6 +57,8 @@ def networkit():
             "sssp": lambda: [
                 nk.distance.Dijkstra(weighted, source, storePaths=False).run() for source in sources
             ],
+            # It draws the sources itself, as many.
+            "betweenness": lambda: nk.centrality.EstimateBetweenness(plain, len(sources), False, True).run(),
             "triangles": triangles,
         },
     )
@@ -103,7 +105,9 @@ def networkx():
     )
 
 
-for library in [networkit, igraph] + ([networkx] if "networkx" in sys.argv[7:] else []):
+for library in networkit, igraph, networkx:
+    if library.__name__ not in libraries.split(","):
+        continue
     try:
         library()
     except ImportError:

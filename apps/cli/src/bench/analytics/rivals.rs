@@ -21,8 +21,8 @@ use super::kernels::{ITERATIONS, Kernel};
 use crate::error::CommandError;
 
 const SCRIPT: &str = include_str!("rivals.py");
-/// The most vertices that NetworkX is asked to work on.
-const NETWORKX_VERTICES: usize = 1 << 14;
+/// The largest graph that NetworkX is asked to work on.
+pub(super) const NETWORKX_SCALE: u32 = 14;
 
 /// An algorithm of a library, which can be run.
 pub(super) struct Rival<'a> {
@@ -77,9 +77,9 @@ impl Talk {
     }
 }
 
-/// Hands on each algorithm of the libraries that `python` has; which it has not is said on the standard error output.
+/// Hands on each algorithm of these libraries, with commas between, that `python` has; which it has not is said on the standard error output.
 pub(super) fn for_each(
-    python: &Path,
+    (python, libraries): (&Path, &str),
     directory: &Path,
     task: &Task,
     kernels: &[Kernel],
@@ -88,14 +88,13 @@ pub(super) fn for_each(
     let file = tempfile::NamedTempFile::new_in(directory).map_err(CommandError::file(directory))?;
     write_edges(task, file.as_file()).map_err(CommandError::file(file.path()))?;
     let vertices = task.graph.num_vertices();
-    let networkx = if vertices <= NETWORKX_VERTICES { "networkx" } else { "" };
     let names: Vec<&str> = kernels.iter().map(|kernel| kernel.name()).collect();
     let sources: Vec<String> = task.sources.iter().map(u32::to_string).collect();
     let mut command = Command::new(python);
     command.arg("-c").arg(SCRIPT).arg(file.path()).args([vertices.to_string(), ITERATIONS.to_string()]);
     command
         .args([rayon::current_num_threads().to_string(), sources.join(","), names.join(",")])
-        .arg(networkx);
+        .arg(libraries);
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(CommandError::file(python))?;
     if let (Some(to), Some(from)) = (child.stdin.take(), child.stdout.take()) {
