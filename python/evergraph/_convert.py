@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from evergraph import _text
 from evergraph._partners import partner
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def scipy_matrix(view: Snapshot, weight: str | None) -> Any:
             other = src != dst
             rows, columns, values = [*rows, dst[other]], [*columns, src[other]], [*values, value[other]]
     if not any(weight in properties for *_, properties in view._native.edge_types):
-        message = f"no edge type has a property {weight!r}"
+        message = f"no edge type has a property {_text.quoted(weight)}"
         raise KeyError(message)
     ends = numpy.concatenate(rows), numpy.concatenate(columns)
     return sparse.coo_array((numpy.concatenate(values), ends), shape=shape).tocsr()

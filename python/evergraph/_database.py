@@ -10,7 +10,8 @@ from time import perf_counter, sleep
 from typing import TYPE_CHECKING, TypeVar
 
 from evergraph import _native
-from evergraph._durations import seconds_of
+from evergraph._arguments import flag, whole
+from evergraph._durations import is_duration, seconds_of
 from evergraph._errors import ConflictError
 from evergraph._events import HandlerStatus
 from evergraph._load import BatchResult, LoadResult
@@ -61,8 +62,8 @@ def open(
     """Open the database in a directory; create it if there is none. It lives in memory without a path, or
     with ``":memory:"``.
 
-    One process writes at a time; any number may have it open with ``read_only``, if none writes. A process made
-    by ``os.fork()`` opens it for itself: what its parent opened raises `ForkedError`.
+    One process writes at a time; any number may have it open with ``read_only``, if none writes. A process
+    made by ``os.fork()`` opens it for itself: what its parent opened raises `ForkedError`.
 
     Parameters
     ----------
@@ -79,10 +80,12 @@ def open(
         used as they are, without a dictionary: for graphs whose vertices are numbered already.
     memory_limit : int, optional
         Bytes of memory for changes that are not archived yet; half of it starts archiving. Loads that take
-        more than a part of it go through files of the store.
+        more than a part of it go through files of the store. It bounds nothing of a database in memory, which
+        has no files to go to.
     retain : int, str or timedelta, optional
         How much history to keep from now on: a number of versions, a time such as ``"7d"``, ``"all"``, or
-        ``"none"``. By default what was said when it was last opened; nothing for a new one.
+        ``"none"``. By default what was said when it was last opened; nothing for a new one. Not with
+        ``read_only``.
     format : {"fast", "compact"}, optional
         How neighbor lists are kept from now on: as they are, or in few bits, which takes half the memory or
         less, and longer to scan. By default as the store has it; a new one is fast. Lists that are there
@@ -126,17 +129,9 @@ def open(
 
 
 def _retain_text(retain: int | str | timedelta | None) -> str | None:
-    if retain is None or isinstance(retain, str):
-        return retain
-    if isinstance(retain, timedelta):
-        return f"{max(0, math.ceil(retain.total_seconds()))}s"
-    if isinstance(retain, bool) or not isinstance(retain, int):
-        message = f"retain is a number of versions, a time or text, not {type(retain).__name__}"
-        raise TypeError(message)
-    if retain < 0:
-        message = f"retain: {retain} is not 0 or above"
-        raise ValueError(message)
-    return str(retain)
+    if isinstance(retain, timedelta) or (isinstance(retain, str) and is_duration(retain)):
+        return f"{math.ceil(seconds_of('retain', retain))}s"
+    return retain if retain is None or isinstance(retain, str) else str(whole("retain", retain))
 
 
 def _micros(time: datetime) -> int:
@@ -292,16 +287,16 @@ class Database(Schematic["_native.Database"]):
             If its keys or values do not fit the schema. Nothing was loaded.
         """
         options: dict[str, object] = {
-            "src": src,
-            "dst": dst,
+            "src": _column("src", src),
+            "dst": _column("dst", dst),
             "properties": properties,
             "format": format,
             "delimiter": delimiter,
-            "header": header,
+            "header": None if header is None else flag("header", header),
             "keys": keys,
             "on_error": on_error,
-            "max_rejects": max_rejects,
-            "resume": resume,
+            "max_rejects": whole("max_rejects", max_rejects),
+            "resume": flag("resume", resume),
         }
         file = Path(path)
         with bar(f"Loading {file.name}", wanted=progress) as report:
@@ -315,7 +310,8 @@ class Database(Schematic["_native.Database"]):
 
         Columns are numpy arrays, lists, or columns of pyarrow, pandas, polars and anything else with Arrow's
         PyCapsule interface. Vertices, types and properties that are new are created. While a million edges
-        and more are added, others commit, and what they write counts as later.
+        and more are added, others commit, and what they write counts as later. Without rows it makes the edge
+        type, if it is not there, and is a version like any other.
 
         Parameters
         ----------
@@ -435,9 +431,7 @@ class Database(Schematic["_native.Database"]):
         >>> db.transact(count), db.transact(count)
         (1, 2)
         """
-        if retries < 0:
-            message = f"retries: {retries} is not 0 or above"
-            raise ValueError(message)
+        retries = whole("retries", retries)
         longest = _timeout_seconds(timeout)
         tried = 0
         while True:
@@ -521,14 +515,8 @@ class Database(Schematic["_native.Database"]):
             view = Snapshot(self._native.snapshot())
         elif isinstance(at, datetime):
             view = Snapshot(self._native.snapshot_at(None, _micros(at)))
-        elif isinstance(at, bool) or not isinstance(at, int):
-            message = f"at is a version or a datetime, not {type(at).__name__}"
-            raise TypeError(message)
-        elif at < 0:
-            message = f"at: {at} is no version"
-            raise ValueError(message)
         else:
-            view = Snapshot(self._native.snapshot_at(at, None))
+            view = Snapshot(self._native.snapshot_at(whole("at", at), None))
         return view if edge_types is None else view.with_edge_types(edge_types)
 
     @property
@@ -592,15 +580,11 @@ class Database(Schematic["_native.Database"]):
         ...     print(batch.edges["amount"].to_list(), batch.snapshot.num_edges)
         [10.0, 2.5] 2
         """
-        if from_version is not None and from_version < 0:
-            message = f"from_version: {from_version} is no version"
-            raise ValueError(message)
-        if batch_size < 1:
-            message = f"batch_size: {batch_size} is not 1 or above"
-            raise ValueError(message)
+        after = None if from_version is None else whole("from_version", from_version)
+        size = whole("batch_size", batch_size, least=1)
         names = None if edge_types is None else list(edge_types)
         waits = None if every is None else seconds_of("every", every)
-        native = self._native.stream(names, batch_size, waits, stateful, from_version, name)
+        native = self._native.stream(names, size, waits, stateful, after, name)
         return Stream(native, None if timeout is None else seconds_of("timeout", timeout))
 
     def cursors(self) -> dict[str, int]:
@@ -740,18 +724,17 @@ class Database(Schematic["_native.Database"]):
         length = None if last is None else seconds_of("last", last)
         if every is not None and edges is None:
             every = seconds_of("every", every)
-        elif every is not None and not isinstance(every, int):
-            message = f"every: {every!r} is no number of edges, by which a window of so many edges moves"
-            raise TypeError(message)
+        elif every is not None:
+            every = whole("every", every, least=1)
         arguments = {
             "edge_type": edge_type,
             "last": length,
-            "edges": edges,
+            "edges": None if edges is None else whole("edges", edges, least=1),
             "every": every,
             "duplicates": duplicates,
             "order": order,
             "lateness": seconds_of("lateness", lateness),
-            "from_version": from_version,
+            "from_version": None if from_version is None else whole("from_version", from_version),
         }
         return Window(self._native.window(arguments))
 
@@ -828,6 +811,12 @@ class Database(Schematic["_native.Database"]):
             note for note, holds in (("closed", self.is_closed), ("read-only", self.is_read_only)) if holds
         ]
         return f"Database({', '.join([where, *notes])})"
+
+
+def _column(name: str, column: str | int | None) -> str | int | None:
+    if column is None or isinstance(column, str):
+        return column
+    return whole(name, column, kind="a name or a position from 0")
 
 
 def _timeout_seconds(timeout: Duration | None) -> float | None:

@@ -4,12 +4,32 @@ from __future__ import annotations
 
 import math
 import re
+import reprlib
 from datetime import timedelta
 
 from evergraph._types import Duration
 
-_UNIT_SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
+_UNIT_SECONDS = {
+    "us": 1e-6,
+    "ms": 1e-3,
+    "s": 1.0,
+    "m": 60.0,
+    "min": 60.0,
+    "h": 3600.0,
+    "d": 86_400.0,
+    "w": 604_800.0,
+}
 _TEXT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*")
+
+
+def is_duration(text: str) -> bool:
+    """Tell whether a text is a number with a unit.
+
+    >>> is_duration("5s"), is_duration("5"), is_duration("all")
+    (True, False, False)
+    """
+    found = _TEXT.fullmatch(text)
+    return found is not None and found[2] in _UNIT_SECONDS
 
 
 def seconds_of(name: str, duration: Duration) -> float:
@@ -22,9 +42,9 @@ def seconds_of(name: str, duration: Duration) -> float:
         seconds = duration.total_seconds()
     elif isinstance(duration, str):
         found = _TEXT.fullmatch(duration)
-        if found is None or found[2] not in _UNIT_SECONDS:
+        if found is None or not is_duration(duration):
             message = (
-                f"{name}: {duration!r} is no span of time: "
+                f"{name}: {reprlib.repr(duration)} is no span of time: "
                 f"write a number and one of {', '.join(_UNIT_SECONDS)}, as in '5s'"
             )
             raise ValueError(message)

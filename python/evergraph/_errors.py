@@ -126,7 +126,7 @@ class LoadError(EvergraphError):
     path : pathlib.Path
         The file.
     line : int or None
-        The line with the trouble, from 1.
+        The line with the trouble, from 1; ``None`` where it is at no line.
     column : int or None
         The byte in that line where the trouble starts, from 1.
     """
@@ -226,9 +226,9 @@ class ClosedError(EvergraphError):
 
 
 class ForkedError(ClosedError):
-    """Use, in a process made by ``os.fork()``, of a database that its parent opened, or of what belongs to it.
+    """Use of a database that the parent of this process opened, before ``os.fork()`` made this one.
 
-    Open the database in the child, or start processes with ``spawn``. Snapshots made before the fork stay usable.
+    Open the database in the child, or start processes with ``spawn``. Snapshots made before stay usable.
     """
 
 

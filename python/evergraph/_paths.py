@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
+from evergraph import _text
 from evergraph._errors import NoPathError
 from evergraph._registry import registered, run, weight_of
 from evergraph._results import (
@@ -293,7 +294,8 @@ def shortest_path(
     arguments = {"source": source, "target": target, "weight": weight_of(weight, usual=None)}
     path = PathResult(*run("shortest_path", view, arguments, verify=verify, progress=progress))
     if not path:
-        message = f"there is no path from {source!r} to {target!r} in version {view.version}"
+        ends = f"from {_text.quoted(source)} to {_text.quoted(target)}"
+        message = f"there is no path {ends} in version {view.version}"
         raise NoPathError(message)
     return path
 

@@ -88,7 +88,7 @@ class VertexResult(_Tabular, Mapping[Key, V]):
         """
         row = self._native.row(key)
         if row is None:
-            message = f"vertex {key!r} is not in this result"
+            message = f"vertex {_text.quoted(key)} is not in this result"
             raise NotFoundError(message)
         value: V = self._column(1).value(row)
         return value
@@ -643,7 +643,7 @@ class MultiSourceResult(_Tabular, Mapping[Key, dict[Key, int]]):
             If it is not a source; this is a ``KeyError`` too.
         """
         if source not in self._starts:
-            message = f"{source!r} is not a source of this result"
+            message = f"{_text.quoted(source)} is not a source of this result"
             raise NotFoundError(message)
         later = [start for start in self._starts.values() if start > self._starts[source]]
         rows = range(self._starts[source], min(later, default=self._native.table.num_rows))

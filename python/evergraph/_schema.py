@@ -218,6 +218,9 @@ class Schematic(Generic[Native]):
         SchemaError
             If there is one of this name, or no such edge type.
         """
+        if not isinstance(type, str):
+            message = f"type is the name of a property type such as 'int64', not {type!r}"
+            raise TypeError(message)
         self._native.alter("add_property", edge_type, name, type)
 
     def drop_property(self, name: str, *, edge_type: str | None = None) -> None:

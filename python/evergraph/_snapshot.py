@@ -163,8 +163,10 @@ class Snapshot:
         """
         found = self._native.edges_between(src, dst, edge_type)
         if not found:
-            kind = "" if edge_type is None else f" of type {edge_type!r}"
-            message = f"there is no edge {src!r} -> {dst!r}{kind} in version {self.version}"
+            kind = "" if edge_type is None else f" of type {_text.quoted(edge_type)}"
+            message = (
+                f"there is no edge {_text.quoted(src)} -> {_text.quoted(dst)}{kind} in version {self.version}"
+            )
             raise NotFoundError(message)
         return Edge(src, dst, *found[-1])
 

@@ -142,6 +142,11 @@ class Stream:
                 if left <= 0:
                     raise StopAsyncIteration
 
+    def __repr__(self) -> str:
+        """Say where it is."""
+        position = self.position
+        return "Stream(closed)" if position is None else f"Stream(position={position})"
+
     def __enter__(self) -> Self:
         """Use it as a context manager."""
         return self

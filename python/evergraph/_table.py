@@ -163,7 +163,7 @@ class Table:
         """
         names = self._native.column_names
         if name not in names:
-            message = f"there is no column {name!r}; there are {names}"
+            message = f"there is no column {_text.quoted(name)}; there are {names}"
             raise KeyError(message)
         return Column(self._native.column(names.index(name)))
 

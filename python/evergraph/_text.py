@@ -9,7 +9,15 @@ from evergraph._types import Value
 SHOWN_ROWS = 10
 """Tables with more rows show the first and the last of these."""
 CELL_CHARS = 40
+MESSAGE_CHARS = 80
+"""How much of a value a message shows: enough to know it again."""
 GAP = "…"
+
+
+def quoted(value: object) -> str:
+    """Write a value for a message: all of it, or the start."""
+    text = repr(value)
+    return text if len(text) <= MESSAGE_CHARS else text[:MESSAGE_CHARS] + GAP
 
 
 def cell(value: Value) -> str:

@@ -6,7 +6,8 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from evergraph._errors import NotFoundError, SavepointError
+from evergraph import _text
+from evergraph._errors import ClosedError, NotFoundError, SavepointError
 from evergraph._records import Edge, Vertex
 from evergraph._schema import Schematic
 
@@ -149,7 +150,10 @@ class Transaction(Schematic["_native.Transaction"]):
         """
         found = self._native.edges(src, dst, edge_type)
         if not found:
-            message = f"there is no edge {src!r} -> {dst!r} of type {edge_type!r} in this transaction"
+            message = (
+                f"there is no edge {_text.quoted(src)} -> {_text.quoted(dst)} "
+                f"of type {_text.quoted(edge_type)} in this transaction"
+            )
             raise NotFoundError(message)
         return Edge(src, dst, edge_type, found[-1])
 
@@ -340,8 +344,9 @@ class Savepoint:
         """Roll back to it if the block raised; nothing if the transaction is over."""
         if not self._transaction.is_open:
             return
-        # It is gone if one before it was rolled back to, and the block's writes with it.
-        with suppress(SavepointError):
+        # It is gone if one before it was rolled back to, and the block's writes with it; so is all of a
+        # database that was closed, which the commit says.
+        with suppress(SavepointError, ClosedError):
             if kind is None:
                 self._transaction._native.release(self._native)
             else:
@@ -353,4 +358,4 @@ class Savepoint:
 
 
 def _no_vertex(key: Key) -> NotFoundError:
-    return NotFoundError(f"there is no vertex {key!r} in this transaction")
+    return NotFoundError(f"there is no vertex {_text.quoted(key)} in this transaction")

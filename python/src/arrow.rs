@@ -16,7 +16,7 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef, PrimitiveArray};
 use arrow_schema::{DataType, TimeUnit};
-use evergraph::{Cells, Column, PropertyType, Value};
+use evergraph::{Cells, Column, PropertyType, Value, shown};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -190,7 +190,7 @@ fn append_lists(column: &mut Column, chunk: &ArrayRef) -> PyResult<()> {
 
 /// Appends a value of the type of the column.
 fn push(column: &mut Column, value: Value) -> PyResult<()> {
-    column.push(value).map_err(|value| PyTypeError::new_err(value.to_string()))
+    column.push(value).map_err(|value| PyTypeError::new_err(shown(&value)))
 }
 
 fn append_nulls(column: &mut Column, chunk: &ArrayRef) {

@@ -8,9 +8,9 @@
 //!        └► str, bytes, object ─► tolist() ─────► one value at a time ─┘
 //! ```
 
-use evergraph::{Cells, Column, EdgeBatch, EdgeType, KeyColumn, PropertyType, SchemaError, Value};
+use evergraph::{Cells, Column, EdgeBatch, EdgeType, KeyColumn, PropertyType, SchemaError, Value, shown};
 use numpy::{Element, PyArray1, PyArrayDescrMethods, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
-use pyo3::exceptions::{PyImportError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyImportError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 
@@ -18,7 +18,7 @@ use crate::arrow::column_of_chunks;
 use crate::capsule::import_chunks;
 use crate::error::Raise;
 use crate::key::type_name;
-use crate::value::value_of;
+use crate::value::{out_of_range, value_of};
 
 /// A column as far as it tells its type.
 pub(crate) enum Given {
@@ -50,15 +50,16 @@ impl Given {
         let Some((_, property)) = owner.and_then(|owner| owner.property(name)) else {
             let list = values.iter().find(|value| **value != Value::Null);
             return list.map_or(Ok(None), |list| {
-                let found = list.to_string();
+                let found = shown(list);
                 Err(SchemaError::Untyped { owner: owner_name, name: name_text, found })
             });
         };
         let mut column = Column::new(property.kind);
-        for value in values {
+        for (row, value) in values.into_iter().enumerate() {
             column.push(value).map_err(|value| SchemaError::PropertyType {
                 owner: edge_type.to_owned(),
                 name: name.to_owned(),
+                row: Some(row),
                 expected: property.kind,
                 found: value.misfit(property.kind),
             })?;
@@ -262,7 +263,7 @@ fn of_rows(array: &Bound<'_, PyUntypedArray>) -> PyResult<Column> {
     let mut column = Column::new(kind);
     for row in 0..rows {
         let list = Value::List((row * items..(row + 1) * items).map(|item| flat.get(item)).collect());
-        column.push(list).map_err(|value| PyTypeError::new_err(format!("row {row}: {value}")))?;
+        column.push(list).map_err(|value| PyTypeError::new_err(format!("row {row}: {}", shown(&value))))?;
     }
     Ok(column)
 }
@@ -274,7 +275,9 @@ fn of_values(list: &Bound<'_, PyAny>) -> PyResult<Given> {
     for (row, item) in list.try_iter()?.enumerate() {
         let at_row = |error: PyErr| {
             let py = list.py();
-            if error.is_instance_of::<PyTypeError>(py) || error.is_instance_of::<PyValueError>(py) {
+            if error.is_instance_of::<PyOverflowError>(py) {
+                PyValueError::new_err(format!("row {row}: {}", out_of_range(&error.value(py).to_string())))
+            } else if error.is_instance_of::<PyTypeError>(py) || error.is_instance_of::<PyValueError>(py) {
                 PyValueError::new_err(format!("row {row}: {}", error.value(py)))
             } else {
                 error
@@ -292,7 +295,8 @@ fn of_values(list: &Bound<'_, PyAny>) -> PyResult<Given> {
     for (row, value) in values.into_iter().enumerate() {
         column.push(value).map_err(|value: Value| {
             PyTypeError::new_err(format!(
-                "row {row}: {value} among values of type {kind}: one type for each column"
+                "row {row}: {} among values of type {kind}: one type for each column",
+                value.misfit(kind)
             ))
         })?;
     }

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use evergraph::{At, Database as Inner, Durability, ListFormat, Options, Retain, StreamOptions, ViewRequest};
+use evergraph::{
+    At, Database as Inner, Durability, ListFormat, Options, PropertyType, Retain, StreamOptions, ViewRequest,
+};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -16,7 +18,9 @@ use crate::incremental::Incremental;
 use crate::key::key_of;
 use crate::load::{LoadReport, load_request};
 use crate::progress::LoadProgress;
-use crate::schema::{Described, alteration_of, described, edge_type_options, key_kind, vertex_properties};
+use crate::schema::{
+    Described, alteration_of, described, edge_type_options, key_kind, kind_in, vertex_properties,
+};
 use crate::snapshot::Snapshot;
 use crate::stats::{report_to_python, stats_to_python};
 use crate::transaction::{Transaction, transaction_options};
@@ -78,6 +82,12 @@ pub(crate) fn open(
 /// Counts of edges and vertices that a batch changed, and its commit.
 fn summary(inner: evergraph::BatchSummary) -> (u64, u64, u64) {
     (inner.edges, inner.vertices, inner.sequence)
+}
+
+impl Database {
+    fn kind_in(&self, edge_type: Option<&str>, name: &str) -> Option<PropertyType> {
+        kind_in(self.inner.version().ok()?.schema(), edge_type, name)
+    }
 }
 
 #[pymethods]
@@ -181,7 +191,8 @@ impl Database {
         vertex_type: Option<&str>,
         properties: &Bound<'_, PyDict>,
     ) -> PyResult<u64> {
-        let (key_ref, properties) = (key_of(key)?, properties_of(properties)?);
+        let key_ref = key_of(key)?;
+        let properties = properties_of(properties, "vertex", |name| self.kind_in(None, name))?;
         enter(key.py(), || self.inner.put_vertex(key_ref, vertex_type, &borrowed(&properties)))
     }
 
@@ -197,7 +208,8 @@ impl Database {
         edge_type: &str,
         properties: &Bound<'_, PyDict>,
     ) -> PyResult<u64> {
-        let (src_ref, dst_ref, properties) = (key_of(src)?, key_of(dst)?, properties_of(properties)?);
+        let (src_ref, dst_ref) = (key_of(src)?, key_of(dst)?);
+        let properties = properties_of(properties, edge_type, |name| self.kind_in(Some(edge_type), name))?;
         enter(src.py(), || self.inner.put_edge(src_ref, dst_ref, edge_type, &borrowed(&properties)))
     }
 

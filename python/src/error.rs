@@ -273,7 +273,7 @@ impl Raise for LoadError {
                 raised.path(&path).with("line", line).with("column", column).error
             }
             LoadError::Decompress { path, line, source, .. } => {
-                raised.path(&path).with("line", line).because(source).error
+                raised.path(&path).with("line", (line > 0).then_some(line)).because(source).error
             }
             LoadError::Open { path, source } => raised.path(&path).because(source).error,
             LoadError::Empty { path }

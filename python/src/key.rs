@@ -1,6 +1,8 @@
 //! Vertex keys between Python and Rust: `int` and `str`.
 
-use evergraph::{Key, KeyRef};
+use std::fmt::Display;
+
+use evergraph::{Key, KeyRef, shown};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyString};
@@ -8,7 +10,8 @@ use pyo3::types::{PyBool, PyInt, PyString};
 /// The key that a Python object is, borrowed from it where it is a string.
 pub(crate) fn key_of<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<KeyRef<'a>> {
     if let Ok(text) = object.cast::<PyString>() {
-        return Ok(KeyRef::Text(text.to_str()?));
+        let text = text.to_str().map_err(|error| no_text("a vertex key", &error, object.py()))?;
+        return Ok(KeyRef::Text(text));
     }
     // True is an int to Python; as a vertex it is a slip.
     let number = if object.is_instance_of::<PyBool>() { None } else { whole_number(object)? };
@@ -27,9 +30,15 @@ pub(crate) fn whole_number(object: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
         // An array of numpy has __index__ too, and refuses unless it is a single number.
         Err(error) if error.is_instance_of::<PyTypeError>(object.py()) => Ok(None),
         Err(_) => {
-            Err(PyValueError::new_err(format!("{object} is out of the range of int64: -2^63 to 2^63 - 1")))
+            let shown = shown(object);
+            Err(PyValueError::new_err(format!("{shown} is out of the range of int64: -2^63 to 2^63 - 1")))
         }
     }
+}
+
+/// The error of a string that is no text, since half of a pair of surrogates has no UTF-8.
+pub(crate) fn no_text(what: impl Display, error: &PyErr, py: Python<'_>) -> PyErr {
+    PyValueError::new_err(format!("{what}: {}", error.value(py)))
 }
 
 /// A key as a Python object.

@@ -3,9 +3,11 @@
 use evergraph::{
     Alteration, EdgeTypeOptions, KeyKind, Property, PropertyId, PropertyOwner, PropertyType, Schema,
 };
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+
+use crate::key::type_name;
 
 /// The property type of this name.
 pub(crate) fn property_type(name: &str) -> PyResult<PropertyType> {
@@ -13,6 +15,15 @@ pub(crate) fn property_type(name: &str) -> PyResult<PropertyType> {
         let known = PropertyType::known_names();
         PyValueError::new_err(format!("{name:?} is no property type; there are {known}"))
     })
+}
+
+/// The type of a property of vertices, or of edges of a type.
+pub(crate) fn kind_in(schema: &Schema, edge_type: Option<&str>, name: &str) -> Option<PropertyType> {
+    let found = match edge_type {
+        None => schema.vertex_property(name),
+        Some(edge_type) => schema.edge_type(edge_type)?.1.property(name),
+    };
+    found.map(|(_, property)| property.kind)
 }
 
 /// The kind of keys of this name.
@@ -26,7 +37,16 @@ pub(crate) fn key_kind(name: &str) -> PyResult<KeyKind> {
 /// Properties as `{name: type}`, in order.
 pub(crate) fn vertex_properties(properties: &Bound<'_, PyDict>) -> PyResult<Vec<(String, PropertyType)>> {
     let pair = |(name, kind): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
-        Ok((name.extract()?, property_type(&kind.extract::<String>()?)?))
+        let Ok(name) = name.extract::<String>() else {
+            let message = format!("a property is named by a str, not {}", type_name(&name));
+            return Err(PyTypeError::new_err(message));
+        };
+        let Ok(type_text) = kind.extract::<String>() else {
+            let message =
+                format!("property {name:?}: its type is a name such as \"int64\", not {}", type_name(&kind));
+            return Err(PyTypeError::new_err(message));
+        };
+        Ok((name, property_type(&type_text)?))
     };
     properties.iter().map(pair).collect()
 }

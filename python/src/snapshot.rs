@@ -4,7 +4,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
-use evergraph::{Direction, EdgeData, GraphView, Key, KeyRef, Snapshot as Inner, VertexData, VertexId};
+use evergraph::{
+    Direction, EdgeData, GraphView, Key, KeyRef, Snapshot as Inner, VertexData, VertexId, shown,
+};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -35,7 +37,7 @@ impl Snapshot {
 }
 
 fn absent(key: &Bound<'_, PyAny>, view: &Inner) -> PyErr {
-    let shown = key.repr().map_or_else(|_| "that key".to_owned(), |repr| repr.to_string());
+    let shown = key.repr().map_or_else(|_| "that key".to_owned(), shown);
     not_found(key.py(), format!("there is no vertex {shown} in version {}", view.version()))
 }
 

@@ -7,7 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use evergraph::{
-    Direction, Isolation, Savepoint as InnerSavepoint, Transaction as Inner, TransactionOptions, WriteError,
+    Direction, Isolation, PropertyType, Savepoint as InnerSavepoint, Transaction as Inner,
+    TransactionOptions, WriteError,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -16,7 +17,7 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 use crate::error::{Raise, closed};
 use crate::gate::{detached, enter};
 use crate::key::{key_of, key_to_python};
-use crate::schema::{Described, alteration_of, described, edge_type_options, vertex_properties};
+use crate::schema::{Described, alteration_of, described, edge_type_options, kind_in, vertex_properties};
 use crate::value::{borrowed, properties_of, properties_to_python};
 
 /// How to begin a transaction.
@@ -29,7 +30,7 @@ pub(crate) fn transaction_options(
     })?;
     let duration = |seconds: f64| {
         Duration::try_from_secs_f64(seconds)
-            .map_err(|_| PyValueError::new_err(format!("timeout: {seconds} is no number of seconds from 0")))
+            .map_err(|_| PyValueError::new_err(format!("timeout: {seconds:?} seconds are too many")))
     };
     Ok(TransactionOptions { isolation, timeout: timeout_seconds.map(duration).transpose()? })
 }
@@ -60,6 +61,10 @@ impl Transaction {
 
     fn lock(&self) -> MutexGuard<'_, Option<Inner>> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn kind_in(&self, edge_type: Option<&str>, name: &str) -> Option<PropertyType> {
+        kind_in(self.lock().as_ref()?.schema(), edge_type, name)
     }
 
     pub(crate) fn take(&self, py: Python<'_>) -> PyResult<Inner> {
@@ -104,7 +109,7 @@ impl Transaction {
 
     #[getter]
     fn version(&self, py: Python<'_>) -> PyResult<u64> {
-        self.read(py, |inner| inner.version().sequence())
+        self.lock().as_ref().map(|inner| inner.version().sequence()).ok_or_else(|| over(py))
     }
 
     fn commit(&self, py: Python<'_>) -> PyResult<u64> {
@@ -136,7 +141,8 @@ impl Transaction {
         vertex_type: Option<&str>,
         properties: &Bound<'_, PyDict>,
     ) -> PyResult<()> {
-        let (key_ref, properties) = (key_of(key)?, properties_of(properties)?);
+        let key_ref = key_of(key)?;
+        let properties = properties_of(properties, "vertex", |name| self.kind_in(None, name))?;
         self.write(key.py(), |inner| inner.put_vertex(key_ref, vertex_type, &borrowed(&properties)))
     }
 
@@ -152,7 +158,8 @@ impl Transaction {
         edge_type: &str,
         properties: &Bound<'_, PyDict>,
     ) -> PyResult<()> {
-        let (src_ref, dst_ref, properties) = (key_of(src)?, key_of(dst)?, properties_of(properties)?);
+        let (src_ref, dst_ref) = (key_of(src)?, key_of(dst)?);
+        let properties = properties_of(properties, edge_type, |name| self.kind_in(Some(edge_type), name))?;
         self.write(src.py(), |inner| inner.put_edge(src_ref, dst_ref, edge_type, &borrowed(&properties)))
     }
 

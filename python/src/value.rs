@@ -3,8 +3,8 @@
 //!
 //! A `datetime` with a time zone keeps its instant; one without is taken as UTC. They come back in UTC.
 
-use evergraph::Value;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use evergraph::{PropertyType, SchemaError, Value, shown};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{
@@ -12,7 +12,8 @@ use pyo3::types::{
     PyString, PyTuple, PyTzInfo, PyTzInfoAccess,
 };
 
-use crate::key::{type_name, whole_number};
+use crate::error::Raise;
+use crate::key::type_name;
 
 const DAY_SECONDS: i64 = 86_400;
 const SECOND_MICROS: i64 = 1_000_000;
@@ -20,6 +21,9 @@ const SECOND_MICROS: i64 = 1_000_000;
 const EPOCH_ORDINAL: i64 = 719_163;
 
 /// The value that a Python object is.
+///
+/// # Errors
+/// `OverflowError`, of the digits, for an integer that no type holds: the caller knows what it was to be.
 pub(crate) fn value_of(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     if object.is_none() {
         return Ok(Value::Null);
@@ -28,9 +32,10 @@ pub(crate) fn value_of(object: &Bound<'_, PyAny>) -> PyResult<Value> {
         return Ok(Value::Bool(flag.is_true()));
     }
     if object.is_instance_of::<PyInt>() {
-        return match object.extract::<u64>() {
-            Ok(number) => Ok(Value::unsigned(number)),
-            Err(_) => Ok(whole_number(object)?.map_or(Value::Null, Value::Int)),
+        return match (object.extract::<u64>(), object.extract::<i64>()) {
+            (Ok(number), _) => Ok(Value::unsigned(number)),
+            (_, Ok(number)) => Ok(Value::Int(number)),
+            _ => Err(PyOverflowError::new_err(shown(object))),
         };
     }
     if let Ok(number) = object.cast::<PyFloat>() {
@@ -174,19 +179,49 @@ fn epoch(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
     Ok(EPOCH.get_or_try_init(py, make)?.bind(py))
 }
 
-/// Properties given as keyword arguments, in order.
-pub(crate) fn properties_of(properties: &Bound<'_, PyDict>) -> PyResult<Vec<(String, Value)>> {
+/// Properties given as keyword arguments, in order. `kind_of` tells the type of a property of the owner, if there is one.
+pub(crate) fn properties_of(
+    properties: &Bound<'_, PyDict>,
+    owner: &str,
+    kind_of: impl Fn(&str) -> Option<PropertyType>,
+) -> PyResult<Vec<(String, Value)>> {
     let named = |(name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
         let name: String = name.extract()?;
         match value_of(&value) {
             Ok(value) => Ok((name, value)),
-            Err(error) if error.is_instance_of::<PyTypeError>(value.py()) => {
-                Err(PyTypeError::new_err(format!("property {name:?}: {}", error.value(value.py()))))
-            }
-            Err(error) => Err(error),
+            Err(error) => Err(value_error(&error, owner, &name, kind_of(&name), value.py()).unwrap_or(error)),
         }
     };
     properties.iter().map(named).collect()
+}
+
+/// The error of [`value_of`] as that of a property; none if it is another one.
+pub(crate) fn value_error(
+    error: &PyErr,
+    owner: &str,
+    name: &str,
+    expected: Option<PropertyType>,
+    py: Python<'_>,
+) -> Option<PyErr> {
+    let told = error.value(py).to_string();
+    if !error.is_instance_of::<PyOverflowError>(py) {
+        let message = format!("property {name:?}: {told}");
+        return match () {
+            () if error.is_instance_of::<PyTypeError>(py) => Some(PyTypeError::new_err(message)),
+            () if error.is_instance_of::<PyValueError>(py) => Some(PyValueError::new_err(message)),
+            () => None,
+        };
+    }
+    let Some(expected) = expected else {
+        return Some(PyValueError::new_err(format!("property {name:?}: {}", out_of_range(&told))));
+    };
+    let (owner, name, found) = (owner.to_owned(), name.to_owned(), Value::misfit_integer(&told, expected));
+    Some(SchemaError::PropertyType { owner, name, row: None, expected, found }.raise(py))
+}
+
+/// What is said of an integer that no type holds.
+pub(crate) fn out_of_range(digits: &str) -> String {
+    format!("{digits} is out of the range of int64 and uint64: -2^63 to 2^64 - 1")
 }
 
 /// The same, borrowed as the store takes them.

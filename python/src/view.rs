@@ -17,7 +17,7 @@ use crate::events::{PythonHandler, Subscription, handler_options, letters_to_pyt
 use crate::gate::enter;
 use crate::key::{key_of, key_to_python};
 use crate::snapshot::Snapshot;
-use crate::value::{value_of, value_to_python};
+use crate::value::{value_error, value_of, value_to_python};
 
 /// How deep views may be nested as right operands.
 const MAX_DEPTH: usize = 50;
@@ -245,7 +245,9 @@ impl View {
     }
 
     fn scratch_set(&self, property: &str, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        let (view, value) = (self.named()?, value_of(value)?);
+        let (view, py) = (self.named()?, value.py());
+        let fault = |error| value_error(&error, "vertex", property, None, py).unwrap_or(error);
+        let value = value_of(value).map_err(fault)?;
         let vertex = self.at(key.py(), None)?.require(key)?;
         view.scratch().set(property, vertex, value);
         Ok(())

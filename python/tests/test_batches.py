@@ -96,7 +96,9 @@ def test_nulls_and_types(db: eg.Database, column: Any, expected: list[eg.Value])
     assert db.snapshot().edges()["p"].to_list() == expected
 
 
-@pytest.mark.parametrize("column", [[None, None], pa.nulls(2), pd.Series([None, None], dtype=object)], ids=str)
+@pytest.mark.parametrize(
+    "column", [[None, None], pa.nulls(2), pd.Series([None, None], dtype=object)], ids=str
+)
 def test_nulls_alone_declare_nothing(db: eg.Database, column: Any) -> None:
     db.add_edges([1, 2], [4, 5], p=column)
     db.put_vertex(1, p=None)
@@ -111,16 +113,22 @@ def test_nulls_alone_declare_nothing(db: eg.Database, column: Any) -> None:
 
 @pytest.mark.parametrize("column", [[[], None], [[None], []], pa.array([[], None])], ids=str)
 def test_lists_of_nothing_need_a_declared_type(db: eg.Database, column: Any) -> None:
-    with pytest.raises(eg.SchemaError, match=r'edge has no property "p", and \[.*\] does not tell its type: declare'):
+    with pytest.raises(
+        eg.SchemaError, match=r'edge has no property "p", and \[.*\] does not tell its type: declare'
+    ):
         db.add_edges([1, 2], [4, 5], p=column)
-    with pytest.raises(eg.SchemaError, match=r'vertex has no property "p", and \[\] does not tell its type: declare'):
+    with pytest.raises(
+        eg.SchemaError, match=r'vertex has no property "p", and \[\] does not tell its type: declare'
+    ):
         db.put_vertex(1, p=[])
     assert db.schema.edge_types == {}
     db.create_edge_type("edge", {"p": "list<int8>"})
     db.add_edges([1, 2], [4, 5], p=column)
-    assert db.snapshot().edges()["p"].to_list() == list(column if isinstance(column, list) else column.to_pylist())
+    assert db.snapshot().edges()["p"].to_list() == list(
+        column if isinstance(column, list) else column.to_pylist()
+    )
     db.create_edge_type("other", {"p": "int8"})
-    with pytest.raises(eg.SchemaError, match='"p".* of other is int8, but'):
+    with pytest.raises(eg.SchemaError, match=r'"p".* of other in row 0 is int8, but'):
         db.add_edges([1, 2], [4, 5], "other", p=column)
 
 
@@ -256,7 +264,7 @@ def test_what_is_no_column_is_refused(
     ("src", "columns", "message"),
     [
         (["a"], {}, '"a" is not of the kind this store holds'),
-        ([1], {"w": ["heavy"]}, r'"w \(row 0\)" of edge is float64'),
+        ([1], {"w": ["heavy"]}, '"w" of edge in row 0 is float64'),
         ([1], {"": [1]}, "not a usable name"),
     ],
 )

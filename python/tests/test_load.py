@@ -202,7 +202,7 @@ def test_other_formats_are_named(db: eg.Database, tmp_path: Path) -> None:
         ({"properties": "x"}, TypeError, "not a single str"),
         ({"properties": {"x": 3}}, TypeError, 'property "x" is given as'),
         ({"src": 1.5}, TypeError, "a name or a position"),
-        ({"src": -1}, TypeError, "a name or a position"),
+        ({"src": -1}, ValueError, "src: -1 is not 0 or above"),
     ],
 )
 def test_wrong_arguments_are_refused(

@@ -102,7 +102,7 @@ def test_bad_arguments(logins: eg.Database, arguments: dict[str, object]) -> Non
 
 
 def test_a_window_of_edges_moves_by_whole_ones(logins: eg.Database) -> None:
-    with pytest.raises(TypeError, match="number of edges"):
+    with pytest.raises(TypeError, match="every is a whole number, not float"):
         logins.window(edges=5, every=0.5, edge_type="login")
 
 

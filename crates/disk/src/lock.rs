@@ -132,7 +132,7 @@ fn holder(file: &mut File) -> String {
     let mut text = String::new();
     let read = file.seek(SeekFrom::Start(0)).and_then(|_| file.take(32).read_to_string(&mut text));
     let Some(process) = read.ok().and_then(|_| text.trim().parse::<u32>().ok()) else {
-        return "another process that reads it".to_owned();
+        return "a process that reads it, this one or another".to_owned();
     };
     let here = if process == std::process::id() { ", this one" } else { "" };
     match fs::read_to_string(format!("/proc/{process}/comm")) {

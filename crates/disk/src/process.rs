@@ -82,13 +82,13 @@ impl<T> Default for PerProcess<T> {
 }
 
 fn forks() -> usize {
-    #[cfg(unix)]
+    #[cfg(all(unix, not(miri)))]
     count_forks();
     FORKS.load(Ordering::Relaxed)
 }
 
 /// Has every fork from now on counted, in the child.
-#[cfg(unix)]
+#[cfg(all(unix, not(miri)))]
 fn count_forks() {
     extern "C" fn in_child() {
         FORKS.fetch_add(1, Ordering::Relaxed);

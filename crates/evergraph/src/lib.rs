@@ -106,7 +106,7 @@ pub use evergraph_stream::{
 pub use evergraph_types::{
     Alteration, Cells, Column, Direction, EdgeBatch, EdgeData, EdgeType, EdgeTypeId, EdgeTypeOptions, Key,
     KeyColumn, KeyKind, KeyRef, Property, PropertyId, PropertyOwner, PropertyType, ScalarType, Schema,
-    SchemaError, Sequence, TextValues, Value, VertexData, VertexId, VertexTypeId,
+    SchemaError, Sequence, TextValues, Value, VertexData, VertexId, VertexTypeId, shown,
 };
 pub use evergraph_view::{
     Csr, DiffError, Difference, FlatView, GraphView, ListedEdges, Neighbors, RecordBatch, Snapshot,

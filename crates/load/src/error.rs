@@ -51,14 +51,15 @@ pub enum LoadError {
         found: Vec<String>,
     },
     /// The compressed file is damaged or cut off.
-    #[error("{path}: cannot be decompressed beyond line {line} (near compressed byte {offset}): {source}; \
-        the file is damaged or incomplete, get it again", path = path.display())]
+    #[error("{path}: cannot be decompressed {from} (near compressed byte {offset}): {source}; \
+        the file is damaged or incomplete, get it again", path = path.display(),
+        from = match line { 0 => "from its start".to_owned(), line => format!("beyond line {line}") })]
     Decompress {
         /// The file.
         path: PathBuf,
         /// About where in the compressed file: so many bytes had been read.
         offset: u64,
-        /// The last line that could be read in whole.
+        /// The last line that could be read in whole, from 1; 0 if none could.
         line: u64,
         /// What the decompressor says.
         source: io::Error,

@@ -13,10 +13,10 @@
 
 use std::io::Write;
 
-use evergraph_types::{CellValue, PropertyType, ScalarType, Value};
+use evergraph_types::{CellValue, DateText, PropertyType, ScalarType, TimeText, Value};
 
 use crate::number::{parse_bool, parse_float, parse_int};
-use crate::time::{parse_date, parse_timestamp, write_date, write_timestamp};
+use crate::time::{parse_date, parse_timestamp};
 
 /// The bits of a value of fixed width; `None` if the text is none of this type, or out of its range. A time and a date
 /// may be a bare number where `numbers`.
@@ -152,8 +152,8 @@ pub(crate) fn write_value(out: &mut Vec<u8>, kind: PropertyType, value: &Value) 
         }
         Value::Float(number) if single(kind) => write!(out, "{:?}", *number as f32),
         Value::Float(number) => write!(out, "{number:?}"),
-        Value::Date(days) => write_date(out, *days),
-        Value::Timestamp(micros) => write_timestamp(out, *micros),
+        Value::Date(days) => write!(out, "{}", DateText(*days)),
+        Value::Timestamp(micros) => write!(out, "{}", TimeText(*micros)),
         Value::Bytes(bytes) => bytes.iter().try_for_each(|byte| write!(out, "{byte:02x}")),
         Value::List(items) => {
             out.push(b'[');

@@ -1,6 +1,4 @@
-//! Times as text: ISO 8601 to microseconds since 1970-01-01 UTC and back.
-
-use std::io::{self, Write};
+//! Times as text: ISO 8601 to microseconds since 1970-01-01 UTC. The way back is in `evergraph_types`.
 
 const MICROS_PER_SECOND: i64 = 1_000_000;
 const SECONDS_PER_DAY: i64 = 86_400;
@@ -97,45 +95,6 @@ fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
     let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
     era * 146_097 + day_of_era - 719_468
-}
-
-/// The inverse of [`days_from_civil`]: year, month, day.
-fn civil_from_days(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let era = days.div_euclid(146_097);
-    let day_of_era = days.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let month = (shifted_month + 2) % 12 + 1;
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    (year, month, day_of_year - (153 * shifted_month + 2) / 5 + 1)
-}
-
-/// Writes the day as ISO 8601, or, outside the years 1 to 9999, as the bare number of days.
-pub(crate) fn write_date(out: &mut Vec<u8>, days: i32) -> io::Result<()> {
-    let (year, month, day) = civil_from_days(days.into());
-    if (1..=9999).contains(&year) {
-        write!(out, "{year:04}-{month:02}-{day:02}")
-    } else {
-        write!(out, "{days}")
-    }
-}
-
-/// Writes the time as ISO 8601 in UTC, or, outside the years 1 to 9999, as the bare number of microseconds.
-pub(crate) fn write_timestamp(out: &mut Vec<u8>, micros: i64) -> io::Result<()> {
-    let seconds = micros.div_euclid(MICROS_PER_SECOND);
-    let (year, month, day) = civil_from_days(seconds.div_euclid(SECONDS_PER_DAY));
-    if !(1..=9999).contains(&year) {
-        return write!(out, "{micros}");
-    }
-    let of_day = seconds.rem_euclid(SECONDS_PER_DAY);
-    let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
-    write!(out, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}")?;
-    match micros.rem_euclid(MICROS_PER_SECOND) {
-        0 => out.write_all(b"Z"),
-        fraction => write!(out, ".{fraction:06}Z"),
-    }
 }
 
 #[cfg(test)]

@@ -114,7 +114,10 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge) -> Result<(), CommitError>
         return Ok(());
     }
     inner.sync_kept_log()?;
-    let failed = |fault: ArchiveFault| CommitError::Archive { reason: fault.to_string() };
+    let failed = |fault: ArchiveFault| match inner.committer.lock().failure() {
+        Some(reason) => CommitError::Durability { reason },
+        None => CommitError::Archive { reason: fault.to_string() },
+    };
     let merged: Vec<u64> = archived.manifest.segments[kept..].iter().map(|segment| segment.number).collect();
     if version.sequence > archived.manifest.sequence
         && inner.wants_base(&archived, &inner.committer.lock(), version.sequence)

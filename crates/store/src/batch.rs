@@ -469,7 +469,8 @@ fn batch_columns(owner: &EdgeType, parts: &[EdgeBatch]) -> Result<Vec<OpColumn>,
             let given = part.columns.iter().find(|(given, _)| given == name).map(|(_, values)| values);
             column.append(given, part.len()).map_err(|(row, value)| SchemaError::PropertyType {
                 owner: owner.name.clone(),
-                name: format!("{name} (row {row})"),
+                name: name.clone(),
+                row: Some(row),
                 expected: column.values.property_type(),
                 found: value.misfit(column.values.property_type()),
             })?;

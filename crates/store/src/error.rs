@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use evergraph_disk::{Corruption, DiskError};
 use evergraph_log::LogError;
 use evergraph_segment::SegmentError;
-use evergraph_types::{Key, PropertyOwner, SchemaError, Sequence};
+use evergraph_types::{Key, PropertyOwner, SchemaError, Sequence, TimeText, shown};
 use thiserror::Error;
 
 /// Opening a store.
@@ -29,7 +29,7 @@ pub enum OpenError {
         path: PathBuf,
     },
     /// It was to be read, but it is not there.
-    #[error("there is no store at {}; without read_only one would be created", path.display())]
+    #[error("there is no store at {}; opening it to write makes one", path.display())]
     NotFound {
         /// The directory.
         path: PathBuf,
@@ -67,8 +67,10 @@ pub enum WriteError {
         "the transaction has run longer than its timeout; nothing of it was committed, begin another one"
     )]
     TimedOut,
-    /// The savepoint was undone, or is of another transaction.
-    #[error("the savepoint is of another transaction, or one before it was rolled back to since")]
+    /// The savepoint was released or undone, or is of another transaction.
+    #[error(
+        "the savepoint is not there any more: it was released, or one before it was released or rolled back to; or it is of another transaction"
+    )]
     NoSavepoint,
     /// The store was closed, or belongs to another process.
     #[error(transparent)]
@@ -95,8 +97,10 @@ pub enum CommitError {
         "the transaction has run longer than its timeout; nothing of it was committed, begin another one"
     )]
     TimedOut,
-    /// A savepoint was undone, or is of another transaction.
-    #[error("the savepoint is of another transaction, or one before it was rolled back to since")]
+    /// A savepoint was released or undone, or is of another transaction.
+    #[error(
+        "the savepoint is not there any more: it was released, or one before it was released or rolled back to; or it is of another transaction"
+    )]
     NoSavepoint,
     /// The write could not be made durable. The store takes no more commits until it is opened again.
     #[error(
@@ -185,12 +189,12 @@ pub enum SchemaPart {
 impl fmt::Display for Contested {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Contested::Vertex { key } => write!(f, "vertex {key}"),
+            Contested::Vertex { key } => write!(f, "vertex {}", shown(key)),
             Contested::Edge { src, dst, edge_type } => {
-                write!(f, "edge {src} -> {dst} of type {edge_type:?}")
+                write!(f, "edge {} -> {} of type {edge_type:?}", shown(src), shown(dst))
             }
             Contested::Edges { key: Some(key), edge_type } => {
-                write!(f, "edges of type {edge_type:?} of vertex {key}")
+                write!(f, "edges of type {edge_type:?} of vertex {}", shown(key))
             }
             Contested::Edges { key: None, edge_type } => write!(f, "many edges of type {edge_type:?}"),
             Contested::Schema { parts } => {
@@ -330,7 +334,8 @@ pub enum ChangesError {
 pub enum HistoryError {
     /// It is not kept, or not there yet.
     #[error(
-        "{what} is not retained: there are the versions {first} (of time {first_time_micros}) to {last}; open the store with retain= to keep more of what is to come"
+        "{what} is not retained: there are the versions {first} (of {}) to {last}; open the store with retain= to keep more of what is to come",
+        TimeText(*first_time_micros)
     )]
     NotRetained {
         /// What was asked for.

@@ -18,7 +18,7 @@ use std::sync::atomic::Ordering;
 
 use evergraph_log::{LogError, LogReader};
 use evergraph_segment::Segment;
-use evergraph_types::Sequence;
+use evergraph_types::{Sequence, TimeText};
 
 use crate::changes::{Commit, LogPlace, damage, next_record};
 use crate::draft::Draft;
@@ -135,7 +135,7 @@ impl Inner {
     fn not_retained(&self, at: At) -> HistoryError {
         let what = match at {
             At::Commit(sequence) => format!("version {sequence}"),
-            At::Time(micros) => format!("time {micros}"),
+            At::Time(micros) => format!("the time {}", TimeText(micros)),
         };
         let Retained { first, first_time_micros, last } = self.retained();
         HistoryError::NotRetained { what, first, first_time_micros, last }

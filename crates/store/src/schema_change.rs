@@ -2,7 +2,7 @@
 
 use evergraph_types::{
     CellValue, EdgeType, EdgeTypeOptions, KeyKind, KeyRef, MAX_TEXT_BYTES, MAX_VERTICES, Property,
-    PropertyId, PropertyType, Schema, SchemaError, TextValues, Value, VertexTypeId,
+    PropertyId, PropertyType, Schema, SchemaError, TextValues, Value, VertexTypeId, shown,
 };
 
 /// The most types, and properties of vertices: their ids have 16 bits, one of them kept back.
@@ -85,6 +85,13 @@ pub(crate) fn create_edge_type(
     }
     if let Some((_, existing)) = schema.edge_type(name) {
         let known = &existing.options;
+        for wanted in &options.properties {
+            if let Some((_, found)) =
+                existing.property(&wanted.name).filter(|(_, found)| found.kind != wanted.kind)
+            {
+                return Err(property_exists(name, found, wanted.kind));
+            }
+        }
         let same = known.has_lists_like(&options)
             && known.time == options.time
             && options.properties.iter().all(|property| known.properties.contains(property));
@@ -95,10 +102,25 @@ pub(crate) fn create_edge_type(
             return Err(SchemaError::Twice { name: property.name.clone() });
         }
     }
+    let is_time = |property: &&Property| options.time.as_ref() == Some(&property.name);
+    if let Some(time) = options.properties.iter().find(is_time).filter(|time| !can_be_time(time.kind)) {
+        let (owner, name) = (name.to_owned(), time.name.clone());
+        return Err(SchemaError::TimeType { owner, name, found: time.kind });
+    }
     check_room(schema.edge_types.len(), MAX_NAMES, "edge types (those that were dropped count)")?;
     check_room(options.properties.len(), MAX_EDGE_PROPERTIES + 1, EDGE_PROPERTIES)?;
     schema.edge_types.push(EdgeType { name: name.to_owned(), options });
     Ok(())
+}
+
+fn property_exists(owner: &str, found: &Property, wanted: PropertyType) -> SchemaError {
+    let (owner, name) = (owner.to_owned(), found.name.clone());
+    SchemaError::PropertyExists { owner, name, found: found.kind, wanted }
+}
+
+/// Whether values of a type are in an order as times are.
+fn can_be_time(kind: PropertyType) -> bool {
+    kind.is_number() || kind == PropertyType::Timestamp || kind == PropertyType::Date
 }
 
 /// Makes sure of an edge type that behaves like this: made if there is none, properties included.
@@ -124,7 +146,7 @@ pub(crate) fn create_vertex_type(
     for (property, kind) in properties {
         match schema.vertex_property(property) {
             Some((_, existing)) if existing.kind == *kind => {}
-            Some(_) => return Err(SchemaError::TypeExists { name: (*property).to_owned() }),
+            Some((_, existing)) => return Err(property_exists("vertex", existing, *kind)),
             None => add_vertex_property(schema, property, *kind).map(drop)?,
         }
     }
@@ -162,7 +184,7 @@ fn infer_type(owner: &str, name: &str, value: &Value) -> Result<Option<PropertyT
     match value.type_told() {
         None if *value != Value::Null => {
             let (owner, name) = (owner.to_owned(), name.to_owned());
-            Err(SchemaError::Untyped { owner, name, found: value.to_string() })
+            Err(SchemaError::Untyped { owner, name, found: shown(value) })
         }
         kind => Ok(kind),
     }
@@ -256,6 +278,7 @@ pub(crate) fn coerce(
     let value = value.coerce(expected).map_err(|value| SchemaError::PropertyType {
         owner: owner.to_owned(),
         name: name.to_owned(),
+        row: None,
         expected,
         found: value.misfit(expected),
     })?;

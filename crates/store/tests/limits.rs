@@ -173,7 +173,7 @@ const REFUSALS: [Refusal; 18] = [
         |store| {
             store.create_vertex_type("Person", &[("age", PropertyType::Int64), ("age", PropertyType::String)])
         },
-        |error| matches!(error, SchemaError::TypeExists { .. }),
+        |error| matches!(error, SchemaError::PropertyExists { .. }),
     ),
 ];
 

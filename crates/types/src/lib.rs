@@ -12,6 +12,7 @@ mod list;
 mod property_type;
 mod record;
 mod schema;
+mod shown;
 mod value;
 
 pub use batch::{EdgeBatch, KeyColumn};
@@ -25,4 +26,5 @@ pub use schema::{
     Alteration, EdgeType, EdgeTypeId, EdgeTypeOptions, Property, PropertyId, PropertyOwner, Schema,
     SchemaError, VertexTypeId,
 };
+pub use shown::{DateText, TimeText, shown};
 pub use value::{CellValue, MAX_TEXT_BYTES, Value};

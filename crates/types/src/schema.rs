@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::{KeyKind, PropertyType};
+use crate::{KeyKind, PropertyType, shown};
 
 /// The position of an edge type in [`Schema::edge_types`].
 pub type EdgeTypeId = u16;
@@ -187,7 +187,8 @@ impl std::fmt::Display for PropertyOwner {
 pub enum SchemaError {
     /// A vertex key of another kind than the store's.
     #[error(
-        "vertex key {key} is not of the kind this store holds ({expected}); use {expected} keys throughout"
+        "vertex key {} is not of the kind this store holds ({expected}); use {expected} keys throughout",
+        shown(key)
     )]
     KeyKind {
         /// The key as written.
@@ -196,7 +197,7 @@ pub enum SchemaError {
         expected: KeyKind,
     },
     /// A key that cannot be used as a dense id.
-    #[error("vertex key {key} is not a dense id: it must be from 0 to {max}")]
+    #[error("vertex key {} is not a dense id: it must be from 0 to {max}", shown(key))]
     DenseRange {
         /// The key as written.
         key: String,
@@ -204,7 +205,11 @@ pub enum SchemaError {
         max: u64,
     },
     /// No such edge type.
-    #[error("no edge type {name:?}; the store has {known:?}. create_edge_type({name:?}) makes one")]
+    #[error(
+        "no edge type {0}; the store has {1}. create_edge_type({0}) makes one",
+        quoted(name),
+        listed(known, name)
+    )]
     UnknownEdgeType {
         /// The name asked for.
         name: String,
@@ -212,7 +217,7 @@ pub enum SchemaError {
         known: Vec<String>,
     },
     /// No such vertex type.
-    #[error("no vertex type {name:?}; the store has {known:?}")]
+    #[error("no vertex type {}; the store has {}", quoted(name), listed(known, name))]
     UnknownVertexType {
         /// The name asked for.
         name: String,
@@ -220,7 +225,7 @@ pub enum SchemaError {
         known: Vec<String>,
     },
     /// A type or property of the new name exists.
-    #[error("there is a {what} {name:?} already; choose another name or drop that one first")]
+    #[error("{name:?} is the name of another {what} already; choose another one, or drop that {what} first")]
     NameTaken {
         /// Of what kind.
         what: &'static str,
@@ -243,8 +248,32 @@ pub enum SchemaError {
         /// The name.
         name: String,
     },
+    /// A property of this name exists with another type.
+    #[error("property {name:?} of {owner} is {found} already, and {wanted} was asked for")]
+    PropertyExists {
+        /// The edge type or `"vertex"`.
+        owner: String,
+        /// The property.
+        name: String,
+        /// Its type.
+        found: PropertyType,
+        /// The type asked for.
+        wanted: PropertyType,
+    },
+    /// A property that can be no time of events.
+    #[error(
+        "property {name:?} of {owner} is {found}, which can be no time of an edge: a timestamp, a date or a number can"
+    )]
+    TimeType {
+        /// The edge type.
+        owner: String,
+        /// The property.
+        name: String,
+        /// Its type.
+        found: PropertyType,
+    },
     /// No such property.
-    #[error("{owner} has no property {name:?}; it has {known:?}")]
+    #[error("{owner} has no property {}; it has {}", quoted(name), listed(known, name))]
     UnknownProperty {
         /// The edge type or `"vertex"`.
         owner: String,
@@ -254,12 +283,14 @@ pub enum SchemaError {
         known: Vec<String>,
     },
     /// A value of another type than the property's.
-    #[error("property {name:?} of {owner} is {expected}, but {found} was given")]
+    #[error("property {name:?} of {owner}{} is {expected}, but {found} was given", in_row(*row))]
     PropertyType {
         /// The edge type or `"vertex"`.
         owner: String,
         /// The property.
         name: String,
+        /// The row, in a batch.
+        row: Option<usize>,
         /// Its type.
         expected: PropertyType,
         /// What was given.
@@ -288,7 +319,7 @@ pub enum SchemaError {
         found: usize,
     },
     /// A name that is empty, too long or holds control characters.
-    #[error("{name:?} is not a usable name: 1 to 255 characters, no control characters")]
+    #[error("{} is not a usable name: 1 to 255 characters, no control characters", quoted(name))]
     BadName {
         /// The name.
         name: String,
@@ -317,6 +348,48 @@ pub enum SchemaError {
         /// How many are allowed.
         max: u64,
     },
+}
+
+fn quoted(name: &str) -> String {
+    shown(format_args!("{name:?}"))
+}
+
+/// The names there are, and which of them may have been meant.
+fn listed(known: &[String], meant: &str) -> String {
+    let listed = shown(format_args!("{known:?}"));
+    match nearest(known, meant) {
+        Some(name) => format!("{listed}, and {} may be meant", quoted(name)),
+        None => listed,
+    }
+}
+
+/// The name that is least other than `meant`, if it takes no more than a third of its characters to make it that.
+fn nearest<'n>(known: &'n [String], meant: &str) -> Option<&'n String> {
+    const COMPARED_CHARS: usize = 64;
+    let meant: Vec<char> = meant.chars().take(COMPARED_CHARS).collect();
+    let all = known.iter().map(|name| (distance(&meant, name.chars().take(COMPARED_CHARS)), name));
+    all.filter(|(distance, _)| 3 * distance <= meant.len().max(3))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+/// How many characters are to be put in, taken out or replaced to make the one of the other (Levenshtein 1966).
+fn distance(from: &[char], to: impl Iterator<Item = char>) -> usize {
+    let mut row: Vec<usize> = (0..=from.len()).collect();
+    for letter in to {
+        let mut diagonal = row[0];
+        row[0] += 1;
+        for at in 0..from.len() {
+            let replaced = diagonal + usize::from(from[at] != letter);
+            diagonal = row[at + 1];
+            row[at + 1] = replaced.min(diagonal + 1).min(row[at] + 1);
+        }
+    }
+    row[from.len()]
+}
+
+fn in_row(row: Option<usize>) -> String {
+    row.map_or_else(String::new, |row| format!(" in row {row}"))
 }
 
 impl Schema {

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use crate::list::{decode_list, encode_list};
-use crate::{PropertyType, ScalarType};
+use crate::{DateText, PropertyType, ScalarType, TimeText, shown};
 
 /// The most bytes a cell of variable width may have, as a value or as a key: the parts of a neighbor list then fit the
 /// 32-bit offsets of the format.
@@ -167,14 +167,44 @@ impl Value {
         }
     }
 
-    /// The value in words, for a message that says that it does not fit `wanted`: with the range if that is why.
+    /// The value in words, for a message that says that it does not fit `wanted`: with the reason, where it is a number and a
+    /// number is wanted.
     pub fn misfit(&self, wanted: PropertyType) -> String {
-        match (self, wanted.as_scalar().and_then(ScalarType::integer_range)) {
-            (Value::Int(_) | Value::UInt(_), Some((least, greatest))) => {
-                format!("{self}, which is not from {least} to {greatest},")
+        let told = shown(self);
+        let why = match (self, wanted.item()) {
+            (Value::List(items), Some(item)) => {
+                let kind = PropertyType::scalar(item);
+                let odd = items.iter().find(|value| (*value).clone().coerce(kind).is_err());
+                odd.map(|odd| format!("with {} among its items", odd.misfit(kind)))
             }
-            _ => self.to_string(),
-        }
+            _ => wanted.as_scalar().and_then(|scalar| self.why_not(scalar)),
+        };
+        why.map_or(told.clone(), |why| format!("{told}, {why},"))
+    }
+
+    /// An integer in words, for a message that says that it does not fit `wanted`: one that is too large for any value, too.
+    pub fn misfit_integer(digits: &str, wanted: PropertyType) -> String {
+        let why = wanted.as_scalar().and_then(|scalar| Value::Int(0).why_not(scalar));
+        why.map_or(shown(digits), |why| format!("{}, {why},", shown(digits)))
+    }
+
+    /// Why a number is none of a type of numbers, given that it is not.
+    fn why_not(&self, wanted: ScalarType) -> Option<String> {
+        let is_integer = matches!(self, Value::Int(_) | Value::UInt(_));
+        Some(match (wanted, wanted.integer_range()) {
+            (_, Some((least, greatest))) if is_integer => format!("which is not from {least} to {greatest}"),
+            (ScalarType::Float64, _) if is_integer => {
+                "which is beyond 2^53, where a float64 is not exact".to_owned()
+            }
+            (ScalarType::Float32, _) if is_integer => {
+                "which is beyond 2^24, where a float32 is not exact".to_owned()
+            }
+            (ScalarType::Float32, _) if matches!(self, Value::Float(_)) => {
+                format!("which is not from -{0:e} to {0:e}", f32::MAX)
+            }
+            (ScalarType::Date, _) if is_integer => "which is too many days from 1970-01-01".to_owned(),
+            _ => return None,
+        })
     }
 
     /// The cell of a value that [`Value::coerce`] has made fit `kind`; `None` for null.
@@ -236,11 +266,13 @@ impl fmt::Display for Value {
             Value::Bool(flag) => write!(f, "{flag}"),
             Value::Int(number) => write!(f, "{number}"),
             Value::UInt(number) => write!(f, "{number}"),
+            // Not with hundreds of digits.
+            Value::Float(number) if number.is_finite() && number.abs() >= 1e16 => write!(f, "{number:e}"),
             Value::Float(number) => write!(f, "{number}"),
             Value::Text(text) => write!(f, "{text:?}"),
             Value::Bytes(bytes) => write!(f, "{} bytes", bytes.len()),
-            Value::Date(days) => write!(f, "day {days}"),
-            Value::Timestamp(micros) => write!(f, "{micros} us"),
+            Value::Date(days) => write!(f, "{}", DateText(*days)),
+            Value::Timestamp(micros) => write!(f, "{}", TimeText(*micros)),
             Value::List(items) => {
                 f.write_str("[")?;
                 for (position, item) in items.iter().enumerate() {

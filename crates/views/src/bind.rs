@@ -349,7 +349,7 @@ fn hint(left: Class, right: Class) -> &'static str {
 fn shown(bound: &Bound) -> String {
     match bound {
         Bound::Type => "the type".to_owned(),
-        Bound::Value(Source::Constant(value), _) => value.to_string(),
+        Bound::Value(Source::Constant(value), _) => evergraph_types::shown(value),
         Bound::Value(_, class) => class.name().to_owned(),
     }
 }

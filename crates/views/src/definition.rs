@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use evergraph_types::{EdgeTypeId, Key, Schema, VertexId};
+use evergraph_types::{EdgeTypeId, Key, Schema, VertexId, shown};
 use evergraph_view::Snapshot;
 use roaring::{RoaringBitmap, RoaringTreemap};
 
@@ -111,7 +111,8 @@ impl ViewRequest {
 }
 
 fn require(snapshot: &Snapshot, key: &Key) -> Result<VertexId, ViewError> {
-    let missing = || ViewError::NoSuchMember { what: format!("vertex {key}"), version: snapshot.version() };
+    let missing =
+        || ViewError::NoSuchMember { what: format!("vertex {}", shown(key)), version: snapshot.version() };
     snapshot.vertex_id(key).ok_or_else(missing)
 }
 

@@ -1,0 +1,43 @@
+"""Arguments as they are taken: whole numbers, numpy's too, and flags; what they are not is told by name."""
+
+from __future__ import annotations
+
+import operator
+
+_SHOWN_BITS = 256
+"""Larger numbers are not written out in a message."""
+_MOST = 2**63 - 1
+
+
+def whole(name: str, value: object, *, least: int = 0, kind: str = "a whole number") -> int:
+    """Give an argument of this name that is a whole number from ``least`` on; ``kind`` says what it may be.
+
+    >>> whole("retries", 8)
+    8
+    """
+    try:
+        number = None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = None
+    if number is None:
+        message = f"{name} is {kind}, not {type(value).__name__}"
+        raise TypeError(message)
+    if not least <= number <= _MOST:
+        bits = number.bit_length()
+        shown = str(number) if bits <= _SHOWN_BITS else f"a number of {bits} bits"
+        what = f"{least} or above" if number < least else f"{_MOST} or below"
+        message = f"{name}: {shown} is not {what}"
+        raise ValueError(message)
+    return number
+
+
+def flag(name: str, value: object) -> bool:
+    """Give an argument of this name that is true or false.
+
+    >>> flag("resume", True)
+    True
+    """
+    if not isinstance(value, bool):
+        message = f"{name} is True or False, not {type(value).__name__}"
+        raise TypeError(message)
+    return value

@@ -1,0 +1,257 @@
+"""What messages say of values and arguments: which one, why not, and never more of it than fits a line."""
+
+import gzip
+from collections.abc import Callable
+from datetime import date, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import evergraph as eg
+
+LONG = "long" * 250_000
+TYPES: dict[str, Any] = {
+    "tiny": "uint8",
+    "small": "int32",
+    "whole": "int64",
+    "large": "uint64",
+    "single": "float32",
+    "double": "float64",
+    "day": "date",
+    "text": "string",
+    "tinies": "list<int8>",
+}
+
+
+@pytest.fixture
+def typed(db: eg.Database) -> eg.Database:
+    db.create_vertex_type("T", TYPES)
+    db.create_edge_type("e", TYPES)
+    db.put_edge(1, 2, "e")
+    return db
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("tiny", 256, "256, which is not from 0 to 255, was given"),
+        ("large", 2**64, "18446744073709551616, which is not from 0 to 18446744073709551615, was given"),
+        (
+            "large",
+            -(2**70),
+            "-1180591620717411303424, which is not from 0 to 18446744073709551615, was given",
+        ),
+        (
+            "whole",
+            2**64,
+            "18446744073709551616, which is not from -9223372036854775808 to 9223372036854775807, was",
+        ),
+        (
+            "double",
+            2**64,
+            "18446744073709551616, which is beyond 2.53, where a float64 is not exact, was given",
+        ),
+        (
+            "double",
+            2**53 + 1,
+            "9007199254740993, which is beyond 2.53, where a float64 is not exact, was given",
+        ),
+        ("single", 2**24 + 1, "16777217, which is beyond 2.24, where a float32 is not exact, was given"),
+        ("single", 1e300, r"1e300, which is not from -3.4028235e38 to 3.4028235e38, was given"),
+        ("day", datetime(2020, 1, 1, 3, tzinfo=timezone.utc), "2020-01-01T03:00:00Z was given"),
+        ("text", date(2020, 1, 2), "2020-01-02 was given"),
+        (
+            "tinies",
+            [1, 300, 2],
+            r"\[1, 300, 2\], with 300, which is not from -128 to 127, among its items, was given",
+        ),
+        ("tinies", ["x"], r'\["x"\], with "x" among its items, was given'),
+    ],
+)
+def test_a_value_that_does_not_fit_is_told_with_its_reason(
+    typed: eg.Database, name: str, value: Any, told: str
+) -> None:
+    with pytest.raises(eg.SchemaError, match=f'property "{name}" of vertex is {TYPES[name]}, but {told}'):
+        typed.put_vertex(1, **{name: value})
+    with pytest.raises(eg.SchemaError, match=f'property "{name}" of e is {TYPES[name]}, but {told}'):
+        typed.put_edge(1, 2, "e", **{name: value})
+    with typed.begin() as tx, pytest.raises(eg.SchemaError, match=f'property "{name}" of e is .* but {told}'):
+        tx.put_edge(1, 2, "e", **{name: value})
+
+
+def test_a_row_is_told_beside_the_name(typed: eg.Database) -> None:
+    with pytest.raises(eg.SchemaError, match='property "tiny" of e in row 1 is uint8, but 300, which is'):
+        typed.add_edges([1, 2], [2, 3], "e", tiny=[1, 300])
+    with pytest.raises(
+        ValueError, match='column "new": row 1: 18446744073709551616 is out of the range of int64'
+    ):
+        typed.add_edges([1, 2], [2, 3], "e", new=[1, 2**64])
+    with pytest.raises(
+        ValueError, match='property "new": 18446744073709551616 is out of the range of int64 and uint64'
+    ):
+        typed.put_vertex(1, new=2**64)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda db: db.put_vertex(LONG),
+        lambda db: db.put_vertex(1, tiny=LONG),
+        lambda db: db.put_vertex(1, tinies=["x"] * 100_000),
+        lambda db: db.put_vertex(1, tinies=[LONG]),
+        lambda db: db.put_vertex(1, LONG),
+        lambda db: db.put_vertex(1, **{LONG: 1}),
+        lambda db: db.put_edge(1, 2, LONG),
+        lambda db: db.add_edges([LONG], [LONG], "e"),
+        lambda db: db.add_edges([1], [2], "e", tiny=[LONG]),
+        lambda db: db.add_edges([1, 2], [2, 3], "e", new=[1, LONG]),
+        lambda db: db.delete_edge(1, 2, LONG),
+        lambda db: db.snapshot(edge_types=[LONG]),
+        lambda db: db.snapshot().vertex(LONG),
+        lambda db: db.snapshot().edge(LONG, LONG, LONG),
+        lambda db: db.snapshot().vertices()[LONG],
+        lambda db: db.begin().vertex(LONG),
+        lambda db: db.begin().edge(LONG, LONG, LONG),
+        lambda db: db.begin(timeout=1e300),
+        lambda db: db.begin(timeout=LONG),
+        lambda db: db.create_view("v", where=f"text = 1 and tiny = '{LONG}'"),
+        lambda db: db.put_vertex(2**5000),
+        lambda db: db.put_vertex(1, tiny=2**5000),
+        lambda db: eg.open(memory_limit=2**5000),
+    ],
+)
+def test_no_message_is_longer_than_some_lines(
+    typed: eg.Database, use: Callable[[eg.Database], object]
+) -> None:
+    with pytest.raises((eg.EvergraphError, ValueError, TypeError, LookupError)) as caught:
+        use(typed)
+    assert len(str(caught.value)) < 600
+
+
+@pytest.mark.parametrize(
+    ("use", "kind", "told"),
+    [
+        (lambda db: eg.open(memory_limit=2**70), ValueError, "memory_limit: 1180591620717411303424 is not"),
+        (lambda db: eg.open(memory_limit=True), TypeError, "memory_limit is a whole number, not bool"),
+        (lambda db: eg.open(retain=2**70), ValueError, "retain: 1180591620717411303424 is not"),
+        (lambda db: eg.open(retain=timedelta(-1)), ValueError, "retain: .* is not 0 or above"),
+        (lambda db: db.snapshot(at=2**70), ValueError, "at: 1180591620717411303424 is not"),
+        (lambda db: db.snapshot(at=True), TypeError, "at is a whole number, not bool"),
+        (lambda db: db.stream(batch_size=2**70), ValueError, "batch_size: 1180591620717411303424 is not"),
+        (lambda db: db.stream(from_version=-1), ValueError, "from_version: -1 is not 0 or above"),
+        (lambda db: db.window(edges=2**70), ValueError, "edges: 1180591620717411303424 is not"),
+        (lambda db: db.transact(print, "x"), TypeError, "retries is a whole number, not str"),
+        (lambda db: db.load("f.csv", max_rejects=-1), ValueError, "max_rejects: -1 is not 0 or above"),
+        (lambda db: db.load("f.csv", resume="no"), TypeError, "resume is True or False, not str"),
+        (lambda db: db.load("f.csv", header="no"), TypeError, "header is True or False, not str"),
+        (lambda db: db.load("f.csv", src=-1), ValueError, "src: -1 is not 0 or above"),
+        (lambda db: db.load("f.csv", dst=1.5), TypeError, "dst is a name or a position from 0, not float"),
+        (lambda db: db.add_property("g", None), TypeError, "type is the name of a property type .* not None"),
+        (lambda db: db.create_vertex_type("A", {"p": None}), TypeError, 'property "p": its type is a name'),
+        (lambda db: db.put_vertex("\ud800"), ValueError, "a vertex key: 'utf-8' codec can't encode"),
+        (lambda db: db.put_vertex(1, x="\ud800"), ValueError, "property \"x\": 'utf-8' codec can't encode"),
+        (lambda db: db.put_vertex(1, x=["\ud800"]), ValueError, "property \"x\": 'utf-8' codec can't encode"),
+    ],
+)
+def test_a_wrong_argument_is_named(
+    db: eg.Database, use: Callable[[eg.Database], object], kind: type[Exception], told: str
+) -> None:
+    with pytest.raises(kind, match=told):
+        use(db)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    with eg.open(memory_limit=np.int64(1 << 30), retain=np.int32(5)) as db:
+        version = db.put_edge(1, 2)
+        db.put_edge(2, 3)
+        assert db.snapshot(at=np.uint64(version)).num_edges == 1
+
+
+def test_history_and_timeouts_have_the_same_units(tmp_path: Path) -> None:
+    for span in ("2w", "90 min", "1.5h", "500ms", timedelta(days=3)):
+        with eg.open(retain=span) as db, db.begin(timeout=span) as tx:
+            tx.put_vertex(1)
+    with eg.open(tmp_path / "a.eg") as db:
+        db.put_vertex(1)
+    for setting in ({"retain": "7d"}, {"format": "compact"}):
+        with pytest.raises(
+            ValueError, match=f"{next(iter(setting))} is kept in the database, which read_only"
+        ):
+            eg.open(tmp_path / "a.eg", read_only=True, **setting)  # type: ignore[arg-type]
+
+
+def test_times_are_told_as_dates(db: eg.Database) -> None:
+    year = datetime.now(timezone.utc).year
+    db.put_vertex(1)
+    db.put_vertex(2)
+    with pytest.raises(
+        eg.NotRetainedError, match=rf"version 1 is not retained: .* \(of {year}-\d\d-\d\dT.*Z\) to 2"
+    ):
+        db.snapshot(at=1)
+    with pytest.raises(eg.NotRetainedError, match="the time 2001-02-03T00:00:00Z is not retained"):
+        db.snapshot(at=datetime(2001, 2, 3))
+
+
+def test_declarations_that_do_not_go_together_are_told_of_what_they_are(typed: eg.Database) -> None:
+    with pytest.raises(
+        eg.SchemaError, match='property "tiny" of vertex is uint8 already, and string was asked for'
+    ):
+        typed.create_vertex_type("B", {"tiny": "string"})
+    with pytest.raises(
+        eg.SchemaError, match='property "tiny" of e is uint8 already, and string was asked for'
+    ):
+        typed.create_edge_type("e", {"tiny": "string"})
+    typed.create_edge_type("f")
+    with pytest.raises(eg.SchemaError, match='"e" is the name of another edge type already'):
+        typed.rename_edge_type("f", "e")
+
+
+@pytest.mark.parametrize("kind", ["bool", "string", "bytes", "list<int8>"])
+def test_only_what_has_an_order_of_time_is_a_time(db: eg.Database, kind: Any) -> None:
+    with pytest.raises(eg.SchemaError, match=f'property "at" of e is {kind}, which can be no time'):
+        db.create_edge_type("e", {"at": kind}, time="at")
+    for fits in ("int8", "uint64", "float64", "date", "timestamp"):
+        db.create_edge_type(fits, {"at": fits}, time="at")
+
+
+def test_a_released_savepoint_is_told(db: eg.Database) -> None:
+    with db.begin() as tx:
+        with tx.savepoint() as savepoint:
+            tx.put_vertex(1)
+        with pytest.raises(eg.SavepointError, match="it was released, or one before it was"):
+            savepoint.rollback()
+
+
+def test_what_is_not_there_is_told_without_arguments_of_another_call(tmp_path: Path) -> None:
+    for call in (eg.check, lambda path: eg.open(path, read_only=True)):
+        with pytest.raises(eg.NotFoundError) as caught:
+            call(tmp_path / "none.eg")
+        assert (
+            str(caught.value) == f"there is no store at {tmp_path / 'none.eg'}; opening it to write makes one"
+        )
+    with eg.open(tmp_path / "a.eg"):
+        pass
+    with (
+        eg.open(tmp_path / "a.eg", read_only=True),
+        pytest.raises(eg.LockedError, match="this one or another"),
+    ):
+        eg.open(tmp_path / "a.eg")
+
+
+def test_a_damaged_file_is_damaged_from_its_start(db: eg.Database, tmp_path: Path) -> None:
+    file = tmp_path / "edges.csv.gz"
+    file.write_bytes(gzip.compress(b"1,2\n")[:12] + b"damage")
+    with pytest.raises(eg.LoadError, match="cannot be decompressed from its start") as caught:
+        db.load(file)
+    assert caught.value.line is None
+
+
+def test_streams_say_where_they_are(db: eg.Database) -> None:
+    stream = db.stream(timeout=0)
+    db.put_vertex(1)
+    next(stream)
+    assert repr(stream) == "Stream(position=1)"
+    stream.close()
+    assert repr(stream) == "Stream(closed)"
