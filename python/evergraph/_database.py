@@ -58,6 +58,7 @@ def open(
     memory_limit: int | None = None,
     retain: int | str | timedelta | None = None,
     format: ListFormat | None = None,
+    strict: bool = False,
 ) -> Database:
     """Open the database in a directory; create it if there is none. It lives in memory without a path, or
     with ``":memory:"``.
@@ -89,7 +90,11 @@ def open(
     format : {"fast", "compact"}, optional
         How neighbor lists are kept from now on: as they are, or in few bits, which takes half the memory or
         less, and longer to scan. By default as the store has it; a new one is fast. Lists that are there
-        change when they are written next: all of them with ``compact()``.
+        change when they are written next: all of them with ``compact()``. Not with ``read_only``.
+    strict : bool
+        Refuse what is put or loaded of a type, or with a property, that was not declared (`create_edge_type`,
+        `create_vertex_type`, `add_property`), rather than declare it by that: a slip in a name is an error.
+        It holds for as long as the database is open.
 
     Returns
     -------
@@ -116,15 +121,18 @@ def open(
     ...     db.snapshot().out_neighbors("alice")
     ['bob']
     """
-    if memory_limit is not None and not isinstance(memory_limit, int):
-        message = f"memory_limit is a number of bytes, not {type(memory_limit).__name__}"
-        raise TypeError(message)
-    if memory_limit is not None and memory_limit < 1:
-        message = f"memory_limit: {memory_limit} is not 1 or above"
-        raise ValueError(message)
+    limit = None if memory_limit is None else whole("memory_limit", memory_limit, least=1)
+    for name, setting in (("retain", retain), ("format", format)):
+        if flag("read_only", read_only) and setting is not None:
+            message = (
+                f"{name} is kept in the database, which read_only does not change: leave one of them out"
+            )
+            raise ValueError(message)
     where = None if path is None or path == ":memory:" else os.fspath(path)
     return Database(
-        _native.open(where, read_only, durability, keys, memory_limit, _retain_text(retain), format)
+        _native.open(
+            where, (read_only, flag("strict", strict)), durability, keys, limit, _retain_text(retain), format
+        )
     )
 
 

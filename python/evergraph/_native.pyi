@@ -19,7 +19,7 @@ _Schema = tuple[str | None, list[str], _Columns, list[tuple[str, _Columns, bool,
 def run_cli(args: Sequence[str]) -> int: ...
 def open(
     path: str | PathLike[str] | None,
-    read_only: bool,
+    modes: tuple[bool, bool],
     durability: str,
     keys: str | None,
     memory_limit_bytes: int | None,

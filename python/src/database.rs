@@ -40,13 +40,14 @@ pub(crate) struct Database {
 pub(crate) fn open(
     py: Python<'_>,
     path: Option<PathBuf>,
-    read_only: bool,
+    modes: (bool, bool),
     durability: &str,
     keys: Option<&str>,
     memory_limit_bytes: Option<u64>,
     retain: Option<&str>,
     format: Option<&str>,
 ) -> PyResult<Database> {
+    let (read_only, strict) = modes;
     let durability = Durability::from_name(durability).ok_or_else(|| {
         PyValueError::new_err(format!(
             "durability: {durability:?} is none of \"sync\", \"interval\", \"none\""
@@ -67,8 +68,16 @@ pub(crate) fn open(
         })
     });
     let retain = retain.transpose()?;
-    let options =
-        Options { retain, format, durability, read_only, keys, memory_limit_bytes, ..Options::default() };
+    let options = Options {
+        retain,
+        format,
+        durability,
+        read_only,
+        strict,
+        keys,
+        memory_limit_bytes,
+        ..Options::default()
+    };
     let inner = match path {
         Some(path) => enter_interruptibly(py, None, |_| Inner::open(path, options))?,
         None if read_only => {

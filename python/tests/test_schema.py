@@ -161,3 +161,36 @@ def test_a_type_without_reverse_answers_all_the_same(db: eg.Database) -> None:
     assert db.stats().edge_types["follows"] == 0
     db = reopened(db)
     assert db.snapshot().out_neighbors("bob", "follows") == []
+
+
+def test_a_strict_database_takes_what_was_declared(db: eg.Database) -> None:
+    path = db.path
+    db.close()
+    uses: list[tuple[Callable[[eg.Database], object], str]] = [
+        (
+            lambda db: db.put_edge("alice", "bob", "pay"),
+            'no edge type "pay"; .*, and "pays" may be meant. create',
+        ),
+        (
+            lambda db: db.put_edge("alice", "bob", "pays", nota="x"),
+            'pays has no property "nota"; .*"note" may be meant',
+        ),
+        (lambda db: db.put_vertex("alice", "Persom"), 'no vertex type "Persom"; .*"Person" may be meant'),
+        (
+            lambda db: db.put_vertex("alice", weight=3),
+            r'vertex has no property "weight"; it has \["age", "name"\]$',
+        ),
+        (lambda db: db.add_edges(["a"], ["b"], "pays", sum=[1]), 'pays has no property "sum"'),
+        (lambda db: db.begin().put_edge("a", "b", "pay"), 'no edge type "pay"'),
+    ]
+    with eg.open(path, strict=True) as strict:
+        version = strict.snapshot().version
+        for use, told in uses:
+            with pytest.raises(eg.SchemaError, match=told):
+                use(strict)
+        assert strict.snapshot().version == version
+        strict.create_edge_type("lends", {"sum": "float64"})
+        strict.put_edge("alice", "bob", "lends", sum=3)
+        strict.add_edges(["a"], ["b"], "pays", note=["x"])
+    with eg.open(path) as loose:
+        loose.put_edge("alice", "bob", "pay")

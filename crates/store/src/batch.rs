@@ -24,6 +24,7 @@ use crate::pool::items_per_task;
 use crate::resolve::{Resolver, check_keys};
 use crate::schema_change::{
     check_property, check_text_lengths, ensure_edge_type, ensure_edge_type_like, infer_key_kind,
+    require_edge_names,
 };
 use crate::staged::Staged;
 
@@ -33,6 +34,8 @@ pub(crate) struct BatchWrites {
     pub(crate) edge_type: String,
     /// What the edge type must behave like, and how it is made if there is none.
     pub(crate) create: Option<EdgeTypeOptions>,
+    /// Whether it may bring nothing else that was not declared.
+    pub(crate) is_strict: bool,
     pub(crate) parts: Vec<EdgeBatch>,
     /// Edges before those, which were too many for memory.
     pub(crate) staged: Option<Staged>,
@@ -162,6 +165,10 @@ fn schema_for(
         if !batch.delete {
             if let Some(key) = (!part.is_empty()).then(|| part.src.get(0)) {
                 infer_key_kind(&mut schema, key, wanted_kind)?;
+            }
+            if batch.is_strict {
+                let names = part.columns.iter().map(|(name, _)| name.as_str());
+                require_edge_names(&schema, &batch.edge_type, names)?;
             }
             let typed = part.columns.iter().map(|(name, column)| (name.as_str(), column.property_type()));
             ensure_edge_type(&mut schema, &batch.edge_type, typed)?;

@@ -86,6 +86,9 @@ pub struct Options {
     pub interval: Duration,
     /// Refuse every write; any number of processes may have the store open this way at once.
     pub read_only: bool,
+    /// Refuse writes and loads that would declare a type or a property by being the first to use it: only what was declared
+    /// (`create_edge_type`, `create_vertex_type`, [`Alteration::AddProperty`](evergraph_types::Alteration)) may be used.
+    pub strict: bool,
     /// The kind of vertex keys of a new store; by default that of the first key.
     pub keys: Option<KeyKind>,
     /// Archive to disk whenever what is in memory only takes more than half of this many bytes; bulk loads that take more
@@ -122,6 +125,7 @@ impl Default for Options {
             durability: Durability::Sync,
             interval: Duration::from_millis(50),
             read_only: false,
+            strict: false,
             keys: None,
             memory_limit_bytes: None,
             log_limit_bytes: 128 << 20,

@@ -179,6 +179,32 @@ pub(crate) fn add_vertex_property(
     Ok(schema.vertex_properties.len() as PropertyId - 1)
 }
 
+/// Whether a vertex type and properties of vertices were declared.
+pub(crate) fn require_vertex_names<'a>(
+    schema: &Schema,
+    vertex_type: Option<&str>,
+    mut properties: impl Iterator<Item = &'a str>,
+) -> Result<(), SchemaError> {
+    if let Some(name) = vertex_type.filter(|name| schema.vertex_type(name).is_none()) {
+        let known = schema.live_vertex_types().map(|(_, name)| name.to_owned()).collect();
+        return Err(SchemaError::UnknownVertexType { name: name.to_owned(), known });
+    }
+    properties.find(|name| schema.vertex_property(name).is_none()).map_or(Ok(()), |name| {
+        let known = schema.live_vertex_properties().map(|(_, property)| property.name.clone()).collect();
+        Err(SchemaError::UnknownProperty { owner: "vertex".to_owned(), name: name.to_owned(), known })
+    })
+}
+
+/// Whether an edge type and properties of its edges were declared.
+pub(crate) fn require_edge_names<'a>(
+    schema: &Schema,
+    edge_type: &str,
+    mut properties: impl Iterator<Item = &'a str>,
+) -> Result<(), SchemaError> {
+    let (_, owner) = schema.require_edge_type(edge_type)?;
+    properties.try_for_each(|name| check_property(owner, name).map(drop))
+}
+
 /// The type that a new property has by its first value; none by null, which declares nothing.
 fn infer_type(owner: &str, name: &str, value: &Value) -> Result<Option<PropertyType>, SchemaError> {
     match value.type_told() {

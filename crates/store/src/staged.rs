@@ -69,15 +69,16 @@ pub struct BulkLoad {
 
 impl BulkLoad {
     pub(crate) fn new(store: Store, edge_type: &str, create: Option<EdgeTypeOptions>) -> Self {
-        BulkLoad { store, batch: BatchWrites::of(edge_type, create), bytes: 0 }
+        BulkLoad { batch: store.batch_of(edge_type, create), store, bytes: 0 }
     }
 
     /// Takes edges, which have the same columns as those before.
     ///
     /// # Errors
-    /// [`CommitError::Schema`] if the store cannot take them, [`CommitError::Durability`] if the disk takes no more. The load
+    /// [`CommitError::Closed`], [`CommitError::Schema`] if the store cannot take them, [`CommitError::Durability`] if the disk takes no more. The load
     /// is then to be dropped, and the store is as it was. What fits memory may be refused by `commit` only.
     pub fn add(&mut self, parts: Vec<EdgeBatch>) -> Result<(), CommitError> {
+        self.store.usable()?;
         self.bytes += parts.iter().map(bytes_of).sum::<u64>();
         self.batch.parts.extend(parts);
         let inner = self.store.inner();
@@ -106,13 +107,22 @@ impl BulkLoad {
     }
 }
 
-impl BatchWrites {
-    /// No edges yet.
-    pub(crate) fn of(edge_type: &str, create: Option<EdgeTypeOptions>) -> Self {
-        let edge_type = edge_type.to_owned();
-        BatchWrites { edge_type, create, parts: Vec::new(), staged: None, items: Vec::new(), delete: false }
+impl Store {
+    /// A batch without edges yet.
+    pub(crate) fn batch_of(&self, edge_type: &str, create: Option<EdgeTypeOptions>) -> BatchWrites {
+        BatchWrites {
+            edge_type: edge_type.to_owned(),
+            create,
+            is_strict: self.is_strict(),
+            parts: Vec::new(),
+            staged: None,
+            items: Vec::new(),
+            delete: false,
+        }
     }
+}
 
+impl BatchWrites {
     /// Brings the parts in memory to the file.
     fn stage(
         &mut self,
@@ -156,12 +166,12 @@ impl BatchWrites {
         limit: Option<u64>,
         mut take: impl FnMut(BatchWrites) -> Result<(), CommitError>,
     ) -> Result<(), CommitError> {
-        let BatchWrites { edge_type, create, parts, staged, items, delete } = self;
+        let BatchWrites { edge_type, create, is_strict, parts, staged, items, delete } = self;
         let mut items = Some(items);
         let mut piece = |parts| {
             let items: Vec<ItemChange> = items.take().unwrap_or_default();
             let (edge_type, create) = (edge_type.clone(), create.clone());
-            take(BatchWrites { edge_type, create, parts, staged: None, items, delete })
+            take(BatchWrites { edge_type, create, is_strict, parts, staged: None, items, delete })
         };
         if let Some(staged) = &staged {
             staged.places.iter().try_for_each(|place| piece(staged.read(place)?))?;

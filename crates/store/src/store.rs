@@ -380,7 +380,7 @@ impl Store {
     /// # Errors
     /// All of [`CommitError`] but the conflict; then nothing is added.
     pub fn add_edges(&self, edge_type: &str, parts: Vec<EdgeBatch>) -> Result<BatchSummary, CommitError> {
-        self.commit_batch(BatchWrites { parts, ..BatchWrites::of(edge_type, None) })
+        self.commit_batch(BatchWrites { parts, ..self.batch_of(edge_type, None) })
     }
 
     /// [`Store::add_edges`], with an edge type that is made by the same transaction if there is none. One that is there
@@ -407,7 +407,7 @@ impl Store {
         options: EdgeTypeOptions,
         parts: Vec<EdgeBatch>,
     ) -> Result<BatchSummary, CommitError> {
-        self.commit_batch(BatchWrites { parts, ..BatchWrites::of(edge_type, Some(options)) })
+        self.commit_batch(BatchWrites { parts, ..self.batch_of(edge_type, Some(options)) })
     }
 
     /// Begins to add edges that come in pieces, as one transaction. On a store with a memory limit they wait in a file, so
@@ -428,7 +428,7 @@ impl Store {
         mut parts: Vec<EdgeBatch>,
     ) -> Result<BatchSummary, CommitError> {
         parts.iter_mut().for_each(|part| part.columns.clear());
-        self.commit_batch(BatchWrites { parts, delete: true, ..BatchWrites::of(edge_type, None) })
+        self.commit_batch(BatchWrites { parts, delete: true, ..self.batch_of(edge_type, None) })
     }
 
     /// Archives what is in memory only, so that the log can be trimmed. In a store in memory, lists that commits have
@@ -489,6 +489,11 @@ impl Store {
     /// The kind of keys the store was opened for, if the caller said so.
     pub(crate) fn wanted_key_kind(&self) -> Option<KeyKind> {
         self.inner().options.keys
+    }
+
+    /// Whether only what was declared may be used.
+    pub(crate) fn is_strict(&self) -> bool {
+        self.inner().options.strict
     }
 
     pub(crate) fn commit_writes(

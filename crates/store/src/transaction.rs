@@ -22,7 +22,7 @@ use crate::error::{Closed, CommitError, WriteError};
 use crate::reads::Reads;
 use crate::schema_change::{
     check_key, check_property, coerce, ensure_vertex_type, infer_edge_type, infer_key_kind,
-    infer_vertex_property,
+    infer_vertex_property, require_edge_names, require_vertex_names,
 };
 use crate::store::Store;
 use crate::version::Version;
@@ -243,6 +243,9 @@ impl Transaction {
         if !known {
             let schema = Arc::make_mut(&mut schema);
             infer_key_kind(schema, key, self.store.wanted_key_kind())?;
+            if self.store.is_strict() {
+                require_vertex_names(schema, vertex_type, properties.iter().map(|(name, _)| *name))?;
+            }
             if let Some(name) = vertex_type {
                 ensure_vertex_type(schema, name)?;
             }
@@ -305,6 +308,9 @@ impl Transaction {
         if !known {
             let schema = Arc::make_mut(&mut schema);
             infer_key_kind(schema, src, self.store.wanted_key_kind())?;
+            if self.store.is_strict() {
+                require_edge_names(schema, edge_type, properties.iter().map(|(name, _)| *name))?;
+            }
             infer_edge_type(schema, edge_type, properties)?;
         }
         // Everything is checked before anything is kept.
