@@ -99,6 +99,7 @@ fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use evergraph_types::TimeText;
     use proptest::prelude::*;
 
     use super::*;
@@ -156,16 +157,12 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_reads_back(micros in -62_135_596_800_000_000i64..253_402_300_800_000_000) {
-            let mut text = Vec::new();
-            write_timestamp(&mut text, micros).unwrap();
-            prop_assert_eq!(parse_timestamp(&text), Some(micros));
+            prop_assert_eq!(parse_timestamp(TimeText(micros).to_string().as_bytes()), Some(micros));
         }
 
         #[test]
         fn any_number_is_written(micros: i64) {
-            let mut text = Vec::new();
-            write_timestamp(&mut text, micros).unwrap();
-            prop_assert!(!text.is_empty());
+            prop_assert!(!TimeText(micros).to_string().is_empty());
         }
 
         #[test]
