@@ -134,7 +134,7 @@ fn start(case: Case) -> Runner {
 #[test]
 fn what_was_acknowledged_survives_a_crash_at_every_operation() {
     let cases = [KeyKind::Text, KeyKind::Dense].map(|keys| Case { keys, ..CASE });
-    let states = cases.map(|case| crash(case, &workload(), 8, 12)).iter().sum::<u64>();
+    let states = cases.map(|case| crash(case, &workload(), 9, 12)).iter().sum::<u64>();
     assert!(states >= 2000, "{states} states");
 }
 
