@@ -111,11 +111,9 @@ def test_edges_are_those_of_the_view_given(db: eg.Database) -> None:
     db.put_edge("a", "b", "knows")
     db.put_edge("a", "c", "pays", amount=1)
     db.put_edge("a", "d", "pays", amount=9)
-    full, pays, large = (
-        db.snapshot(),
-        db.snapshot(edge_types=["pays"]),
-        db.create_view("large", edges_where="type = 'knows' or amount > 5"),
-    )
+    db.put_edge("b", "c", "knows")
+    large = db.create_view("large", edges_where="type = 'knows' or amount > 5")
+    full, pays = db.snapshot(), db.snapshot(edge_types=["pays"])
 
     def reached(view: eg.Snapshot, frontier: Any) -> set[Any]:
         return set(eg.edge_map(view, frontier, lambda src, dst: None))
