@@ -16,6 +16,7 @@ use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatView, GraphView};
 
 use crate::bitmap::WORD_BITS;
+use crate::weighted_edge_map::{is_heavy, weighted_pull};
 use crate::weights::WeightedTable;
 use crate::{AlgorithmError, Control, EdgeFunction, VertexSubset, Way, edge_map, weighted_edge_map};
 
@@ -59,14 +60,47 @@ pub fn edge_map_with(
     edge_map(view, direction, way, frontier, &function, control)
 }
 
-/// The same along edges with weights, always from the frontier out.
+/// The same along the edges of a table with their weights. `against` is the table of the other direction, which may be the
+/// same one if the view is symmetric; without it, all is pushed.
+///
+/// ```
+/// use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+///
+/// use evergraph_analytics::{Control, Sign, VertexSubset, Way, Weight, WeightedTable, weighted_edge_map_with};
+/// use evergraph_types::Direction;
+/// use evergraph_view::{FlatView, GraphView};
+///
+/// // The most that paths from vertex 0 can carry. As bits, numbers from 0 are in the order of their values.
+/// let view = FlatView::from_weighted_edges(3, &[(0, 1, 5.0), (1, 2, 3.0), (0, 2, 2.0)], false);
+/// let control = Control::new();
+/// let lists = |direction| WeightedTable::new(&view, &view, &Weight::Usual, direction, Sign::NotNegative, &control);
+/// let (along, against) = (lists(Direction::Out)?, lists(Direction::In)?);
+/// let most: Vec<AtomicU64> = [f64::INFINITY, 0.0, 0.0].map(|most: f64| AtomicU64::new(most.to_bits())).into();
+/// let carry = |src: u32, dst: u32, weight: f64| {
+///     let most_there = f64::from_bits(most[src as usize].load(Relaxed)).min(weight).to_bits();
+///     most[dst as usize].fetch_max(most_there, Relaxed) < most_there
+/// };
+/// let mut frontier = VertexSubset::from_ids(view.id_bound(), vec![0]);
+/// while !frontier.is_empty() {
+///     frontier =
+///         weighted_edge_map_with(&along, Some(&against), Way::Auto, &frontier, carry, |_| true, &control)?;
+/// }
+/// assert_eq!(f64::from_bits(most[2].load(Relaxed)), 3.0);
+/// # Ok::<(), evergraph_analytics::AlgorithmError>(())
+/// ```
 pub fn weighted_edge_map_with(
     table: &WeightedTable,
+    against: Option<&WeightedTable>,
+    way: Way,
     frontier: &VertexSubset,
     update: impl Fn(VertexId, VertexId, f64) -> bool + Sync,
     cond: impl Fn(VertexId) -> bool + Sync,
     control: &Control,
 ) -> Result<VertexSubset, AlgorithmError> {
+    let pulls = way == Way::Pull || (way == Way::Auto && is_heavy(table, frontier));
+    if let Some(against) = against.filter(|_| pulls) {
+        return weighted_pull(against, &frontier.bitmap(), update, cond, control);
+    }
     let claimed = Claims::new(table.id_bound());
     let visit = |src, dst, weight| cond(dst) && update(src, dst, weight) && claimed.claim(dst);
     weighted_edge_map(table, frontier, visit, control)

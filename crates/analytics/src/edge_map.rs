@@ -59,7 +59,7 @@ pub enum Way {
 }
 
 /// Pull if the frontier and its edges make up more than this fraction of all (Ligra, section 4).
-const PULL_FRACTION: u64 = 20;
+pub(crate) const PULL_FRACTION: u64 = 20;
 
 /// Fewer edges than this are pushed on the calling thread.
 const SEQUENTIAL_EDGES: u64 = 1 << 12;

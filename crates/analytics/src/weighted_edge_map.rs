@@ -1,12 +1,18 @@
-//! `edge_map` along edges with weights: from the frontier out, for methods that relax (Ligra's Bellman-Ford is one).
+//! `edge_map` along edges with weights: from the frontier out, for methods that relax (Ligra's Bellman-Ford is one), or from
+//! every vertex back to the frontier, as in `edge_map.rs`, where the lists of the other direction are at hand.
 //!
-//! Invariant: every edge out of the frontier is visited once.
+//! Invariant: a push visits every edge out of the frontier once; a pull those of a vertex until it wants no more.
 
 use evergraph_types::VertexId;
 use rayon::prelude::*;
 
+use crate::bitmap::WORD_BITS;
+use crate::edge_map::PULL_FRACTION;
 use crate::ranges::{HUB_DEGREE, HUB_PIECE};
-use crate::{AlgorithmError, Control, VertexSubset, WeightedTable};
+use crate::{AlgorithmError, Bitmap, Control, VertexSubset, WeightedTable};
+
+/// Words of the next bitmap filled by one task of a pull.
+const WORDS_PER_TASK: usize = 16;
 
 /// Fewer edges than this are visited on the calling thread.
 const SEQUENTIAL_EDGES: usize = 1 << 12;
@@ -48,4 +54,58 @@ pub fn weighted_edge_map(
         pieces.collect::<Result<Vec<Vec<VertexId>>, AlgorithmError>>()?.concat()
     };
     Ok(VertexSubset::from_distinct(table.id_bound(), next))
+}
+
+/// Whether the edges out of a frontier are so many that a pull is the shorter way.
+pub(crate) fn is_heavy(table: &WeightedTable, frontier: &VertexSubset) -> bool {
+    let count = frontier.len() as u64;
+    let entries = || frontier.ids().par_iter().map(|&vertex| table.degree(vertex) as u64).sum::<u64>();
+    count > u64::from(table.id_bound()) / PULL_FRACTION
+        || count + entries() > table.weights().len() as u64 / PULL_FRACTION
+}
+
+/// Calls `update(src, dst, weight)` for the edges into every `dst` that come from the frontier, while `cond(dst)` holds;
+/// gives the `dst` for which it was `true`. `against` has the lists against the edges. Only edges of a hub meet at a `dst`.
+pub(crate) fn weighted_pull(
+    against: &WeightedTable,
+    frontier: &Bitmap,
+    update: impl Fn(VertexId, VertexId, f64) -> bool + Sync,
+    cond: impl Fn(VertexId) -> bool + Sync,
+    control: &Control,
+) -> Result<VertexSubset, AlgorithmError> {
+    let pull_list = |dst: VertexId, sources: &[VertexId], weights: &[f64]| {
+        let mut changed = false;
+        for (&src, &weight) in sources.iter().zip(weights).filter(|&(&src, _)| frontier.contains(src)) {
+            changed |= update(src, dst, weight);
+            if !cond(dst) {
+                break;
+            }
+        }
+        changed
+    };
+    let pull = |dst: VertexId| {
+        let (sources, weights) = against.list(dst);
+        if sources.is_empty() || !cond(dst) {
+            return false;
+        }
+        if sources.len() < HUB_DEGREE {
+            return pull_list(dst, sources, weights);
+        }
+        let pieces = sources.par_chunks(HUB_PIECE).zip(weights.par_chunks(HUB_PIECE));
+        let changed = pieces.map(|(sources, weights)| cond(dst) && pull_list(dst, sources, weights));
+        changed.reduce(|| false, |left, right| left | right)
+    };
+    let mut next = Bitmap::empty(against.id_bound());
+    let tasks = next.words_mut().par_chunks_mut(WORDS_PER_TASK).enumerate();
+    tasks.try_for_each(|(task, words)| {
+        control.check()?;
+        for (word, first) in words.iter_mut().zip((task * WORDS_PER_TASK..).map(|index| index * WORD_BITS)) {
+            let bound = against.id_bound() as usize;
+            for bit in 0..WORD_BITS.min(bound.saturating_sub(first)) {
+                *word |= u64::from(pull((first + bit) as VertexId)) << bit;
+            }
+        }
+        Ok::<(), AlgorithmError>(())
+    })?;
+    Ok(VertexSubset::from_bitmap(next))
 }

@@ -3,11 +3,12 @@
 mod common;
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use common::{Graph, any_graph, on_one_and_two_threads, star};
 use evergraph_analytics::{
-    Bitmap, Control, EdgeFunction, Ranges, VertexSubset, Way, edge_map, vertex_filter, vertex_map,
+    Bitmap, Control, EdgeFunction, Ranges, Sign, VertexSubset, Way, Weight, WeightedTable, edge_map,
+    vertex_filter, vertex_map, weighted_edge_map_with,
 };
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatView, GraphView};
@@ -150,4 +151,63 @@ fn ranges_cover_all_vertices_once_and_balance_their_edges() {
     let loads: Vec<usize> = by_edges[0].map(&Control::new(), edges_in).expect("loads");
     assert!(loads.len() > 6 && loads.iter().all(|&load| load <= 1 << 16), "{loads:?}");
     assert_eq!(Ranges::by_vertices(0).map(&Control::new(), |range| range), Ok(vec![]));
+}
+
+/// What one step along the edges with weights leaves at each vertex: the largest sum of the source's number and the weight.
+fn relaxed(view: &FlatView, frontier: &VertexSubset, way: Way, cap: f64) -> (Vec<VertexId>, Vec<f64>) {
+    let control = Control::new();
+    let lists =
+        |direction| WeightedTable::new(view, view, &Weight::Usual, direction, Sign::NotNegative, &control);
+    let (along, against) = (lists(Direction::Out).expect("lists"), lists(Direction::In).expect("lists"));
+    let most: Vec<AtomicU64> = (0..view.id_bound()).map(|_| AtomicU64::new(0)).collect();
+    let update = |src: VertexId, dst: VertexId, weight: f64| {
+        let sum = (f64::from(src) + weight).to_bits();
+        most[dst as usize].fetch_max(sum, Relaxed) < sum
+    };
+    let cond = |dst: VertexId| f64::from_bits(most[dst as usize].load(Relaxed)) < cap;
+    let next = weighted_edge_map_with(&along, Some(&against), way, frontier, update, cond, &control);
+    let mut ids = next.expect("a subset").ids().into_owned();
+    ids.sort_unstable();
+    (ids, most.into_iter().map(|most| f64::from_bits(most.into_inner())).collect())
+}
+
+proptest! {
+    #[test]
+    fn edges_with_weights_are_visited_whichever_way(
+        graph in any_graph(),
+        weights in prop::collection::vec(0.0..10.0, 1..50),
+        picks in prop::collection::vec(any::<prop::sample::Index>(), 0..20),
+    ) {
+        let view = graph.weighted_view(&weights);
+        let all = VertexSubset::all(&view);
+        let picked = picks.iter().filter(|_| !all.is_empty()).map(|pick| all.ids()[pick.index(all.len())]);
+        let picked: BTreeSet<VertexId> = picked.collect();
+        for members in [VertexSubset::from_ids(view.id_bound(), picked.into_iter().collect()), all] {
+            let mut expected = vec![0.0; view.id_bound() as usize];
+            let weighted = graph.weighted_edges(&weights).into_iter();
+            for (src, dst, weight) in weighted.filter(|edge| members.ids().contains(&edge.0)) {
+                expected[dst as usize] = f64::max(expected[dst as usize], f64::from(src) + weight);
+            }
+            for way in [Way::Push, Way::Pull, Way::Auto] {
+                let (next, found) = on_one_and_two_threads(|| relaxed(&view, &members, way, f64::INFINITY));
+                prop_assert_eq!(&found, &expected, "{:?}", way);
+                prop_assert!(next.iter().all(|&vertex| found[vertex as usize] > 0.0));
+                let gained = found.iter().filter(|&&most| most > 0.0).count();
+                prop_assert_eq!(next.len(), gained, "{:?}", way);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_pull_along_weights_stops_when_cond_no_longer_holds_and_splits_hubs() {
+    let edges: Vec<_> = (1..10).map(|leaf| (leaf, 0, 0.5)).collect();
+    let view = FlatView::from_weighted_edges(10, &edges, false);
+    let all = VertexSubset::all(&view);
+    assert_eq!(relaxed(&view, &all, Way::Pull, 3.0).1[0], 3.5);
+    assert_eq!(relaxed(&view, &all, Way::Push, f64::INFINITY).1[0], 9.5);
+    let hub = star(300_000, false, usize::MAX);
+    let all = VertexSubset::all(&hub);
+    let push = on_one_and_two_threads(|| relaxed(&hub, &all, Way::Push, f64::INFINITY));
+    assert_eq!(push, on_one_and_two_threads(|| relaxed(&hub, &all, Way::Pull, f64::INFINITY)));
 }
