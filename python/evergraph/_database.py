@@ -240,7 +240,9 @@ class Database(Schematic["_native.Database"]):
     ) -> LoadResult:
         """Load a file of edges, in parallel, as one transaction: all of it, or nothing.
 
-        Others commit while a large load goes on, and what they write counts as later.
+        Others commit while a large load goes on, and what they write counts as later. Ctrl-C stops it in any
+        phase: if ``KeyboardInterrupt`` is raised, nothing was loaded (with ``resume``, what came before the
+        place is). A load that can no longer be stopped, since it is being published, returns its result.
 
         Reads edge lists as SNAP has them, CSV and TSV, plain or compressed (``.gz``, ``.zst``). What is not
         said is found out from the file's name and first lines.
@@ -318,8 +320,9 @@ class Database(Schematic["_native.Database"]):
 
         Columns are numpy arrays, lists, or columns of pyarrow, pandas, polars and anything else with Arrow's
         PyCapsule interface. Vertices, types and properties that are new are created. While a million edges
-        and more are added, others commit, and what they write counts as later. Without rows it makes the edge
-        type, if it is not there, and is a version like any other.
+        and more are added, others commit, and what they write counts as later. If Ctrl-C raises
+        ``KeyboardInterrupt``, nothing was added. Without rows it makes the edge type, if it is not there, and is
+        a version like any other.
 
         Parameters
         ----------
@@ -354,6 +357,7 @@ class Database(Schematic["_native.Database"]):
 
     def delete_edges(self, src: ColumnLike, dst: ColumnLike, edge_type: str = "edge") -> BatchResult:
         """Delete the edges between these ends, as one transaction. Edges that are not there are passed over.
+        If Ctrl-C raises ``KeyboardInterrupt``, nothing was deleted.
 
         Raises
         ------
@@ -753,7 +757,8 @@ class Database(Schematic["_native.Database"]):
         return Stats(**self._native.stats())
 
     def checkpoint(self) -> None:
-        """Archive what is in memory only, and trim the log. Nothing to do in memory.
+        """Archive what is in memory only, and trim the log. Nothing to do in memory. Ctrl-C stops it; everything
+        is then as it was.
 
         Raises
         ------
@@ -766,7 +771,8 @@ class Database(Schematic["_native.Database"]):
         """Rewrite everything as one segment, where reading is fastest.
 
         A database in memory has no segments: its lists are brought together where they are. It does that by
-        itself as well, some time after changes have scattered them.
+        itself as well, some time after changes have scattered them. Ctrl-C stops it, and all that is in the
+        database stays as it was.
 
         Raises
         ------

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use evergraph::algorithms::Control;
 use evergraph::{
     At, Database as Inner, Durability, ListFormat, Options, PropertyType, Retain, StreamOptions, ViewRequest,
 };
@@ -12,12 +13,12 @@ use pyo3::types::{PyDict, PyTuple};
 
 use crate::column::{batch_of, ends_of};
 use crate::events::status_to_python;
-use crate::gate::{enter, enter_interruptibly};
+use crate::gate::{enter, enter_interruptibly, enter_writing};
 use crate::history::Stream;
 use crate::incremental::Incremental;
 use crate::key::key_of;
 use crate::load::{LoadReport, load_request};
-use crate::progress::LoadProgress;
+use crate::progress::Told;
 use crate::schema::{
     Described, alteration_of, described, edge_type_options, key_kind, kind_in, vertex_properties,
 };
@@ -27,6 +28,10 @@ use crate::transaction::{Transaction, transaction_options};
 use crate::value::{borrowed, properties_of};
 use crate::view::View;
 use crate::window::{Window, WindowArguments};
+
+/// Batches of so many edges are committed on a thread of their own, while this one listens for Ctrl-C; others are done
+/// before it would be heard.
+const INTERRUPTIBLE_ROWS: usize = 1 << 18;
 
 /// An open store.
 #[pyclass(frozen, module = "evergraph._native")]
@@ -238,7 +243,13 @@ impl Database {
         let snapshot = enter(src.py(), || self.inner.snapshot())?;
         let owner = snapshot.schema().edge_type(edge_type).map(|(_, owner)| owner);
         let batch = batch_of(src, dst, columns, (edge_type, owner))?;
-        enter(src.py(), || self.inner.add_edges(edge_type, vec![batch])).map(summary)
+        match batch.len() {
+            ..INTERRUPTIBLE_ROWS => enter(src.py(), || self.inner.add_edges(edge_type, vec![batch])),
+            _ => enter_writing(src.py(), None, |control| {
+                self.inner.watched(&Told(control)).add_edges(edge_type, vec![batch])
+            }),
+        }
+        .map(summary)
     }
 
     /// Gives (edges deleted, 0, version).
@@ -249,7 +260,13 @@ impl Database {
         edge_type: &str,
     ) -> PyResult<(u64, u64, u64)> {
         let batch = ends_of(src, dst)?;
-        enter(src.py(), || self.inner.delete_edges(edge_type, vec![batch])).map(summary)
+        match batch.len() {
+            ..INTERRUPTIBLE_ROWS => enter(src.py(), || self.inner.delete_edges(edge_type, vec![batch])),
+            _ => enter_writing(src.py(), None, |control| {
+                self.inner.watched(&Told(control)).delete_edges(edge_type, vec![batch])
+            }),
+        }
+        .map(summary)
     }
 
     fn create_edge_type(
@@ -299,10 +316,8 @@ impl Database {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<LoadReport> {
         let request = load_request(edge_type, options)?;
-        let load = |control: &evergraph::algorithms::Control| {
-            self.inner.load(&path, &request, &LoadProgress(control))
-        };
-        enter_interruptibly(py, progress, load).map(LoadReport::new)
+        let load = |control: &Control| self.inner.load(&path, &request, &Told(control));
+        enter_writing(py, progress, load).map(LoadReport::new)
     }
 
     /// `predicates` are those of vertices and of edges.
@@ -340,16 +355,16 @@ impl Database {
     }
 
     fn checkpoint(&self, py: Python<'_>) -> PyResult<()> {
-        enter(py, || self.inner.checkpoint())
+        enter_writing(py, None, |control| self.inner.watched(&Told(control)).checkpoint())
     }
 
     fn compact(&self, py: Python<'_>) -> PyResult<()> {
-        enter(py, || self.inner.compact())
+        enter_writing(py, None, |control| self.inner.watched(&Told(control)).compact())
     }
 
     /// Gives the version that was written.
     fn backup(&self, py: Python<'_>, path: PathBuf) -> PyResult<u64> {
-        enter_interruptibly(py, None, |_| self.inner.backup(path))
+        enter_writing(py, None, |_| self.inner.backup(path))
     }
 
     /// What the store holds, as keyword arguments of `Stats`.

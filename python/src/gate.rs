@@ -5,7 +5,8 @@
 //!  detached:            detach ── work ── attach
 //!  enter:               detach ── work ── attach ── error to exception
 //!
-//!  enter_interruptibly: this thread      wait 50 ms ── Ctrl-C? ── progress(done, total) ── wait 50 ms ── ...
+//!  enter_interruptibly,
+//!  enter_writing:       this thread      wait 50 ms ── Ctrl-C? ── progress(done, total) ── wait 50 ms ── ...
 //!                       a thread of its own    work(&control) ────────────────────────────► result
 //! ```
 //!
@@ -18,6 +19,7 @@ use std::time::Duration;
 
 use evergraph::algorithms::Control;
 use evergraph::in_callers_pool;
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
 use crate::error::Raise;
@@ -46,6 +48,38 @@ pub(crate) fn enter_interruptibly<T: Send, E: Raise + Send>(
     progress: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&Control) -> Result<T, E> + Send,
 ) -> PyResult<T> {
+    match run(py, progress, work) {
+        (_, Some(error)) => Err(error),
+        (result, None) => result.map_err(|error| error.raise(py)),
+    }
+}
+
+/// As [`enter_interruptibly`], for work that writes: it is undone if it is told to stop in time, and then what was raised is the
+/// result. If it was too late the work is done, and its result is the result, so that what raises was not done. What a progress
+/// callback has raised in vain is reported as Python reports what it cannot raise.
+pub(crate) fn enter_writing<T: Send, E: Raise + Send>(
+    py: Python<'_>,
+    progress: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&Control) -> Result<T, E> + Send,
+) -> PyResult<T> {
+    let (result, raised) = run(py, progress, work);
+    match (result, raised) {
+        (Ok(value), raised) => {
+            let in_vain = raised.filter(|error| !error.is_instance_of::<PyKeyboardInterrupt>(py));
+            in_vain.into_iter().for_each(|error| error.write_unraisable(py, progress));
+            Ok(value)
+        }
+        (Err(_), Some(error)) => Err(error),
+        (Err(error), None) => Err(error.raise(py)),
+    }
+}
+
+/// Runs work that is told to stop when something is raised; gives its result, and what was raised.
+fn run<T: Send, E: Send>(
+    py: Python<'_>,
+    progress: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&Control) -> Result<T, E> + Send,
+) -> (Result<T, E>, Option<PyErr>) {
     let control = Control::new();
     let (done, wakeup) = (Mutex::new(false), Condvar::new());
     let (result, raised) = std::thread::scope(|scope| {
@@ -64,13 +98,9 @@ pub(crate) fn enter_interruptibly<T: Send, E: Raise + Send>(
         (worker.join(), raised)
     });
     let result = result.unwrap_or_else(|panic| resume_unwind(panic));
-    match raised {
-        Some(error) => Err(error),
-        None => {
-            tell(progress, &control)?;
-            result.map_err(|error| error.raise(py))
-        }
-    }
+    // A signal of the last moments, too: it would be raised as soon as this returns.
+    let raised = raised.or_else(|| py.check_signals().and_then(|()| tell(progress, &control)).err());
+    (result, raised)
 }
 
 /// Says that the work is over when it is dropped, be it by a panic.

@@ -1,17 +1,18 @@
-//! One hand on all long work: what loading and algorithms each call progress, as the gate's `Control`.
+//! One hand on all long work: what stores and loads on the one side and algorithms on the other call progress, as the gate's
+//! `Control`.
 
 use std::ops::ControlFlow;
 
 use evergraph::algorithms::Control;
 use evergraph::load::Progress;
 
-/// Tells a load's progress to a control, and the control's cancellation to the load.
-pub(crate) struct LoadProgress<'a>(pub(crate) &'a Control);
+/// Tells the progress of work to a control, and the control's cancellation to the work.
+pub(crate) struct Told<'a>(pub(crate) &'a Control);
 
-impl Progress for LoadProgress<'_> {
-    fn update(&self, done_bytes: u64, total_bytes: Option<u64>) -> ControlFlow<()> {
+impl Progress for Told<'_> {
+    fn update(&self, done: u64, total: Option<u64>) -> ControlFlow<()> {
         // 0 stands for a total that is not known.
-        self.0.progress(done_bytes, total_bytes.unwrap_or(0));
+        self.0.progress(done, total.unwrap_or(0));
         if self.0.check().is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
 }

@@ -144,7 +144,7 @@ pub(crate) fn run(args: &LoadArgs, console: &mut Console) -> Result<(), CommandE
     let mut files = Vec::new();
     for file in &args.files {
         let loaded = {
-            let activity = Activity::of_bytes(file.display().to_string());
+            let activity = Activity::of_shares(file.display().to_string());
             database.load(file, &request, &activity)?
         };
         let report = FileReport::new(file, loaded);

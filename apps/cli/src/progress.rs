@@ -26,10 +26,9 @@ impl Activity {
         Activity { bar }
     }
 
-    /// Something of so many bytes.
-    pub(crate) fn of_bytes(what: impl Into<Cow<'static, str>>) -> Self {
-        let bar = ProgressBar::new(0)
-            .with_style(style("{msg} [{bar:30}] {binary_bytes}/{binary_total_bytes} {elapsed}"));
+    /// Something that tells its share of the whole.
+    pub(crate) fn of_shares(what: impl Into<Cow<'static, str>>) -> Self {
+        let bar = ProgressBar::new(0).with_style(style("{msg} [{bar:30}] {percent}% {elapsed}"));
         bar.set_message(what);
         Activity { bar }
     }
@@ -59,17 +58,12 @@ impl Drop for Activity {
     }
 }
 
-/// A read that has come to its end goes on with the commit, which may take as long again.
 impl Progress for Activity {
-    fn update(&self, done_bytes: u64, total_bytes: Option<u64>) -> ControlFlow<()> {
-        if let Some(total) = total_bytes {
+    fn update(&self, done: u64, total: Option<u64>) -> ControlFlow<()> {
+        if let Some(total) = total {
             self.bar.set_length(total);
         }
-        self.bar.set_position(done_bytes);
-        if total_bytes == Some(done_bytes) {
-            self.bar.set_style(style("{spinner} committing {elapsed}"));
-            self.bar.enable_steady_tick(REDRAW);
-        }
+        self.bar.set_position(done);
         ControlFlow::Continue(())
     }
 }

@@ -41,6 +41,7 @@
 mod database;
 mod export;
 mod loading;
+mod loading_course;
 mod loading_parts;
 
 /// Graph algorithms, each a function of a [`GraphView`]; see [`evergraph_analytics`].
@@ -96,7 +97,7 @@ pub use evergraph_store::{
     Commit, CommitError, Contested, Diff, Durability, EdgeDiff, EdgeOps, EdgeRows, EdgeTypeStats,
     HistoryError, Isolation, Layout as StoreLayout, Level, ListFormat, MemoryUse, OpColumn, OpenError,
     Options, Problem, ReadGuard, Retain, Retained, Run, RunColumn, Savepoint, SchemaPart, Stats, Store,
-    TableLayout, Transaction, TransactionOptions, Version, VertexPut, WriteError, WriteSet, check,
+    TableLayout, Transaction, TransactionOptions, Version, VertexPut, Watched, WriteError, WriteSet, check,
     conflict_backoff, give_back_with, in_callers_pool,
 };
 pub use evergraph_stream::{

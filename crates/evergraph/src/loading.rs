@@ -23,6 +23,7 @@ use evergraph_types::{
 };
 use thiserror::Error;
 
+use crate::loading_course::Course;
 use crate::loading_parts::load_in_parts;
 
 /// What to load a file as.
@@ -138,8 +139,10 @@ pub(crate) fn load(
     if request.resume || store.memory_limit_bytes().is_some() {
         return load_in_parts(store, path, request, (&schema, edge_type.as_ref()), progress);
     }
-    let parsed = read_as(schema.key_kind, edge_type.as_ref(), path, request, progress)?;
-    let rows = parsed.edges();
+    let course = &Course::new(progress, false);
+    let parsed = read_as(schema.key_kind, edge_type.as_ref(), path, request, &course.reading())?;
+    let (rows, committing) = (parsed.edges(), course.committing());
+    let store = store.watched(&committing);
     let summary = match &request.create {
         Some(options) => {
             let columns = parsed.parts.first().map_or(&[][..], |part| &part.columns);
@@ -149,6 +152,7 @@ pub(crate) fn load(
         }
         None => store.add_edges(&request.edge_type, parsed.parts)?,
     };
+    course.note_commit();
     Ok(LoadReport {
         edges: summary.edges,
         vertices: summary.vertices,

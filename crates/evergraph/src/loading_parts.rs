@@ -16,11 +16,14 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
 
-use evergraph_load::{LoadError, Place, Progress, PropertySpec, Survey, read_edges_in_parts, survey};
+use evergraph_load::{
+    LoadError, LoadOptions, Place, Progress, PropertySpec, Survey, read_edges_in_parts, survey,
+};
 use evergraph_store::{BatchSummary, BulkLoad, CommitError, Store, Version, edge_type_item};
 use evergraph_types::{EdgeBatch, EdgeType, EdgeTypeOptions, Schema};
 
 use crate::loading::{DatabaseLoadError, LoadReport, LoadRequest, with_time_as_found};
+use crate::loading_course::Course;
 
 /// A load that can be resumed commits at most so many parts of a file that is not compressed.
 const MOST_PARTS: u64 = 16;
@@ -36,7 +39,9 @@ pub(crate) fn load_in_parts(
     progress: &dyn Progress,
 ) -> Result<LoadReport, DatabaseLoadError> {
     let started = Instant::now();
-    let Survey { options, not_numeric, .. } = say_all(path, request, known, progress)?;
+    let course = &Course::new(progress, true);
+    let options = request.options.clone();
+    let Survey { options, not_numeric, .. } = say_all(path, options, known, &course.surveying())?;
     let item = item_name(path);
     let from = match request.resume {
         true => place_in(&*store.version().map_err(CommitError::from)?, &request.edge_type, &item),
@@ -48,6 +53,7 @@ pub(crate) fn load_in_parts(
     let by_default = std::fs::metadata(path).map_or(0, |file| file.len() / MOST_PARTS).max(PART_BYTES);
     let mut parts = Parts {
         store,
+        course,
         edge_type: &request.edge_type,
         load: store.bulk_load(&request.edge_type, create.clone()),
         create,
@@ -59,15 +65,16 @@ pub(crate) fn load_in_parts(
         total: BatchSummary::default(),
     };
     let mut failure = None;
-    let outcome = read_edges_in_parts(path, &options, from, progress, &mut |edges, place| match parts
-        .take(edges, place)
-    {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(error) => {
-            failure = Some(error);
-            ControlFlow::Break(())
-        }
-    });
+    let outcome =
+        read_edges_in_parts(path, &options, from, &course.reading(), &mut |edges, place| match parts
+            .take(edges, place)
+        {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                failure = Some(error);
+                ControlFlow::Break(())
+            }
+        });
     let summary = match (outcome, failure) {
         (_, Some(error)) => return Err(error.into()),
         (outcome, None) => outcome?,
@@ -93,12 +100,10 @@ pub(crate) fn load_in_parts(
 /// What the request and the store say of the file, and what it says itself where they leave something open.
 fn say_all(
     path: &Path,
-    request: &LoadRequest,
-    known: (&Schema, Option<&EdgeType>),
+    mut options: LoadOptions,
+    (schema, edge_type): (&Schema, Option<&EdgeType>),
     progress: &dyn Progress,
 ) -> Result<Survey, LoadError> {
-    let (schema, edge_type) = known;
-    let mut options = request.options.clone();
     options.keys = options.keys.or(schema.key_kind);
     let as_declared = |specs: &mut Option<Vec<PropertySpec>>, always: bool| {
         for spec in specs.iter_mut().flatten().filter(|spec| always || spec.kind.is_none()) {
@@ -117,6 +122,7 @@ fn say_all(
 /// The commits of a load.
 struct Parts<'a> {
     store: &'a Store,
+    course: &'a Course<'a>,
     edge_type: &'a str,
     create: Option<EdgeTypeOptions>,
     /// What is read and not committed.
@@ -154,7 +160,9 @@ impl Parts<'_> {
         let next = self.store.bulk_load(self.edge_type, self.create.clone());
         let bytes = bytes_of(place);
         let items = self.item.iter().map(|name| (name.as_str(), &bytes[..])).collect::<Vec<_>>();
-        let summary = std::mem::replace(&mut self.load, next).commit(&items)?;
+        let load = std::mem::replace(&mut self.load, next);
+        let summary = load.commit_watched(&items, &self.course.committing())?;
+        self.course.note_commit();
         self.total.sequence = summary.sequence;
         self.total.edges += summary.edges;
         self.total.vertices += summary.vertices;

@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use evergraph::load::{LoadOptions, NoProgress, Progress};
 use evergraph::{
-    Alteration, Database, DatabaseLoadError, Direction, EdgeTypeOptions, GraphView, Key, LoadError,
-    LoadReport, LoadRequest, Options, Store,
+    Alteration, CommitError, Database, DatabaseLoadError, Direction, EdgeTypeOptions, GraphView, Key,
+    LoadError, LoadReport, LoadRequest, Options, Store,
 };
 use evergraph_disk::{CrashPlan, SimDisk};
 
@@ -96,7 +96,10 @@ fn a_load_is_resumed_from_wherever_it_was_interrupted() {
             let open = || Database::open(&home, Options::default()).unwrap();
             let db = open();
             match db.load(&path, &request(true), &StopAt(stop, AtomicUsize::new(0))) {
-                Err(DatabaseLoadError::Read(LoadError::Cancelled { .. })) => interrupted += 1,
+                Err(
+                    DatabaseLoadError::Read(LoadError::Cancelled { .. })
+                    | DatabaseLoadError::Commit(CommitError::Cancelled),
+                ) => interrupted += 1,
                 outcome => {
                     outcome.unwrap();
                     break;

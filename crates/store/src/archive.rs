@@ -12,18 +12,19 @@
 //! therefore loses nothing and changes nothing.
 
 use std::convert::Infallible;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use evergraph_disk::{Corruption, DiskError};
 use evergraph_log::ReplayError;
 use evergraph_segment::{Segment, SegmentError};
-use evergraph_types::Sequence;
+use evergraph_types::{Progress, Sequence};
 use thiserror::Error;
 
 use crate::commit::{Committer, Refusal, now_micros};
 use crate::draft::Draft;
-use crate::error::{Closed, CommitError};
+use crate::error::CommitError;
 use crate::home::{Archived, Home, segment_directory, segment_name};
 use crate::install::rows_of;
 use crate::manifest::{EdgeCounts, Manifest, SegmentEntry};
@@ -33,6 +34,7 @@ use crate::retain::Retain;
 use crate::segment_writer::{Bulk, BulkGrowth, Contents, Written, write_segment};
 use crate::store::Inner;
 use crate::version::Version;
+use crate::watch::Watch;
 
 /// So many rows of a new segment are put into the tables while commits wait.
 const REPOINTED_ROWS: usize = 1 << 14;
@@ -61,7 +63,7 @@ pub(crate) enum ArchiveFault {
     Corrupt(#[from] Corruption),
     #[error(transparent)]
     Log(#[from] ReplayError<Infallible>),
-    #[error("it was given up, for the store is being closed")]
+    #[error("it was given up")]
     GivenUp,
 }
 
@@ -78,8 +80,8 @@ pub(crate) struct Task<'a> {
     pub(crate) bulk: Option<&'a Bulk>,
     /// The limit on the memory of the store.
     pub(crate) memory_limit: Option<u64>,
-    /// Looked at again and again: otherwise it is given up.
-    pub(crate) goes_on: &'a (dyn Fn() -> bool + Sync),
+    /// Asked again and again whether to go on: otherwise it is given up.
+    pub(crate) watch: &'a Watch<'a>,
 }
 
 /// What an archive made.
@@ -90,15 +92,35 @@ pub(crate) struct Made {
     pub(crate) growth: BulkGrowth,
 }
 
-/// Archives the newest version.
-pub(crate) fn checkpoint(inner: &Inner, merge: Merge) -> Result<(), CommitError> {
+/// Goes on until the store is being closed, or whoever watches says no.
+struct UnlessClosed<'a> {
+    inner: &'a Inner,
+    progress: &'a dyn Progress,
+}
+
+impl Progress for UnlessClosed<'_> {
+    fn update(&self, done: u64, total: Option<u64>) -> ControlFlow<()> {
+        match self.inner.is_closed.load(Ordering::Acquire) {
+            true => ControlFlow::Break(()),
+            false => self.progress.update(done, total),
+        }
+    }
+}
+
+/// Archives the newest version, as long as whoever watches wants it.
+pub(crate) fn checkpoint(inner: &Inner, merge: Merge, progress: &dyn Progress) -> Result<(), CommitError> {
     if inner.options.read_only {
         return Err(CommitError::ReadOnly);
     }
     inner.usable()?;
+    // What is archived is in the log, too, so that whoever closes the store need not wait for it.
+    let unless_closed = UnlessClosed { inner, progress };
+    let watch = &Watch::new(&unless_closed, None);
+    let given_up = || inner.usable().map_or_else(CommitError::from, |()| CommitError::Cancelled);
     let Some(home) = &inner.home else {
         let wanted = if merge == Merge::Everything { Gather::Everything } else { AT_REST };
-        return gather(inner, wanted, || true).map(drop);
+        let is_done = gather(inner, wanted, || watch.goes_on())?;
+        return if is_done { Ok(()) } else { Err(given_up()) };
     };
     let mut archived = home.archive.lock();
     inner.usable()?;
@@ -125,16 +147,14 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge) -> Result<(), CommitError>
         archived.keep_base(home).map_err(|error| failed(error.into()))?;
     }
     let files = &mut *archived;
-    // What is archived is in the log, too, so that whoever closes the store need not wait for it.
-    let goes_on = || !inner.is_closed.load(Ordering::Acquire);
     let written = in_background(|| {
         let memory_limit = inner.options.memory_limit_bytes;
         let upper = version.sequence;
-        let task = Task { version: &version, upper, kept, bulk: None, memory_limit, goes_on: &goes_on };
+        let task = Task { version: &version, upper, kept, bulk: None, memory_limit, watch };
         archive(home, files, task, inner.cursors.versions_floor())
     });
     let made = written.map_err(|fault| match fault {
-        ArchiveFault::GivenUp => Closed::Ended.into(),
+        ArchiveFault::GivenUp => given_up(),
         fault => failed(fault),
     })?;
     let removed = archived.remove_past(home);
@@ -198,7 +218,7 @@ impl NextFiles {
         archived: &mut Archived,
         task: Task<'_>,
     ) -> Result<Made, ArchiveFault> {
-        let Task { version, upper, kept, bulk, memory_limit, goes_on } = task;
+        let Task { version, upper, kept, bulk, memory_limit, watch } = task;
         // A number is used once, even if the attempt fails.
         let number = archived.manifest.next_segment;
         archived.manifest.next_segment += 1;
@@ -215,19 +235,11 @@ impl NextFiles {
         let path = directory.join(segment_name(number));
         let is_bottom = kept == 0;
         let versions = (self.segments.last().map_or(0, |newest| newest.info().upper), upper);
-        let contents = Contents {
-            version,
-            merged: &merged,
-            versions,
-            is_bottom,
-            first_key,
-            bulk,
-            memory_limit,
-            goes_on,
-        };
+        let contents =
+            Contents { version, merged: &merged, versions, is_bottom, first_key, bulk, memory_limit, watch };
         let Written { bytes, entries, growth } =
             write_segment(&*home.disk, home.store_id, &path, number, contents)?;
-        if !goes_on() {
+        if !watch.goes_on() {
             return Err(ArchiveFault::GivenUp);
         }
         home.disk.sync_dir(&directory)?;

@@ -15,6 +15,7 @@ use crate::home::{Archived, Home, lock_path, segment_directory};
 use crate::manifest::Manifest;
 use crate::open::{is_store, new_store_id};
 use crate::store::Inner;
+use crate::watch::Watch;
 
 /// Writes the newest version to a new store in `directory`; gives the commit it is the state after.
 pub(crate) fn backup(inner: &Inner, directory: &Path) -> Result<Sequence, BackupError> {
@@ -41,7 +42,7 @@ pub(crate) fn backup(inner: &Inner, directory: &Path) -> Result<Sequence, Backup
         kept: 0,
         bulk: None,
         memory_limit,
-        goes_on: &|| true,
+        watch: &Watch::nobody(),
     };
     archive(&home, &mut home.archive.lock(), task, Sequence::MAX).map_err(|fault| failed(&fault))?;
     Ok(version.sequence)

@@ -40,6 +40,7 @@ use crate::staged::slices_of;
 use crate::stages::Both;
 use crate::store::Inner;
 use crate::version::Version;
+use crate::watch::Watch;
 
 /// Of the memory limit, the part that rows which are read back at a time may take; they are merged and written in some times that.
 const SPILLED_PER_LIMIT: u64 = 8;
@@ -50,10 +51,18 @@ const ROWS_AT_ONCE: usize = if cfg!(debug_assertions) { 1 << 11 } else { 1 << 18
 /// So often it catches up while they go on.
 const ROUNDS: u32 = 4;
 
+/// For each row a batch has so many steps to go: to its ids, to a run or a range of its own, and to either list.
+pub(crate) const STEPS_PER_ROW: u64 = 4;
+
 /// Commits a large batch, of a store on disk as a segment: without the log or, where that is kept, in parts.
-pub(crate) fn commit_bulk(inner: &Inner, batch: BatchWrites) -> Result<BatchSummary, CommitError> {
+pub(crate) fn commit_bulk(
+    inner: &Inner,
+    batch: BatchWrites,
+    watch: &Watch<'_>,
+) -> Result<BatchSummary, CommitError> {
     let mut archived = inner.home.as_ref().map(|home| home.archive.lock());
     let (fitted, mut committer) = fit(inner, batch)?;
+    watch.check()?;
     let is_logged = inner.is_log_kept() || inner.home.is_none() && committer.log.is_some();
     if is_logged && !inner.is_in_pieces(&fitted.batch) {
         // A reader came meanwhile, and it reads the log.
@@ -69,9 +78,12 @@ pub(crate) fn commit_bulk(inner: &Inner, batch: BatchWrites) -> Result<BatchSumm
     let draft = Draft::new(&base, dictionary, base.sequence + 1, time_micros);
     let is_shared = !is_logged && inner.reclaimer.will_know_births(base.sequence);
     let turn = Turn::begin(inner, committer, base.sequence, is_shared, &fitted);
+    // What is in the log in part goes to its end, and so does what alone knows its ids.
+    let deaf = Watch::nobody();
+    let watch = if is_shared { watch } else { &deaf };
     let disk = inner.home.as_ref().zip(archived.as_deref_mut());
     let disk = disk.map(|(home, archived)| OnDisk { home, files: NextFiles::of(archived), archived });
-    let mut load = Load { inner, disk, turn, base, draft, is_logged };
+    let mut load = Load { inner, disk, turn, base, draft, is_logged, watch };
     match load.make(fitted).and_then(|summary| load.commit().map(|()| summary)) {
         Ok(summary) => Ok(load.publish(summary)),
         Err(error) => Err(load.give_up(error)),
@@ -105,6 +117,8 @@ struct Load<'a> {
     draft: Draft,
     /// Whether it is in the log, in parts.
     is_logged: bool,
+    /// Asked whether to go on, until commits wait for the end.
+    watch: &'a Watch<'a>,
 }
 
 /// Where the segments of a batch go.
@@ -139,23 +153,24 @@ impl Load<'_> {
         fitted: FittedBatch,
         summary: &mut BatchSummary,
     ) -> Result<Option<Bulk>, CommitError> {
-        let Load { disk, turn, draft, .. } = self;
-        let batch = turn.map_keys(fitted, draft)?;
+        let Load { disk, turn, draft, watch, .. } = self;
+        let batch = turn.map_keys(fitted, draft, watch)?;
         turn.let_others_commit();
-        Ok(in_background(|| {
+        let bulk = in_background(|| {
             if disk.is_none() || !draft.takes_bulk(&batch) {
-                *summary = apply_batch(draft, batch.into_write_set());
+                *summary = apply_batch(draft, batch.into_write_set(), Some(watch));
                 return None;
             }
             let (lists, ends, _) = apply_vertices(draft, batch);
             Some(Bulk { lists, rows: BulkRows::Ends(ends) })
-        }))
+        });
+        watch.check().map(|()| bulk)
     }
 
     /// Takes a batch piece by piece: the rows of each go to a file as soon as they have ids, and to the log as a part of the commit
     /// where that is wanted.
     fn take_pieces(&mut self, fitted: FittedBatch, home: &Home) -> Result<Option<Bulk>, CommitError> {
-        let Load { inner, turn, draft, is_logged, .. } = self;
+        let Load { inner, turn, draft, is_logged, watch, .. } = self;
         let limit = inner.options.memory_limit_bytes;
         let bytes = limit.unwrap_or(u64::MAX) / SPILLED_PER_LIMIT;
         let FittedBatch { batch, before, mut schema, .. } = fitted;
@@ -166,7 +181,8 @@ impl Load<'_> {
             turn.let_others_commit();
             let mut piece = in_background(|| FittedBatch::new(&own_schema, inner.options.keys, piece))?;
             piece.schema = schema.take();
-            let mut piece = turn.map_keys(piece, draft)?;
+            let rows = piece.batch.rows() as u64;
+            let mut piece = turn.map_keys(piece, draft, watch)?;
             if *is_logged {
                 let Version { sequence, time_micros, .. } = draft.version;
                 turn.committer()?.append_part(&mut piece, sequence, time_micros)?;
@@ -182,11 +198,13 @@ impl Load<'_> {
                 let Some(Bulk { rows: BulkRows::Spilled(spilled), .. }) = &mut bulk else { return Ok(()) };
                 let sides =
                     [Direction::Out, Direction::In].map(|direction| (direction, lists.side(direction)));
+                spilled.note_rows(rows);
                 sides.into_iter().try_for_each(|(direction, side)| match side {
                     Some(side) => spilled.add(direction, side, &ends, &columns),
                     None => Ok(()),
                 })
             });
+            watch.advance(rows);
             added.map_err(CommitError::durability)
         })?;
         Ok(bulk)
@@ -195,7 +213,7 @@ impl Load<'_> {
     /// Writes what is dirty in the draft, and the edges of `bulk`, to a segment, and points the draft to it; gives the number of edges
     /// added.
     fn archive(&mut self, bulk: Option<Bulk>) -> Result<u64, CommitError> {
-        let Load { inner, disk, draft, turn, .. } = self;
+        let Load { inner, disk, draft, turn, watch, .. } = self;
         let Some(OnDisk { home, archived, files }) = disk else { return Ok(0) };
         let memory_limit = inner.options.memory_limit_bytes;
         let edge_type = bulk.as_ref().map_or(0, |bulk| bulk.lists.edge_type);
@@ -203,7 +221,7 @@ impl Load<'_> {
         let upper = inner.current.load().sequence + 1;
         let write = move || -> Result<(), ArchiveFault> {
             let (bulk, version) = (bulk.as_ref(), &draft.version);
-            let task = Task { version, upper, kept: files.len(), bulk, memory_limit, goes_on: &|| true };
+            let task = Task { version, upper, kept: files.len(), bulk, memory_limit, watch };
             let made = files.write(home, archived, task)?;
             install(&made.segment, draft, None)?;
             if let Some(tables) = draft.version.edges.get_mut(usize::from(edge_type)) {
@@ -212,7 +230,10 @@ impl Load<'_> {
             Ok(())
         };
         let written = if turn.held.is_some() { in_pool(write) } else { in_background(write) };
-        written.map_err(CommitError::durability)?;
+        written.map_err(|fault| match fault {
+            ArchiveFault::GivenUp => CommitError::Cancelled,
+            fault => CommitError::durability(fault),
+        })?;
         Ok(self.draft.version.num_edges(edge_type) - edges_before)
     }
 
@@ -249,7 +270,7 @@ impl Load<'_> {
 
     /// Makes it the next commit, and its files those of the store.
     fn commit(&mut self) -> Result<(), CommitError> {
-        let Load { inner, disk, turn, base, draft, is_logged } = self;
+        let Load { inner, disk, turn, base, draft, is_logged, .. } = self;
         let newest = inner.current.load_full();
         let (sequence, time_micros) = (newest.sequence + 1, now_micros().max(newest.time_micros));
         draft.postpone(base, sequence, time_micros);
@@ -268,7 +289,7 @@ impl Load<'_> {
 
     /// Makes it the newest version.
     fn publish(self, summary: BatchSummary) -> BatchSummary {
-        let Load { inner, mut disk, mut turn, base, mut draft, is_logged } = self;
+        let Load { inner, mut disk, mut turn, base, mut draft, is_logged, .. } = self;
         disk.iter().for_each(|disk| draft.set_segments(disk.archived.mapped()));
         let (version, mut changes) = draft.finish();
         let sequence = version.sequence;
@@ -373,7 +394,12 @@ impl<'a> Turn<'a> {
 
     /// A batch, or a piece of one, in ids, which the draft knows the keys of. Where others may commit, they do between some
     /// rows and the next, and their keys among its own.
-    fn map_keys(&mut self, fitted: FittedBatch, draft: &mut Draft) -> Result<ResolvedBatch, CommitError> {
+    fn map_keys(
+        &mut self,
+        fitted: FittedBatch,
+        draft: &mut Draft,
+        watch: &Watch<'_>,
+    ) -> Result<ResolvedBatch, CommitError> {
         let (mut batch, mut parts) = fitted.split();
         parts.iter_mut().for_each(|part| part.columns.clear());
         let rows_at_once = if self.is_shared { ROWS_AT_ONCE } else { usize::MAX };
@@ -385,12 +411,14 @@ impl<'a> Turn<'a> {
             if rows < rows_at_once && slices.peek().is_some() {
                 continue;
             }
-            rows = 0;
+            watch.check()?;
+            let mapped_rows = std::mem::take(&mut rows);
             let resolver = &mut self.committer()?.resolver;
             let (lot, first_new_id) = (std::mem::take(&mut lot), resolver.bound);
             let mapped = in_pool(|| resolver.map_keys(lot, batch.delete))?;
             draft.version.dictionary = resolver.dictionary.clone();
             batch.take_ends(first_new_id, mapped, !self.is_shared);
+            watch.advance(mapped_rows as u64);
             self.failure = Some(INTERRUPTED.to_owned());
             if slices.peek().is_some() {
                 self.let_others_commit();

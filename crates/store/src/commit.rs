@@ -43,6 +43,7 @@ use crate::resolve::Resolver;
 use crate::stages::Applier;
 use crate::store::Inner;
 use crate::version::Version;
+use crate::watch::Watch;
 use crate::writes::Writes;
 
 pub(crate) const INTERRUPTED: &str = "a commit was interrupted";
@@ -310,7 +311,7 @@ impl Applier {
             let follows = sequence - u64::from(!writes.is_empty());
             let mut summary = BatchSummary::default();
             if is_batch {
-                summary = apply_batch(&mut draft, writes);
+                summary = apply_batch(&mut draft, writes, None);
             } else {
                 draft.apply(writes);
             }
@@ -324,11 +325,12 @@ impl Applier {
     }
 }
 
-/// Applies a batch and counts what it changed.
-pub(crate) fn apply_batch(draft: &mut Draft, writes: WriteSet) -> BatchSummary {
+/// Applies a batch, unless whoever watches says no, and counts what it changed.
+pub(crate) fn apply_batch(draft: &mut Draft, writes: WriteSet, watch: Option<&Watch<'_>>) -> BatchSummary {
     let edge_type = writes.edges.first().map_or(0, |(edge_type, _)| *edge_type);
     let (edges_before, vertices_before) = draft.counts(edge_type);
     draft.apply(writes);
+    draft.flush_watched(watch);
     let (edges, vertices) = draft.counts(edge_type);
     let (edges, vertices) = (edges.abs_diff(edges_before), vertices.saturating_sub(vertices_before));
     BatchSummary { edges, vertices, ..BatchSummary::default() }

@@ -29,6 +29,7 @@ use crate::prefetch::prefetch;
 use crate::sort::{Ends, sorted_deltas};
 use crate::turned::TurnedLists;
 use crate::version::{Adjacency, EdgeTables, Version, block_of_text, for_each_column_block};
+use crate::watch::Watch;
 
 /// As many changes of a leaf are worth asking for its lists when it is edited, not before.
 const DENSE_CHANGES: usize = 8;
@@ -158,12 +159,17 @@ impl Draft {
 
     /// Applies what is pending.
     pub(crate) fn flush(&mut self) {
+        self.flush_watched(None);
+    }
+
+    /// Applies what is pending; lists are left out once whoever watches says no.
+    pub(crate) fn flush_watched(&mut self, watch: Option<&Watch<'_>>) {
         let puts = std::mem::take(&mut self.pending_vertices);
         if !puts.is_empty() {
             self.put_vertices(puts);
         }
         for (edge_type, ops) in std::mem::take(&mut self.pending_edges) {
-            self.apply_edges(edge_type, &ops);
+            self.apply_edges(edge_type, &ops, watch);
         }
     }
 
@@ -193,16 +199,16 @@ impl Draft {
         self.version.segments = segments;
     }
 
-    fn apply_edges(&mut self, edge_type: EdgeTypeId, ops: &EdgeOps) {
+    fn apply_edges(&mut self, edge_type: EdgeTypeId, ops: &EdgeOps, watch: Option<&Watch<'_>>) {
         if ops.len() < PARALLEL_ROWS {
-            self.merge_edges(edge_type, ops);
+            self.merge_edges(edge_type, ops, watch);
         } else {
-            in_pool(|| self.merge_edges(edge_type, ops));
+            in_pool(|| self.merge_edges(edge_type, ops, watch));
         }
     }
 
     /// Merges operations, and makes vertices of the endpoints that are none yet.
-    fn merge_edges(&mut self, edge_type: EdgeTypeId, ops: &EdgeOps) {
+    fn merge_edges(&mut self, edge_type: EdgeTypeId, ops: &EdgeOps, watch: Option<&Watch<'_>>) {
         let schema = self.version.schema.clone();
         let options = &schema.edge_types[usize::from(edge_type)].options;
         for direction in [Direction::Out, Direction::In] {
@@ -220,13 +226,14 @@ impl Draft {
             let lists = if direction == Direction::Out { tables.out } else { tables.reverse };
             // The lists of one direction tell what was there.
             let found = self.changes.found.take_if(|_| direction == Direction::In);
-            let merged = merge_rows(&self.version, edge_type, lists, ends, ops, &mut self.changes);
+            let merged = merge_rows(&self.version, edge_type, lists, ends, ops, &mut self.changes, watch);
             self.changes.found = self.changes.found.take().or(found);
             let tables = &mut self.version.edges[usize::from(edge_type)];
             *tables.side_mut(direction) = merged;
             // A vertex with edges of the type in either direction is there already.
             let newcomers = std::mem::take(&mut self.changes.newcomers);
             self.mark_ids(&newcomers);
+            watch.into_iter().for_each(|watch| watch.advance(ops.len() as u64));
         }
     }
 
@@ -327,7 +334,7 @@ impl Draft {
         vertices.retain(|&vertex| self.version.has_vertex(vertex));
         for edge_type in 0..self.version.edges.len() as EdgeTypeId {
             let ops = self.version.deletes_of(edge_type, &vertices);
-            self.apply_edges(edge_type, &ops);
+            self.apply_edges(edge_type, &ops, None);
         }
         for property in 0..self.version.columns.len() {
             let cells: Vec<_> = vertices.iter().map(|&vertex| (vertex, &Value::Null)).collect();
@@ -354,7 +361,8 @@ fn write_text(text: &[u8], changes: &mut Changes) -> u64 {
     block.pointer() as u64
 }
 
-/// The lists of a type and direction with operations merged in; `ends` are those of the operations.
+/// The lists of a type and direction with operations merged in; `ends` are those of the operations. Once whoever watches says
+/// no, lists stay as they were.
 pub(crate) fn merge_rows(
     version: &Version,
     edge_type: EdgeTypeId,
@@ -362,13 +370,14 @@ pub(crate) fn merge_rows(
     ends: Ends<'_>,
     ops: &EdgeOps,
     changes: &mut Changes,
+    watch: Option<&Watch<'_>>,
 ) -> Adjacency {
     let policy = Policy::of(version, edge_type, ops);
     match (ops.is_plain(), policy.multi) {
-        (true, false) => merge_as::<PlainDelta<false>>(lists, ends, policy, changes),
-        (true, true) => merge_as::<PlainDelta<true>>(lists, ends, policy, changes),
-        (false, false) => merge_as::<RowDelta<false>>(lists, ends, policy, changes),
-        (false, true) => merge_as::<RowDelta<true>>(lists, ends, policy, changes),
+        (true, false) => merge_as::<PlainDelta<false>>(lists, ends, policy, changes, watch),
+        (true, true) => merge_as::<PlainDelta<true>>(lists, ends, policy, changes, watch),
+        (false, false) => merge_as::<RowDelta<false>>(lists, ends, policy, changes, watch),
+        (false, true) => merge_as::<RowDelta<true>>(lists, ends, policy, changes, watch),
     }
 }
 
@@ -378,10 +387,13 @@ fn merge_as<D: Delta>(
     ends: Ends<'_>,
     policy: Policy<'_>,
     changes: &mut Changes,
+    watch: Option<&Watch<'_>>,
 ) -> Adjacency {
     let deltas = sorted_deltas(ends, |vertex, neighbor, row| D::new(policy.ops, vertex, neighbor, row));
     edit_lists(lists, &deltas, changes, |base, leaf, deltas, changes| {
-        edit_leaf(leaf, base, deltas, policy, changes);
+        if watch.is_none_or(Watch::goes_on) {
+            edit_leaf(leaf, base, deltas, policy, changes);
+        }
     })
 }
 

@@ -116,6 +116,9 @@ pub enum CommitError {
         /// What the disk said.
         reason: String,
     },
+    /// Whoever watched it told it to stop. Nothing of it was committed.
+    #[error("it was cancelled before it was committed; nothing of it is in the store")]
+    Cancelled,
     /// The store was opened to be read only.
     #[error("the store is open read-only; open it without read_only to write")]
     ReadOnly,

@@ -77,6 +77,7 @@ mod sync;
 mod transaction;
 mod turned;
 mod version;
+mod watch;
 mod writers;
 mod writes;
 
@@ -109,3 +110,4 @@ pub use stats::{EdgeTypeStats, Stats};
 pub use store::{ReadGuard, Store, conflict_backoff};
 pub use transaction::{Isolation, Savepoint, Transaction, TransactionOptions};
 pub use version::Version;
+pub use watch::Watched;

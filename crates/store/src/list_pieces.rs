@@ -30,6 +30,7 @@ use crate::options::ListFormat;
 use crate::paged_array::PagedArray;
 use crate::rows::{CHUNKED, COLUMNS, COMPRESSED, ChunkRow, ListSections, Row, WideRow, encode_rows};
 use crate::version::Version;
+use crate::watch::Watch;
 
 /// About so many words in one piece, at most, if it has more than one run.
 const WORDS_PER_PIECE: usize = 1 << 16;
@@ -141,23 +142,23 @@ pub(crate) struct ListSink<'a> {
     version: &'a Version,
     room: Room,
     messages: SyncSender<Message>,
-    goes_on: &'a (dyn Fn() -> bool + Sync),
+    watch: &'a Watch<'a>,
 }
 
 /// Runs `produce`, which writes tables to the sink, while another thread brings them to the segment, all of them as long as
-/// it `goes_on`, in pieces that fit a limit on memory; gives what it gives, and what was written.
+/// it goes on, in pieces that fit a limit on memory; gives what it gives, and what was written.
 pub(crate) fn write_in_background<T>(
     writer: &mut SegmentWriter,
     version: &Version,
     memory_limit: Option<u64>,
-    goes_on: &(dyn Fn() -> bool + Sync),
+    watch: &Watch<'_>,
     produce: impl FnOnce(&ListSink<'_>) -> T,
 ) -> Result<(T, ListsWritten), SegmentError> {
     std::thread::scope(|scope| {
         let room = Room::under(memory_limit);
         let (messages, received) = sync_channel(room.pieces);
         let writing = scope.spawn(move || write_messages(writer, &received));
-        let produced = produce(&ListSink { version, room, messages, goes_on });
+        let produced = produce(&ListSink { version, room, messages, watch });
         let written = writing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         written.map(|lists| (produced, lists))
     })
@@ -246,7 +247,7 @@ impl ListSink<'_> {
     ) -> Growth {
         let at_a_time = self.room.pieces.min(PIECES_PER_THREAD * rayon::current_num_threads());
         let mut growth = Growth::default();
-        while (self.goes_on)() {
+        while self.watch.goes_on() {
             let batch: Vec<P> = parts.by_ref().take(at_a_time).collect();
             if batch.is_empty() {
                 break;

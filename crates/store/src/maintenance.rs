@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use evergraph_disk::Access;
 use evergraph_log::{Log, LogError, LogSync};
-use evergraph_types::Sequence;
+use evergraph_types::{NoProgress, Sequence};
 use parking_lot::{Condvar, Mutex};
 
 use crate::archive::{Merge, checkpoint};
@@ -181,7 +181,7 @@ fn run(signal: &Signal, store: &Weak<Inner>) {
         let state = signal.wait();
         let Some(inner) = store.upgrade().filter(|_| !state.stop) else { return };
         if state.archive {
-            warn_of(checkpoint(&inner, Merge::Tiered));
+            warn_of(checkpoint(&inner, Merge::Tiered, &NoProgress));
         }
         let has_tidied = state.tidy && tidying.go_on(&inner, signal);
         drop(inner);
@@ -251,7 +251,7 @@ impl Inner {
         };
         let space = Space::of(self, home, &self.committer.lock());
         if space.is_wasted(is_calm) && space.is_there_for_merge(home) {
-            checkpoint(self, Merge::Everything)?;
+            checkpoint(self, Merge::Everything, &NoProgress)?;
         }
         Ok(true)
     }

@@ -27,6 +27,7 @@ use crate::rows::{
 use crate::spill::Spilled;
 use crate::spill_merge::SpillMerge;
 use crate::version::{Adjacency, EdgeTables, Version};
+use crate::watch::Watch;
 
 const DIRECTIONS: [Direction; 2] = [Direction::Out, Direction::In];
 
@@ -51,7 +52,7 @@ pub(crate) struct Contents<'a> {
     /// What lists on their way are to fit.
     pub(crate) memory_limit: Option<u64>,
     /// Once it says no, the lists to come are left out: nobody will want the segment.
-    pub(crate) goes_on: &'a (dyn Fn() -> bool + Sync),
+    pub(crate) watch: &'a Watch<'a>,
 }
 
 /// A segment that was written.
@@ -85,7 +86,7 @@ pub(crate) fn write_segment(
         write_column(&mut writer, property, contents)?;
     }
     let (growth, ListsWritten { entries, times }) =
-        write_in_background(&mut writer, version, contents.memory_limit, contents.goes_on, |sink| {
+        write_in_background(&mut writer, version, contents.memory_limit, contents.watch, |sink| {
             let mut growth = BulkGrowth::default();
             for edge_type in 0..version.edges.len() as EdgeTypeId {
                 match contents.bulk.filter(|bulk| bulk.lists.edge_type == edge_type) {
@@ -188,6 +189,7 @@ impl Contents<'_> {
             *growth.of(direction) =
                 self.write_table(sink, bulk.lists.edge_type, direction, additions.as_ref());
             spare = additions;
+            self.watch.advance(ends.iter().map(|part| part.src.len() as u64).sum());
         }
         growth
     }
@@ -210,7 +212,7 @@ impl Contents<'_> {
             let selected = self.lists(&before.table, sections);
             let bytes = spilled.bytes_at_a_time();
             let merge = SpillMerge::new(self.version, sink, sections, before, &selected, bytes);
-            *growth.of(direction) = merge.merge(spilled, direction)?;
+            *growth.of(direction) = merge.merge(spilled, direction, self.watch)?;
         }
         Ok(growth)
     }

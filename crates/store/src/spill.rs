@@ -120,6 +120,8 @@ pub(crate) struct Spilled {
     bytes_at_a_time: u64,
     /// Whether rows of a vertex are read in the order they were given, not in that of neighbors.
     in_order_of_arrival: bool,
+    /// The rows that were given.
+    rows: u64,
 }
 
 /// Blocks in the order of places.
@@ -146,13 +148,23 @@ impl Spilled {
         bytes_at_a_time: u64,
         in_order_of_arrival: bool,
     ) -> Result<Self, DiskError> {
-        let (out, reverse) = (Vec::new(), Vec::new());
-        Ok(Spilled { file: SpillFile::create(home)?, out, reverse, bytes_at_a_time, in_order_of_arrival })
+        let (file, out, reverse) = (SpillFile::create(home)?, Vec::new(), Vec::new());
+        Ok(Spilled { file, out, reverse, bytes_at_a_time, in_order_of_arrival, rows: 0 })
     }
 
     /// About how many bytes are read at once.
     pub(crate) fn bytes_at_a_time(&self) -> u64 {
         self.bytes_at_a_time
+    }
+
+    /// How many rows were given.
+    pub(crate) fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Notes that so many rows more are given.
+    pub(crate) fn note_rows(&mut self, rows: u64) {
+        self.rows += rows;
     }
 
     /// The place of a row of a run.

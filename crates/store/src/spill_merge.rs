@@ -27,6 +27,7 @@ use crate::rows::ListSections;
 use crate::sort::Ends;
 use crate::spill::{Place, Spilled, first_of, vertex_of};
 use crate::version::{Adjacency, Version};
+use crate::watch::Watch;
 
 /// The lists of one edge type and direction while rows are merged into them.
 pub(crate) struct SpillMerge<'a> {
@@ -67,21 +68,33 @@ impl<'a> SpillMerge<'a> {
         SpillMerge { version, sink, sections, before, sizes, words_at_a_time, selected, open: None, growth }
     }
 
-    /// Merges all rows of a direction; tells how the lists have grown.
-    pub(crate) fn merge(mut self, spilled: &Spilled, direction: Direction) -> Result<Growth, SegmentError> {
+    /// Merges all rows of a direction, as long as it goes on; tells how the lists have grown.
+    pub(crate) fn merge(
+        mut self,
+        spilled: &Spilled,
+        direction: Direction,
+        watch: &Watch<'_>,
+    ) -> Result<Growth, SegmentError> {
         let edge_type = usize::from(self.sections.lists.owner);
         let properties = &self.version.schema.edge_types[edge_type].options.properties;
         self.sink.begin(self.sections);
-        for places in spilled.ranges(direction, self.version.id_bound) {
-            let rows = spilled.read(direction, &places, |property| properties[usize::from(property)].kind)?;
+        let (ranges, total) = (spilled.ranges(direction, self.version.id_bound), spilled.rows());
+        let mut merged = 0;
+        for (number, places) in (1..).zip(&ranges) {
+            if !watch.goes_on() {
+                break;
+            }
+            let rows = spilled.read(direction, places, |property| properties[usize::from(property)].kind)?;
             let end = self.selected.partition_point(|list| first_of(list.0) < places.end);
             let selected;
             (selected, self.selected) = self.selected.split_at(end);
-            match is_part_of_list(&places) {
+            match is_part_of_list(places) {
                 // The list is written whether it was selected or not.
                 true => rows.src.first().into_iter().for_each(|&vertex| self.extend(vertex, &rows)),
                 false => self.merge_lists(rows, selected),
             }
+            let done = total * number / ranges.len() as u64;
+            watch.advance(done - std::mem::replace(&mut merged, done));
         }
         self.finish_open();
         self.sink.end(self.sections);
@@ -145,7 +158,7 @@ impl<'a> SpillMerge<'a> {
         }
         let mut changes = Changes::new(version.sequence);
         let ends = Ends { from: &rows.src, to: &rows.dst, symmetric: false };
-        let after = merge_rows(version, edge_type, before, ends, &rows, &mut changes);
+        let after = merge_rows(version, edge_type, before, ends, &rows, &mut changes, None);
         // Where a row was added there is a list.
         let mut vertices = std::mem::take(&mut rows.src);
         drop(rows);

@@ -11,7 +11,9 @@
 use std::ops::Range;
 
 use evergraph_disk::DiskError;
-use evergraph_types::{Column, EdgeBatch, EdgeTypeOptions, KeyColumn, PropertyType, TextValues};
+use evergraph_types::{
+    Column, EdgeBatch, EdgeTypeOptions, KeyColumn, NoProgress, Progress, PropertyType, TextValues,
+};
 
 use crate::batch::{BatchWrites, check_pieces};
 use crate::catalog::ItemChange;
@@ -100,10 +102,22 @@ impl BulkLoad {
     ///
     /// # Errors
     /// Those of [`Store::add_edges_as`].
-    pub fn commit(mut self, items: &[(&str, &[u8])]) -> Result<BatchSummary, CommitError> {
+    pub fn commit(self, items: &[(&str, &[u8])]) -> Result<BatchSummary, CommitError> {
+        self.commit_watched(items, &NoProgress)
+    }
+
+    /// [`BulkLoad::commit`], which `progress` watches and may stop, as [`Store::watched`] says.
+    ///
+    /// # Errors
+    /// Its errors, and [`CommitError::Cancelled`].
+    pub fn commit_watched(
+        mut self,
+        items: &[(&str, &[u8])],
+        progress: &dyn Progress,
+    ) -> Result<BatchSummary, CommitError> {
         self.batch.items =
             items.iter().map(|(name, bytes)| ((*name).into(), Some((*bytes).into()))).collect();
-        self.store.commit_batch(self.batch)
+        self.store.commit_batch(self.batch, progress)
     }
 }
 

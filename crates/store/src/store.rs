@@ -13,13 +13,13 @@ use std::time::{Duration, Instant};
 use arc_swap::{ArcSwap, Guard};
 use evergraph_disk::{Access, Disk, MemoryDisk, OsDisk, Process};
 use evergraph_types::{
-    Alteration, EdgeBatch, EdgeTypeOptions, KeyKind, KeyRef, PropertyType, Schema, Sequence, Value,
+    Alteration, EdgeBatch, EdgeTypeOptions, KeyKind, KeyRef, NoProgress, PropertyType, Schema, Sequence,
+    Value,
 };
 use parking_lot::{Condvar, Mutex};
 
-use crate::archive::{Merge, checkpoint};
 use crate::batch::BatchWrites;
-use crate::bulk::commit_bulk;
+use crate::bulk::{STEPS_PER_ROW, commit_bulk};
 use crate::commit::{BatchSummary, Committer, Progress, Refusal, Request};
 use crate::conflict::RecentChanges;
 use crate::cursors::Cursors;
@@ -30,7 +30,7 @@ use crate::home::Home;
 use crate::maintenance::Signal;
 use crate::options::Options;
 use crate::past::HistoryCache;
-use crate::pool::{give_back, in_background, in_pool};
+use crate::pool::{in_background, in_pool};
 use crate::queue::CommitQueue;
 use crate::reads::Reads;
 use crate::reclaim::Reclaimer;
@@ -41,6 +41,7 @@ use crate::stages::{Both, Stages};
 use crate::stats::Stats;
 use crate::transaction::{Transaction, TransactionOptions};
 use crate::version::Version;
+use crate::watch::Watch;
 use crate::writers::Writers;
 use crate::writes::Writes;
 
@@ -380,7 +381,7 @@ impl Store {
     /// # Errors
     /// All of [`CommitError`] but the conflict; then nothing is added.
     pub fn add_edges(&self, edge_type: &str, parts: Vec<EdgeBatch>) -> Result<BatchSummary, CommitError> {
-        self.commit_batch(BatchWrites { parts, ..self.batch_of(edge_type, None) })
+        self.watched(&NoProgress).add_edges(edge_type, parts)
     }
 
     /// [`Store::add_edges`], with an edge type that is made by the same transaction if there is none. One that is there
@@ -407,7 +408,7 @@ impl Store {
         options: EdgeTypeOptions,
         parts: Vec<EdgeBatch>,
     ) -> Result<BatchSummary, CommitError> {
-        self.commit_batch(BatchWrites { parts, ..self.batch_of(edge_type, Some(options)) })
+        self.watched(&NoProgress).add_edges_as(edge_type, options, parts)
     }
 
     /// Begins to add edges that come in pieces, as one transaction. On a store with a memory limit they wait in a file, so
@@ -422,13 +423,8 @@ impl Store {
     ///
     /// # Errors
     /// All of [`CommitError`] but the conflict; then nothing is deleted.
-    pub fn delete_edges(
-        &self,
-        edge_type: &str,
-        mut parts: Vec<EdgeBatch>,
-    ) -> Result<BatchSummary, CommitError> {
-        parts.iter_mut().for_each(|part| part.columns.clear());
-        self.commit_batch(BatchWrites { parts, delete: true, ..self.batch_of(edge_type, None) })
+    pub fn delete_edges(&self, edge_type: &str, parts: Vec<EdgeBatch>) -> Result<BatchSummary, CommitError> {
+        self.watched(&NoProgress).delete_edges(edge_type, parts)
     }
 
     /// Archives what is in memory only, so that the log can be trimmed. In a store in memory, lists that commits have
@@ -437,7 +433,7 @@ impl Store {
     /// # Errors
     /// [`CommitError::Durability`] if the disk refuses, [`CommitError::Closed`], [`CommitError::ReadOnly`].
     pub fn checkpoint(&self) -> Result<(), CommitError> {
-        self.archive(Merge::Tiered)
+        self.watched(&NoProgress).checkpoint()
     }
 
     /// Archives everything into one segment, each list in one piece. In a store in memory the lists are brought together
@@ -446,7 +442,7 @@ impl Store {
     /// # Errors
     /// Those of [`Store::checkpoint`].
     pub fn compact(&self) -> Result<(), CommitError> {
-        self.archive(Merge::Everything)
+        self.watched(&NoProgress).compact()
     }
 
     /// Writes the newest version to a new store in a directory, durably, while commits go on here; gives the commit it
@@ -478,12 +474,6 @@ impl Store {
     /// [`CommitError::Durability`] if the last sync fails.
     pub fn close(&self) -> Result<(), CommitError> {
         self.inner().close()
-    }
-
-    fn archive(&self, merge: Merge) -> Result<(), CommitError> {
-        let done = checkpoint(self.inner(), merge);
-        give_back();
-        done
     }
 
     /// The kind of keys the store was opened for, if the caller said so.
@@ -520,10 +510,16 @@ impl Store {
         }
     }
 
-    pub(crate) fn commit_batch(&self, batch: BatchWrites) -> Result<BatchSummary, CommitError> {
+    pub(crate) fn commit_batch(
+        &self,
+        batch: BatchWrites,
+        progress: &dyn evergraph_types::Progress,
+    ) -> Result<BatchSummary, CommitError> {
         self.usable()?;
+        let watch = &Watch::new(progress, Some(STEPS_PER_ROW * batch.rows() as u64));
+        watch.check()?;
         match self.inner().is_bulk(&batch) {
-            true => commit_bulk(self.inner(), batch),
+            true => commit_bulk(self.inner(), batch, watch),
             false => self.inner().submit(Request::Batch(batch.unstaged()?)),
         }
     }

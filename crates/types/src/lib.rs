@@ -9,6 +9,7 @@ mod column;
 mod id;
 mod key;
 mod list;
+mod progress;
 mod property_type;
 mod record;
 mod schema;
@@ -20,6 +21,7 @@ pub use cells::{Cells, TextValues};
 pub use column::Column;
 pub use id::{Direction, MAX_VERTICES, Sequence, VertexId};
 pub use key::{Key, KeyKind, KeyRef};
+pub use progress::{NoProgress, Progress};
 pub use property_type::{PropertyType, ScalarType};
 pub use record::{EdgeData, VertexData};
 pub use schema::{
