@@ -11,9 +11,9 @@ use crate::units;
 /// The layout for machines.
 #[derive(Serialize)]
 pub(crate) struct LayoutReport {
-    fragments_per_list: f64,
-    space_amplification: f64,
-    bytes_per_entry: f64,
+    fragments_per_list: Option<f64>,
+    space_amplification: Option<f64>,
+    bytes_per_entry: Option<f64>,
     levels: Vec<LevelReport>,
     tables: Vec<TableReport>,
     memory: Vec<(&'static str, u64)>,
@@ -24,6 +24,7 @@ struct LevelReport {
     segment: Option<u64>,
     bytes: u64,
     live_bytes: u64,
+    other_bytes: u64,
     fragments: u64,
     entries: u64,
     vertices: Option<(u32, u32)>,
@@ -50,6 +51,7 @@ impl LayoutReport {
             segment: level.segment,
             bytes: level.bytes,
             live_bytes: level.live_bytes,
+            other_bytes: level.other_bytes,
             fragments: level.fragments,
             entries: level.entries,
             vertices: level.vertices,
@@ -79,7 +81,7 @@ impl LayoutReport {
 
     /// As tables.
     pub(crate) fn text(&self) -> String {
-        let per = |bytes: u64, entries: u64| units::significant(bytes as f64 / entries.max(1) as f64);
+        let per = |of: u64, by: u64| ratio((by > 0).then(|| of as f64 / by as f64));
         let columns = [
             ("lists", Side::Left, 0),
             ("not empty", Side::Right, 0),
@@ -95,7 +97,7 @@ impl LayoutReport {
                 format!("{}, {}", table.edge_type, table.direction),
                 units::count(table.lists),
                 units::count(table.entries),
-                units::significant(table.fragments as f64 / table.lists.max(1) as f64),
+                per(table.fragments, table.lists),
                 units::count(table.most_fragments),
                 units::count(table.places),
                 per(table.list_bytes, table.entries),
@@ -107,6 +109,7 @@ impl LayoutReport {
             ("level", Side::Left, 0),
             ("takes", Side::Right, 0),
             ("of it lists", Side::Right, 0),
+            ("else needed", Side::Right, 0),
             ("runs", Side::Right, 0),
             ("entries", Side::Right, 0),
             ("versions", Side::Right, 0),
@@ -117,6 +120,7 @@ impl LayoutReport {
                 level.name(),
                 units::bytes(level.bytes),
                 units::bytes(level.live_bytes),
+                units::bytes(level.other_bytes),
                 units::count(level.fragments),
                 units::count(level.entries),
                 level.versions.map_or_else(String::new, |(lower, upper)| format!("{} to {upper}", lower + 1)),
@@ -128,10 +132,7 @@ impl LayoutReport {
         let used = self.memory.iter().filter(|part| part.1 > 0);
         let rows = used.map(|(name, bytes)| vec![(*name).to_owned(), units::bytes(*bytes)]);
         let memory = Layout::new(columns).table(&rows.collect::<Vec<_>>());
-        format!(
-            "{lists}\n\n{levels}\n\nspace amplification  {}\n\n{memory}",
-            units::significant(self.space_amplification)
-        )
+        format!("{lists}\n\n{levels}\n\nspace amplification  {}\n\n{memory}", ratio(self.space_amplification))
     }
 
     /// As a picture: each level a bar from its least to its greatest vertex, as high as it is large, the part that lists
@@ -141,8 +142,8 @@ impl LayoutReport {
         const LEFT: f64 = 150.0;
         const FULL: f64 = 80.0;
         let most = self.levels.iter().map(|level| level.bytes).max().unwrap_or(0).max(1) as f64;
-        let last = self.levels.iter().filter_map(|level| level.vertices).map(|ends| ends.1).max();
-        let last = f64::from(last.unwrap_or(0)) + 1.0;
+        let greatest = self.levels.iter().filter_map(|level| level.vertices).map(|ends| ends.1).max();
+        let last = f64::from(greatest.unwrap_or(0)) + 1.0;
         let (mut body, mut top) = (String::new(), 30.0);
         for level in &self.levels {
             let height = (FULL * level.bytes as f64 / most).max(3.0);
@@ -169,14 +170,22 @@ impl LayoutReport {
         }
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1160\" height=\"{:.0}\" font-family=\"sans-serif\" \
-             font-size=\"12\">\n<text x=\"{LEFT}\" y=\"18\">vertices 0 to {}; youngest level first; {} fragments per \
+             font-size=\"12\">\n<text x=\"{LEFT}\" y=\"18\">{}; youngest level first; {} fragments per \
              list, {} bytes per entry</text>\n{body}</svg>\n",
             top + 10.0,
-            units::count(last as u64 - 1),
-            units::significant(self.fragments_per_list),
-            units::significant(self.bytes_per_entry),
+            greatest.map_or_else(
+                || "no edges".to_owned(),
+                |last| format!("vertices 0 to {}", units::count(last.into()))
+            ),
+            ratio(self.fragments_per_list),
+            ratio(self.bytes_per_entry),
         )
     }
+}
+
+/// A ratio, where there is one.
+fn ratio(of: Option<f64>) -> String {
+    of.map_or_else(|| "–".to_owned(), units::significant)
 }
 
 impl LevelReport {

@@ -6,16 +6,20 @@
 //!  segment 4   │ …
 //! ```
 //!
-//! Invariant: each entry is counted in the one level its run lies in; what a segment holds and no list reaches any more is
-//! the difference between its bytes and those counted.
+//! Invariant: each entry is counted in the one level its run lies in, and each row of an index, of vertices and of their properties
+//! in the segment that has the newest one; what a segment holds and nobody needs any more is the difference between its bytes and
+//! those counted.
 
+use evergraph_segment::SectionId;
 use evergraph_types::{Direction, Sequence, VertexId};
 
-use crate::adjacency::ChunkRef;
 use crate::entry::Entry;
 use crate::merge::runs_of;
-use crate::paged_array::LEAF_CELLS;
-use crate::version::Version;
+use crate::paged_array::{Cell, LEAF_CELLS, PagedArray};
+use crate::rows::{
+    ChunkRow, ListSections, Row, VERTICES_SECTION, VertexRow, WideRow, column_section, decode_rows, is_keys,
+};
+use crate::version::{TEXT_MAPPED, Version};
 
 /// How the lists of a version lie.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,6 +45,8 @@ pub struct Level {
     pub entries: u64,
     /// What these take.
     pub live_bytes: u64,
+    /// What else of it is needed: keys, the index of its lists, vertices, their properties, and the frame of the file.
+    pub other_bytes: u64,
     /// The least and the greatest vertex with a list that reaches into it.
     pub vertices: Option<(VertexId, VertexId)>,
     /// It was written to bring the segments below from the first version to the second; `None` for memory.
@@ -81,25 +87,30 @@ impl Layout {
         self.tables.iter().map(|table| table.entries).sum()
     }
 
-    /// Pieces for each list, on average; 1 at best.
-    pub fn fragments_per_list(&self) -> f64 {
+    /// Pieces for each list, on average; 1 at best. `None` without lists.
+    pub fn fragments_per_list(&self) -> Option<f64> {
         let (fragments, lists) =
             self.tables.iter().fold((0, 0), |sum, table| (sum.0 + table.fragments, sum.1 + table.lists));
-        fragments as f64 / lists.max(1) as f64
+        ratio(fragments, lists)
     }
 
-    /// What all levels take for each byte that lists need: 1 at best.
-    pub fn space_amplification(&self) -> f64 {
-        let (bytes, live) =
-            self.levels.iter().fold((0, 0), |sum, level| (sum.0 + level.bytes, sum.1 + level.live_bytes));
-        bytes as f64 / live.max(1) as f64
+    /// What all levels take for each byte of them that is needed: 1 at best. `None` where there is nothing.
+    pub fn space_amplification(&self) -> Option<f64> {
+        let needed = |level: &Level| level.live_bytes + level.other_bytes;
+        let (bytes, needed) =
+            self.levels.iter().fold((0, 0), |sum, level| (sum.0 + level.bytes, sum.1 + needed(level)));
+        ratio(bytes, needed)
     }
 
-    /// What lists and vertex tables take for each list entry.
-    pub fn bytes_per_entry(&self) -> f64 {
+    /// What lists and vertex tables take for each list entry. `None` without entries.
+    pub fn bytes_per_entry(&self) -> Option<f64> {
         let bytes: u64 = self.tables.iter().map(|table| table.list_bytes + table.table_bytes).sum();
-        bytes as f64 / self.entries().max(1) as f64
+        ratio(bytes, self.entries())
     }
+}
+
+fn ratio(of: u64, by: u64) -> Option<f64> {
+    (by > 0).then(|| of as f64 / by as f64)
 }
 
 /// A pass over the lists of a table.
@@ -152,13 +163,61 @@ impl Version {
                     }
                 });
                 clustered_bytes += lists.cluster_bytes();
+                let index = ListSections::of(edge_type, direction).index;
+                self.add_rows::<Entry, WideRow>(table, index, &mut levels);
                 if layout.lists > 0 {
                     tables.push(layout);
                 }
             }
         }
         levels[0].bytes = heap_bytes + clustered_bytes;
+        self.add_vertices(&mut levels);
+        for level in &mut levels {
+            // The last string of a segment is not padded.
+            level.other_bytes = level.other_bytes.min(level.bytes - level.live_bytes);
+        }
         Layout { levels, tables }
+    }
+
+    /// Adds what segments have of vertices and their properties, with keys, which are never forgotten, and the frame of the file.
+    fn add_vertices(&self, levels: &mut [Level]) {
+        for (level, segment) in levels[1..].iter_mut().zip(self.segments.iter().rev()) {
+            let rows = segment.sections().filter(|(section, ..)| !is_keys(*section));
+            level.other_bytes += segment.bytes() - rows.map(|(_, _, bytes)| bytes).sum::<u64>();
+        }
+        self.add_rows::<_, VertexRow>(&self.vertices, VERTICES_SECTION, levels);
+        for (number, (column, property)) in
+            (0..).zip(self.columns.iter().zip(&self.schema().vertex_properties))
+        {
+            self.add_rows::<_, WideRow>(column, column_section(number), levels);
+            if property.kind.width().is_none() {
+                column.for_each_leaf(&mut |_, leaf| {
+                    let texts = (0..LEAF_CELLS).filter_map(|slot| leaf.get(slot));
+                    for cell in texts.filter(|cell| cell & TEXT_MAPPED != 0) {
+                        let level = self.level_at((cell & !TEXT_MAPPED) as usize);
+                        levels[level].other_bytes += (4 + self.text(cell).len() as u64).next_multiple_of(4);
+                    }
+                });
+            }
+        }
+    }
+
+    /// Adds the rows of a section that say what a table says: the newest one of each cell that has a value and has not changed since.
+    fn add_rows<T: Cell, R: Row>(&self, table: &PagedArray<T>, section: SectionId, levels: &mut [Level]) {
+        let mut done = vec![u64::MAX; self.id_bound.div_ceil(LEAF_CELLS) as usize];
+        table.for_each_leaf(&mut |base, leaf| {
+            let page = done.get_mut((base / LEAF_CELLS) as usize);
+            page.into_iter().for_each(|page| *page = leaf.dirty | !leaf.occupied);
+        });
+        for (level, segment) in levels[1..].iter_mut().zip(self.segments.iter().rev()) {
+            let rows: Vec<R> = segment.section(section).and_then(decode_rows).unwrap_or_default();
+            for row in rows {
+                let Some(page) = done.get_mut((row.vertex() / LEAF_CELLS) as usize) else { continue };
+                let bit = 1 << (row.vertex() % LEAF_CELLS);
+                level.other_bytes += if *page & bit == 0 { R::BYTES as u64 } else { 0 };
+                *page |= bit;
+            }
+        }
     }
 
     fn add(&self, vertex: VertexId, entry: Entry, pass: &mut Pass<'_>) {
@@ -176,7 +235,9 @@ impl Version {
             *end = start + bytes;
             layout.list_bytes += bytes;
             **heap_bytes += if run.is_mapped() { 0 } else { bytes };
-            let level = &mut levels[self.level_of(*run)];
+            let level = &mut levels[if run.is_mapped() { self.level_at(run.pointer() as usize) } else { 0 }];
+            // Its row among the runs of lists with several.
+            level.other_bytes += if run.is_mapped() && runs.len() > 1 { ChunkRow::BYTES as u64 } else { 0 };
             level.fragments += 1;
             level.entries += u64::from(run.len);
             layout.entries += u64::from(run.len);
@@ -189,12 +250,8 @@ impl Version {
         layout.most_fragments = layout.most_fragments.max(fragments);
     }
 
-    /// The position of the level a run lies in; clusters are in memory.
-    fn level_of(&self, run: ChunkRef) -> usize {
-        if !run.is_mapped() {
-            return 0;
-        }
-        let address = run.pointer() as usize;
+    /// The position of the level that an address in a segment or a cluster lies in; clusters are in memory.
+    fn level_at(&self, address: usize) -> usize {
         let holds = |data: &[u8]| data.as_ptr_range().contains(&(address as *const u8));
         let found = self.segments.iter().rev().position(|segment| holds(segment.data()));
         found.map_or(0, |position| position + 1)

@@ -60,6 +60,11 @@ pub(crate) fn keys_section(part: u32) -> SectionId {
     SectionId { kind: KEYS, owner: 0, part }
 }
 
+/// Whether a section holds keys.
+pub(crate) fn is_keys(section: SectionId) -> bool {
+    section.kind == KEYS
+}
+
 /// The section of vertex types.
 pub(crate) const VERTICES_SECTION: SectionId = SectionId { kind: VERTICES, owner: 0, part: 0 };
 

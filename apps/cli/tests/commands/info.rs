@@ -36,3 +36,23 @@ fn a_store_that_is_not_there_is_not_created() {
     assert!(message.contains("no store at net.eg") && message.contains("evergraph load"), "{message}");
     assert!(!shell.path("net.eg").exists());
 }
+
+/// Keys and the index of lists are needed as lists are; where there are no edges, nothing is told for each of them.
+#[test]
+fn what_is_needed_is_no_waste() {
+    let rows: String =
+        (0..2000).map(|row| format!("person number {row},person number {}\n", row + 1)).collect();
+    let shell = Shell::new().store("net.eg", &format!("src,dst\n{rows}"));
+    let layout = |shell: &Shell| shell.json(&["info", "net.eg", "--layout", "--json"])["layout"].clone();
+    let full = layout(&shell);
+    let amplification = full["space_amplification"].as_f64().unwrap();
+    assert!((1.0..1.05).contains(&amplification), "{full}");
+    assert!(full["levels"][1]["other_bytes"].as_u64() > full["levels"][1]["live_bytes"].as_u64(), "{full}");
+
+    let shell = Shell::new().store("net.eg", "src,dst\n");
+    let empty = shell.run(&["info", "net.eg", "--layout", "--svg", "net.svg"]);
+    assert_eq!((empty.code, empty.stderr.as_str()), (0, ""));
+    let svg = std::fs::read_to_string(shell.path("net.svg")).unwrap();
+    assert!(svg.contains("no edges") && svg.contains("– bytes per edge"), "{svg}");
+    assert!(layout(&shell)["bytes_per_entry"].is_null());
+}
