@@ -26,14 +26,27 @@ class Stats:
     """Bytes in memory by purpose.
 
     These are ``vertex_table``, ``fragments``, ``columns``, ``retired`` (only older versions reach it),
-    ``spare`` (freed, kept for the next commit), ``dictionary``, ``catalog``, ``turned_lists``,
-    ``segments`` (mapped from disk) and ``log`` (of a graph without files).
+    ``spare`` (freed, kept for the next commit), ``dictionary``, ``catalog``, ``turned_lists``, ``history``
+    (versions of the past that are held, or were asked for last), ``segments`` (mapped from disk),
+    ``older_segments`` (those only older versions reach) and ``log`` (of a graph without files). Once the
+    database is ``settled``, the process takes about so much for it.
     """
     log_bytes: int
+    """The log, without the room made ahead for what comes next."""
     segments: int
     segment_bytes: int
     disk_bytes: int
-    """All files of the store."""
+    """All files of the store; 0 in memory."""
+    disk: dict[str, int]
+    """These by purpose.
+
+    They are ``log``, ``log_room`` (made ahead for what comes next), ``segments``, ``history`` (what only versions
+    of the past need), ``removed`` (merged away, but still reached by a snapshot that is held), ``under_way``
+    (of loads and archives) and ``other``.
+    """
+    write_amplification: float | None
+    """How often what was archived since opening has been written to segments, merges counted in; ``None`` if
+    nothing was."""
     settled: bool
     """Whether nothing is left to do in the background: archiving, merging, bringing lists together,
     giving memory back."""

@@ -16,6 +16,10 @@ pub(crate) fn stats_to_python<'py>(py: Python<'py>, stats: &Stats) -> PyResult<B
     for (name, bytes) in stats.memory.parts() {
         memory.set_item(name.replace(' ', "_"), bytes)?;
     }
+    let disk = PyDict::new(py);
+    for (name, bytes) in stats.disk.parts() {
+        disk.set_item(name.replace(' ', "_"), bytes)?;
+    }
     let dict = PyDict::new(py);
     dict.set_item("version", stats.sequence)?;
     dict.set_item("num_vertices", stats.num_vertices)?;
@@ -30,6 +34,8 @@ pub(crate) fn stats_to_python<'py>(py: Python<'py>, stats: &Stats) -> PyResult<B
     dict.set_item("segments", stats.segments)?;
     dict.set_item("segment_bytes", stats.segment_bytes)?;
     dict.set_item("disk_bytes", stats.disk_bytes)?;
+    dict.set_item("disk", disk)?;
+    dict.set_item("write_amplification", stats.write_amplification())?;
     dict.set_item("settled", stats.settled)?;
     dict.set_item("failure", stats.failure.as_deref())?;
     Ok(dict)

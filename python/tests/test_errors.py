@@ -488,6 +488,9 @@ def test_stats_add_up(path: Path) -> None:
         assert (stats.num_vertices, stats.num_edges, stats.edge_types) == (401, 400, {"edge": 400})
         assert stats.segments == 1
         assert stats.disk_bytes >= stats.segment_bytes + stats.log_bytes > 0
+        assert stats.disk_bytes == sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+        assert stats.disk_bytes == sum(stats.disk.values()) and stats.disk["log"] == stats.log_bytes
+        assert stats.memory["history"] == stats.memory["older_segments"] == 0
         assert stats.settled
         assert "settled" in repr(stats) and "True" in repr(stats)
         assert stats.failure is None

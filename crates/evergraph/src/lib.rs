@@ -94,7 +94,7 @@ pub use evergraph_disk::{Access, Corruption, Disk, DiskError};
 pub use evergraph_load::{ExportError, LoadError};
 pub use evergraph_store::{
     At, BackupError, BatchSummary, BulkLoad, ChangeOptions, ChangeReader, ChangesError, CheckReport, Closed,
-    Commit, CommitError, Contested, Diff, Durability, EdgeDiff, EdgeOps, EdgeRows, EdgeTypeStats,
+    Commit, CommitError, Contested, Diff, DiskUse, Durability, EdgeDiff, EdgeOps, EdgeRows, EdgeTypeStats,
     HistoryError, Isolation, Layout as StoreLayout, Level, ListFormat, MemoryUse, OpColumn, OpenError,
     Options, Problem, ReadGuard, Retain, Retained, Run, RunColumn, Savepoint, SchemaPart, Stats, Store,
     TableLayout, Transaction, TransactionOptions, Version, VertexPut, Watched, WriteError, WriteSet, check,

@@ -148,6 +148,11 @@ impl ActiveFile {
         }
     }
 
+    /// The room behind its last record.
+    pub(crate) fn room_bytes(&self) -> u64 {
+        self.file.room_end().saturating_sub(self.appended.bytes)
+    }
+
     /// Leaves the file without room behind its last record.
     pub(crate) fn close(mut self, last_sequence: Sequence) -> Result<(), DiskError> {
         if self.is_unvouched() {

@@ -257,9 +257,14 @@ impl Log {
         self.poison_on_failure(result)
     }
 
-    /// The size of all files, in bytes.
+    /// The size of all files, in bytes, without the room behind the last record.
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.bytes).sum()
+    }
+
+    /// What was made ahead, behind the last record, for the next ones, in bytes.
+    pub fn room_bytes(&self) -> u64 {
+        self.active.as_ref().map_or(0, ActiveFile::room_bytes)
     }
 
     /// The size of the files that hold commits after `sequence`, in bytes.

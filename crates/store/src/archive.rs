@@ -10,6 +10,38 @@
 //! Invariants: until the manifest is replaced, the old segments and the log hold everything; from then on the new
 //! ones do. A crash in between leaves files that nobody names, which the next open removes. A failed archive
 //! therefore loses nothing and changes nothing.
+//!
+//! What merging costs
+//! ==================
+//!
+//! An archive writes `d` bytes that were in memory only, and merges the newest segments as long as the next one is at most twice as
+//! large as what is written anyway. Sizes of segments, oldest first, so are `s₁ > 2 s₂ > 4 s₃ …`, and there are at most
+//! `1 + log₂(S / m)` of them, if the largest is `S` and no archive wrote less than `m`; and never more than [`MAX_SEGMENTS`].
+//!
+//! Of this follows a bound on all that is written, `W`, by all that was archived first, `A`, the sum of all `d`:
+//!
+//! ```text
+//!  W ≤ A · (3.5 + log₁.₅(S / m)) + n · S / 2⁷        of n archives that found MAX_SEGMENTS segments
+//! ```
+//!
+//! *Proof.* Say a segment of `x` bytes holds `f(x) = x · (2.5 + log₁.₅(S / x))` coins, and each byte that is archived brings
+//! `3.5 + log₁.₅(S / m)`. `f` does not fall up to `S`, for its slope is `2.5 − 1/ln 1.5 + log₁.₅(S / x)` and the first two are
+//! more than 0. Let an archive merge segments into one of `w = d + Σ s`, were nothing in them dead. Each has
+//! `s ≤ 2 (w − s)`, that is `w ≥ 1.5 s`: a byte of it holds one coin less in the new segment, and pays its writing with that. A byte of `d`
+//! pays one coin too, and has as many left as it is to hold, since `w ≥ m`. What is dead leaves the new segment smaller than
+//! `w`, which holds no more coins than one of `w` would. So coins are never short. The exception are merges for the sake
+//! of [`MAX_SEGMENTS`], which take the newest segment with `d` however small that is: it is smaller than `S / 2⁷`, and this is the last term. ∎
+//!
+//! Merges of everything, for the sake of space, come on top: each writes at most four times what has died since the one before
+//! (`maintenance.rs`), so all of them no more than `4 A`, and what was dead when the store was opened; bytes in one segment hold no more
+//! coins than in several. `compact()` writes all there is, as often as it is asked for. `d` is estimated by
+//! what lists take as they are in memory: where they are compressed to a part `1/c`, a byte pays its writing with `log₁.₅(1 + 1/2c)`
+//! coins, and the logarithm is divided by that.
+//!
+//! A list is in one segment, whatever its older versions were in, and its runs follow each other there: an archive writes whole
+//! lists. So an archive beside which nothing is committed leaves *one fragment for each list*; from then on until the next one each run of
+//! 256 neighbors that a commit changes lies by itself, in memory, and may part those beside it: a list of `k` runs is in at most
+//! `k` fragments.
 
 use std::convert::Infallible;
 use std::ops::ControlFlow;
@@ -46,7 +78,7 @@ pub(crate) const MAX_SEGMENTS: usize = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Merge {
     /// The newest ones that are small beside what is written anyway, so that each byte is rewritten a logarithmic
-    /// number of times.
+    /// number of times: the module's proof.
     Tiered,
     /// All.
     Everything,
@@ -242,8 +274,10 @@ impl NextFiles {
         if !watch.goes_on() {
             return Err(ArchiveFault::GivenUp);
         }
+        home.note_written(bytes, if merged.is_empty() { bytes } else { version.dirty_bytes() });
         home.disk.sync_dir(&directory)?;
         let segment = Arc::new(Segment::open(&*home.disk, &path, &self.manifest.store_id)?);
+        home.note_opened(&segment);
         self.segments.push(segment.clone());
         self.manifest.segments.truncate(kept);
         self.manifest.segments.push(SegmentEntry {

@@ -315,6 +315,8 @@ impl Load<'_> {
         }
         inner.note_growth(&committer);
         drop(committer);
+        // Its rows and their order, if not its lists, were in memory.
+        inner.signal.give_back();
         inner.settle_access();
         BatchSummary { sequence, follows, ..summary }
     }

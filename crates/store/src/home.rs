@@ -11,8 +11,8 @@
 //! ```
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 
 use evergraph_disk::{Disk, DiskLock};
 use evergraph_segment::Segment;
@@ -39,8 +39,14 @@ pub(crate) struct Home {
     /// Bytes of the manifest's segments, and list entries in them.
     pub(crate) segment_bytes: AtomicU64,
     pub(crate) segment_entries: AtomicU64,
+    /// Bytes of the segments that were written since the store was opened …
+    pub(crate) written_bytes: AtomicU64,
+    /// … and of these, what no segment had held before.
+    pub(crate) archived_bytes: AtomicU64,
     /// Files that loads under way have made.
     pub(crate) spills: AtomicU64,
+    /// Segments that were opened, the newest version's and others.
+    opened: Mutex<Vec<Weak<Segment>>>,
     /// Whoever holds this is the only one that writes segments and the manifest.
     pub(crate) archive: Mutex<Archived>,
 }
@@ -78,7 +84,10 @@ impl Home {
             archived_sequence: AtomicU64::default(),
             segment_bytes: AtomicU64::default(),
             segment_entries: AtomicU64::default(),
+            written_bytes: AtomicU64::default(),
+            archived_bytes: AtomicU64::default(),
             spills: AtomicU64::default(),
+            opened: Mutex::new(archived.segments.iter().map(Arc::downgrade).collect()),
             archive: Mutex::new(archived),
         };
         home.note_manifest(&home.archive.lock().manifest);
@@ -91,6 +100,24 @@ impl Home {
         self.archived_sequence.store(manifest.sequence, Ordering::Relaxed);
         self.segment_bytes.store(sum(|segment| segment.bytes), Ordering::Relaxed);
         self.segment_entries.store(sum(|segment| segment.entries), Ordering::Relaxed);
+    }
+
+    /// Notes that a segment was written, with so many bytes that no segment had held before.
+    pub(crate) fn note_written(&self, bytes: u64, archived_bytes: u64) {
+        self.written_bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.archived_bytes.fetch_add(archived_bytes.min(bytes), Ordering::Relaxed);
+    }
+
+    /// Notes that a segment was opened.
+    pub(crate) fn note_opened(&self, segment: &Arc<Segment>) {
+        let mut opened = self.opened.lock();
+        opened.retain(|segment| segment.strong_count() > 0);
+        opened.push(Arc::downgrade(segment));
+    }
+
+    /// The segments that anybody still holds.
+    pub(crate) fn open_segments(&self) -> Vec<Arc<Segment>> {
+        self.opened.lock().iter().filter_map(Weak::upgrade).collect()
     }
 
     /// Where its log is read.

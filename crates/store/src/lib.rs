@@ -23,6 +23,7 @@ mod cursors;
 mod derived;
 mod dictionary;
 mod diff;
+mod disk_use;
 mod draft;
 mod entry;
 mod error;
@@ -89,6 +90,7 @@ pub use commit::BatchSummary;
 pub use cursors::VERSIONS_CURSOR;
 pub use derived::{DerivedEdit, DerivedGraph};
 pub use diff::{Diff, EdgeDiff, EdgeRows};
+pub use disk_use::DiskUse;
 pub use error::{
     BackupError, ChangesError, Closed, CommitError, Contested, HistoryError, OpenError, SchemaPart,
     WriteError,

@@ -4,9 +4,10 @@
 //! ```text
 //!  commit ─► enough to do? ─► signal ─► thread, which starts with the first signal
 //!                                        ├ archive: at once
-//!                                        └ tidy:    when commits pause, or, if they do not, after some time
-//!                                            ├ files:    all segments merged into one, if much in them is dead
-//!                                            └ no files: lists gathered in clusters
+//!                                        ├ tidy:    when commits pause, or, if they do not, after some time
+//!                                        │   ├ files:    all segments merged into one, if much in them is dead
+//!                                        │   └ no files: lists gathered in clusters
+//!                                        └ give back memory that was freed: after these, or when commits pause
 //! ```
 //!
 //! Invariant: a thread keeps the store alive only while it works for it, and has ended when the store is closed.
@@ -40,6 +41,10 @@ const DEAD_PART: u64 = 4;
 /// Commits that change little of many lists copy much in memory. It counts as dead, but only so many times what they have brought to
 /// the log, since it takes a merge to archive it.
 const COPIED_MAX: u64 = 16;
+/// Memory is not worth giving back before commits have taken so much.
+const GIVE_BACK_BYTES_MIN: u64 = 1 << 20;
+/// About what a vertex takes beside lists: its key, on the way and in the dictionary, and its place in the index.
+const VERTEX_BYTES: u64 = 32;
 /// Commits have paused if there was none for so long: longer than what whoever commits does in between.
 const PAUSE: Duration = Duration::from_millis(500);
 /// If they do not pause, lists are brought together amid them after so long …
@@ -62,6 +67,7 @@ pub(crate) struct Signal {
 struct State {
     archive: bool,
     tidy: bool,
+    give_back: bool,
     stop: bool,
     /// Whether the thread does something that was wished for.
     busy: bool,
@@ -85,6 +91,11 @@ impl Signal {
         self.wake(|state| &mut state.tidy);
     }
 
+    /// Has the thread give back, when commits pause, what memory was freed.
+    pub(crate) fn give_back(self: &Arc<Self>) {
+        self.wake(|state| &mut state.give_back);
+    }
+
     fn wake(self: &Arc<Self>, wish: impl FnOnce(&mut State) -> &mut bool) {
         if std::mem::replace(wish(&mut self.state.lock()), true) {
             return;
@@ -100,7 +111,7 @@ impl Signal {
     /// Whether nothing is left to do, and memory that was freed is given back.
     pub(crate) fn is_settled(&self) -> bool {
         let state = self.state.lock();
-        !(state.archive || state.tidy || state.busy || is_giving_back())
+        !(state.archive || state.tidy || state.give_back || state.busy || is_giving_back())
     }
 
     /// Ends the threads.
@@ -119,12 +130,12 @@ impl Signal {
         }
     }
 
-    /// Waits until there is something to do, or, where there is tidying to do, for a pause; takes the wish to archive.
+    /// Waits until there is something to do, or, where that is for a pause, as long as one; takes the wish to archive.
     fn wait(&self) -> State {
         let mut state = self.state.lock();
         state.busy = false;
         if !state.archive && !state.stop {
-            match state.tidy {
+            match state.tidy || state.give_back {
                 true => drop(self.changed.wait_for(&mut state, PAUSE)),
                 false => self.changed.wait(&mut state),
             }
@@ -141,6 +152,14 @@ impl Signal {
         let mut state = self.state.lock();
         while !state.stop && !self.changed.wait_until(&mut state, end).timed_out() {}
         state.stop
+    }
+}
+
+impl State {
+    /// Takes the wishes for a pause; if there is none, those that do not wait for it.
+    fn take(&mut self, is_calm: bool) {
+        self.tidy = false;
+        self.give_back &= !is_calm;
     }
 }
 
@@ -165,6 +184,9 @@ pub(crate) fn start(inner: &Arc<Inner>) {
         let interval = inner.options.interval;
         threads.start("evergraph-clock", move || sync_by_clock(&signal, &store, interval));
     }
+    drop(threads);
+    // Opening it may have taken much.
+    inner.note_taken();
 }
 
 /// Syncs whenever the interval is over, whatever else is going on.
@@ -183,10 +205,9 @@ fn run(signal: &Signal, store: &Weak<Inner>) {
         if state.archive {
             warn_of(checkpoint(&inner, Merge::Tiered, &NoProgress));
         }
-        let has_tidied = state.tidy && tidying.go_on(&inner, signal);
-        drop(inner);
+        let has_tidied = (state.tidy || state.give_back) && tidying.go_on(&inner, signal);
         if state.archive || has_tidied {
-            give_back();
+            inner.give_back();
         }
     }
 }
@@ -201,7 +222,7 @@ fn warn_of<T>(outcome: Result<T, CommitError>) -> Option<T> {
     None
 }
 
-/// When lists are brought together: when commits pause, and amid them, if they do not, with more patience.
+/// When lists are brought together, and memory is given back: when commits pause, and amid them, if they do not, with more patience.
 #[derive(Debug, Default)]
 struct Tidying {
     /// The newest commit at the last look, and when it was first seen.
@@ -213,7 +234,8 @@ struct Tidying {
 }
 
 impl Tidying {
-    /// Looks whether it is time, and tidies then; tells whether it did. It is done with once the signal says so.
+    /// Looks whether it is time, and tidies then, if that is wished for; tells whether it was time. It is done with once the
+    /// signal says so.
     fn go_on(&mut self, inner: &Inner, signal: &Signal) -> bool {
         let (now, sequence) = (Instant::now(), inner.current.load().sequence());
         let (newest, first_seen) = *self.newest.get_or_insert((sequence, now));
@@ -222,15 +244,16 @@ impl Tidying {
         }
         let is_calm = newest == sequence && first_seen.elapsed() >= PAUSE;
         let patience = PATIENCE.max(PATIENCE_TURNS * self.took);
-        if !is_calm && self.since.get_or_insert(now).elapsed() < patience {
+        let is_wanted = signal.state.lock().tidy;
+        if !is_calm && !(is_wanted && self.since.get_or_insert(now).elapsed() >= patience) {
             return false;
         }
         // A commit that is made from here on asks for it again.
-        signal.state.lock().tidy = false;
+        signal.state.lock().take(is_calm);
         // After a failure, until the next commit.
-        let is_done = warn_of(inner.tidy(is_calm, sequence)).unwrap_or(true);
+        let is_done = !is_wanted || warn_of(inner.tidy(is_calm, sequence)).unwrap_or(true);
         self.since = Some(Instant::now()).filter(|_| !is_calm);
-        if is_done {
+        if is_wanted && is_done {
             self.took = now.elapsed();
         }
         if !(is_calm && is_done) {
@@ -315,8 +338,27 @@ impl Inner {
         }
     }
 
-    /// Wakes the thread if there is enough to archive, or to bring together.
+    /// About how many bytes of memory commits have taken since the store was opened, whatever became of these.
+    fn taken_bytes(&self) -> u64 {
+        self.reclaimer.written_bytes() + VERTEX_BYTES * u64::from(self.current.load().id_bound)
+    }
+
+    /// Wakes the thread if commits have taken enough to give back what they have freed of it.
+    fn note_taken(&self) {
+        if self.taken_bytes() > self.given_back_bytes.load(Ordering::Relaxed) + GIVE_BACK_BYTES_MIN {
+            self.signal.give_back();
+        }
+    }
+
+    /// Has all threads give back what memory was freed.
+    pub(crate) fn give_back(&self) {
+        self.given_back_bytes.store(self.taken_bytes(), Ordering::Relaxed);
+        give_back();
+    }
+
+    /// Wakes the thread if there is enough to archive, to bring together, or to give back.
     pub(crate) fn note_growth(&self, committer: &Committer) {
+        self.note_taken();
         let live = self.reclaimer.live_bytes();
         let Some(home) = &self.home else {
             let written = self.reclaimer.written_bytes() - self.gathered_bytes.load(Ordering::Relaxed);

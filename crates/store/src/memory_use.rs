@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use evergraph_segment::Segment;
 
+use crate::disk_use::DiskUse;
 use crate::paged_array::{Cell, PagedArray};
 use crate::store::Inner;
 use crate::version::{Version, for_each_column_block};
@@ -33,17 +34,21 @@ pub struct MemoryUse {
     pub catalog_bytes: u64,
     /// Lists made for types that keep none in the in direction, since they were asked for.
     pub turned_bytes: u64,
+    /// What versions of the past have on the heap: those asked for last, and those that somebody holds.
+    pub history_bytes: u64,
     /// Mapped segments, which are in memory as far as they were read and the system has room; they can be dropped at any
     /// time. Of a store without files that keeps history they lie in memory; others without files have none.
     pub segment_bytes: u64,
-    /// The log of a store without files, which keeps it in memory.
+    /// As that, of segments that only versions reach which somebody holds; of a store without files, of all that history needs.
+    pub older_segment_bytes: u64,
+    /// The log of a store without files, which keeps it in memory, with room for what comes next.
     pub log_bytes: u64,
 }
 
 impl MemoryUse {
     /// All parts together.
     pub fn total_bytes(&self) -> u64 {
-        self.heap_bytes() + self.segment_bytes
+        self.heap_bytes() + self.segment_bytes + self.older_segment_bytes
     }
 
     /// All that is not mapped from files.
@@ -56,11 +61,12 @@ impl MemoryUse {
             + self.dictionary_bytes
             + self.catalog_bytes
             + self.turned_bytes
+            + self.history_bytes
             + self.log_bytes
     }
 
     /// The parts by name, in the order of their fields.
-    pub fn parts(&self) -> [(&'static str, u64); 10] {
+    pub fn parts(&self) -> [(&'static str, u64); 12] {
         [
             ("vertex table", self.vertex_table_bytes),
             ("fragments", self.fragment_bytes),
@@ -70,12 +76,15 @@ impl MemoryUse {
             ("dictionary", self.dictionary_bytes),
             ("catalog", self.catalog_bytes),
             ("turned lists", self.turned_bytes),
+            ("history", self.history_bytes),
             ("segments", self.segment_bytes),
+            ("older segments", self.older_segment_bytes),
             ("log", self.log_bytes),
         ]
     }
 
-    pub(crate) fn of(inner: &Inner, version: &Version, log_bytes: u64) -> Self {
+    /// `files` is what the files of the store take, and `log_bytes` what the log of one that has none takes.
+    pub(crate) fn of(inner: &Inner, version: &Version, files: &DiskUse, log_bytes: u64) -> Self {
         let mut column_bytes = 0;
         for (column, property) in version.columns.iter().zip(&version.schema().vertex_properties) {
             column_bytes += match property.kind.width() {
@@ -94,8 +103,19 @@ impl MemoryUse {
         let retired_bytes = inner.reclaimer.retired_bytes();
         let live = inner.reclaimer.live_bytes();
         let fragment_bytes = live.saturating_sub(vertex_table_bytes + column_bytes + retired_bytes);
-        let is_in_memory = inner.home.as_ref().is_some_and(|home| home.is_in_memory);
-        let segment_bytes = |segments: &[Arc<Segment>]| segments.iter().map(|segment| segment.bytes()).sum();
+        let bytes_of = |segments: &[Arc<Segment>]| segments.iter().map(|segment| segment.bytes()).sum();
+        let segment_bytes = bytes_of(&version.segments);
+        let (older_segment_bytes, log_bytes) = match &inner.home {
+            None => (0, log_bytes),
+            Some(home) if home.is_in_memory => {
+                let log_bytes = files.log_bytes + files.log_room_bytes;
+                ((files.total_bytes() - log_bytes).saturating_sub(segment_bytes), log_bytes)
+            }
+            Some(home) => {
+                let open: u64 = bytes_of(&home.open_segments());
+                (open.saturating_sub(segment_bytes), 0)
+            }
+        };
         MemoryUse {
             vertex_table_bytes: vertex_table_bytes as u64,
             fragment_bytes: fragment_bytes as u64,
@@ -105,8 +125,10 @@ impl MemoryUse {
             dictionary_bytes: version.dictionary.bytes() as u64,
             catalog_bytes: version.catalog.bytes() as u64,
             turned_bytes: version.turned.bytes() as u64,
-            segment_bytes: segment_bytes(&version.segments),
-            log_bytes: if is_in_memory { log_bytes } else { 0 },
+            history_bytes: inner.history_bytes() as u64,
+            segment_bytes,
+            older_segment_bytes,
+            log_bytes,
         }
     }
 }

@@ -13,8 +13,8 @@
 //! Invariant: a past is the only one to make versions from the one it holds.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 
 use evergraph_log::{LogError, LogReader};
 use evergraph_segment::Segment;
@@ -121,6 +121,13 @@ impl Store {
 }
 
 impl Inner {
+    /// Bytes on the heap of all versions of the past that the store or anybody else holds.
+    pub(crate) fn history_bytes(&self) -> usize {
+        let mut pasts = self.pasts.lock();
+        pasts.retain(|heap| heap.strong_count() > 0);
+        pasts.iter().filter_map(Weak::upgrade).map(|heap| heap.live_bytes()).sum()
+    }
+
     fn retained(&self) -> Retained {
         let oldest = self.home.as_ref().map(|home| {
             let archived = home.archive.lock();
@@ -198,7 +205,11 @@ impl Inner {
         let past = on_its_way.and_then(|at| cache.pasts.remove(at));
         let mut past = match past {
             Some(past) => past,
-            None => Past::open(home, place, base, newest)?,
+            None => {
+                let past = Past::open(home, place, base, newest)?;
+                self.pasts.lock().push(Arc::downgrade(&past.version.reclaimer));
+                past
+            }
         };
         match in_pool(|| past.advance(target, newest)) {
             Ok(()) => {}
@@ -332,7 +343,9 @@ fn base_segments(home: &Home, base: &Manifest) -> Result<Vec<Arc<Segment>>, Hist
         let path = crate::home::segment_path(&home.directory, entry.number);
         match mapped.iter().find(|segment| segment.path() == path) {
             Some(segment) => Ok(segment.clone()),
-            None => open_segment(&*home.disk, &path, &home.store_id),
+            None => {
+                open_segment(&*home.disk, &path, &home.store_id).inspect(|segment| home.note_opened(segment))
+            }
         }
     };
     Ok(base.segments.iter().map(open).collect::<Result<_, OpenError>>()?)

@@ -15,8 +15,8 @@
 //! may be one that waits for the forked tasks of the holder. So these locks are taken before a pool is entered. Work that
 //! commits wait for is not in the background.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use evergraph_disk::{PerProcess, Process};
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -83,27 +83,43 @@ fn pools() -> impl Iterator<Item = &'static ThreadPool> {
 /// What the program has given.
 static GIVE_BACK: OnceLock<fn()> = OnceLock::new();
 
-/// Has `give_back` called on each thread of all stores after lists were archived or brought together: by a program whose allocator
+/// Has `give_back` called on each thread of all stores after lists were archived or brought together, and when commits that have
+/// taken memory pause: by a program whose allocator
 /// has a thread take back what others have freed of its memory only when it allocates again, which threads at rest
 /// do not. The first one given stays.
 pub fn give_back_with(give_back: fn()) {
     GIVE_BACK.get_or_init(|| give_back);
 }
 
-/// How many threads of the pools are to do so and have not yet.
+/// How often that is under way.
 static GIVING_BACK: AtomicUsize = AtomicUsize::new(0);
+
+/// Memory that is being given back by several threads. The last of them does it once more: an allocator may let one thread at a
+/// time give to the system, and what another had just come to be free would stay.
+struct GivingBack(fn());
+
+impl Drop for GivingBack {
+    fn drop(&mut self) {
+        (self.0)();
+        GIVING_BACK.fetch_sub(1, Ordering::Release);
+    }
+}
 
 /// Gives memory back on the threads of the pools, when they have time, and on this one.
 pub(crate) fn give_back() {
-    let Some(give_back) = GIVE_BACK.get() else { return };
+    let Some(&give_back) = GIVE_BACK.get() else { return };
+    GIVING_BACK.fetch_add(1, Ordering::Relaxed);
+    let all = Arc::new(GivingBack(give_back));
     for pool in pools() {
-        GIVING_BACK.fetch_add(pool.current_num_threads(), Ordering::Relaxed);
-        pool.spawn_broadcast(|_| {
-            give_back();
-            GIVING_BACK.fetch_sub(1, Ordering::Release);
-        });
+        let all = all.clone();
+        pool.spawn_broadcast(move |_| (all.0)());
     }
     give_back();
+}
+
+/// Gives memory back on this thread.
+pub(crate) fn give_back_here() {
+    GIVE_BACK.get().into_iter().for_each(|give_back| give_back());
 }
 
 /// Whether some of the pools' threads have not had the time yet to give back what they were asked to.

@@ -1,9 +1,12 @@
 //! What a store holds and takes up, in numbers.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use evergraph_log::Log;
 use evergraph_types::Sequence;
 
+use crate::disk_use::DiskUse;
+use crate::home::Home;
 use crate::memory_use::MemoryUse;
 use crate::options::{Durability, ListFormat};
 use crate::store::Inner;
@@ -28,19 +31,27 @@ pub struct Stats {
     pub dictionary_bytes: u64,
     /// Everything in memory by purpose.
     pub memory: MemoryUse,
-    /// Bytes of the log.
+    /// Bytes of the log, without the room made ahead for what comes next.
     pub log_bytes: u64,
     /// The number of segments.
     pub segments: u64,
     /// Their bytes, mapped into memory.
     pub segment_bytes: u64,
-    /// Bytes on disk: the log and the segments.
+    /// Bytes on disk: all files of the store; 0 in memory.
     pub disk_bytes: u64,
+    /// These by purpose.
+    pub disk: DiskUse,
+    /// Bytes of the segments that were written since the store was opened, by archives, merges and loads …
+    pub written_bytes: u64,
+    /// … and of these, about those that no segment had held before.
+    pub archived_bytes: u64,
     /// When a commit is acknowledged.
     pub durability: Durability,
     /// How neighbor lists are written.
     pub format: ListFormat,
-    /// Whether nothing is left to do in the background: archiving, merging, bringing lists together.
+    /// Whether nothing is left to do in the background: archiving, merging, bringing lists together, giving back memory that
+    /// was freed. What the store takes of the process's memory is near [`Stats::memory`] then, but for what the allocator and its
+    /// threads keep in hand.
     pub settled: bool,
     /// Why the store takes no more commits, if one could not be made durable.
     pub failure: Option<String>,
@@ -59,6 +70,12 @@ pub struct EdgeTypeStats {
 }
 
 impl Stats {
+    /// How often what was archived has been written to segments since the store was opened, on average: once by the archive, the rest by
+    /// merges. `None` if nothing was archived. docs/decisions/0010-compression-and-memory.md has the bound.
+    pub fn write_amplification(&self) -> Option<f64> {
+        (self.archived_bytes > 0).then(|| self.written_bytes as f64 / self.archived_bytes as f64)
+    }
+
     pub(crate) fn of(inner: &Inner) -> Self {
         let version = inner.current.load_full();
         let edge_types: Vec<EdgeTypeStats> = version
@@ -80,8 +97,16 @@ impl Stats {
             (None, Some(home)) => home.log_bytes(),
             (None, None) => 0,
         };
+        let log_room_bytes = committer.log.as_ref().map_or(0, Log::room_bytes);
         let failure = committer.failure().filter(|_| !inner.is_closed.load(Ordering::Acquire));
         drop(committer);
+        let files =
+            inner.home.as_ref().map(|home| DiskUse::of(home, &version, log_bytes)).unwrap_or_default();
+        let of_home = |bytes: fn(&Home) -> &AtomicU64| {
+            inner.home.as_ref().map_or(0, |home| bytes(home).load(Ordering::Relaxed))
+        };
+        let is_on_disk = inner.home.as_ref().is_some_and(|home| !home.is_in_memory);
+        let disk = if is_on_disk { files } else { DiskUse::default() };
         Stats {
             sequence: version.sequence,
             time_micros: version.time_micros,
@@ -89,12 +114,15 @@ impl Stats {
             num_edges: edge_types.iter().map(|kind| kind.edges).sum(),
             edge_types,
             memory_bytes: (inner.reclaimer.live_bytes() + inner.reclaimer.spare_bytes()) as u64,
-            memory: MemoryUse::of(inner, &version, log_bytes),
+            memory: MemoryUse::of(inner, &version, &files, log_bytes + log_room_bytes),
             dictionary_bytes: version.dictionary.bytes() as u64,
             log_bytes,
             segments: version.segments.len() as u64,
             segment_bytes,
-            disk_bytes: log_bytes + segment_bytes,
+            disk_bytes: disk.total_bytes(),
+            disk,
+            written_bytes: of_home(|home| &home.written_bytes),
+            archived_bytes: of_home(|home| &home.archived_bytes),
             durability: inner.options.durability,
             format: version.format(),
             settled: !inner.options.background || inner.signal.is_settled(),

@@ -6,8 +6,8 @@
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Deref;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, Guard};
@@ -30,7 +30,7 @@ use crate::home::Home;
 use crate::maintenance::Signal;
 use crate::options::Options;
 use crate::past::HistoryCache;
-use crate::pool::{in_background, in_pool};
+use crate::pool::{give_back_here, in_background, in_pool};
 use crate::queue::CommitQueue;
 use crate::reads::Reads;
 use crate::reclaim::Reclaimer;
@@ -96,12 +96,16 @@ pub(crate) struct Inner {
     pub(crate) gathering: Mutex<()>,
     /// Of all bytes written, those before that was last done.
     pub(crate) gathered_bytes: AtomicU64,
+    /// Of what commits have taken of memory, the bytes before some was last given back.
+    pub(crate) given_back_bytes: AtomicU64,
     /// How far the log may be read.
     pub(crate) follow: Follow,
     /// How much history is kept.
     pub(crate) retain: Retain,
     /// Versions of the past that were asked for.
     pub(crate) history: Mutex<HistoryCache>,
+    /// The heaps of these, and of those that somebody still holds.
+    pub(crate) pasts: Mutex<Vec<Weak<Reclaimer>>>,
     /// Who reads the log.
     pub(crate) cursors: Cursors,
     pub(crate) is_closed: AtomicBool,
@@ -461,9 +465,14 @@ impl Store {
         self.inner().current.load().segments.iter().for_each(|segment| segment.advise(access));
     }
 
-    /// What the store holds and takes up.
+    /// What the store holds and takes up. Once it is settled, the calling thread gives back what others have freed of its memory,
+    /// such as batches it made, as the store's own threads do by themselves: nobody can do it for another.
     pub fn stats(&self) -> Stats {
-        Stats::of(self.inner())
+        let stats = Stats::of(self.inner());
+        if stats.settled {
+            give_back_here();
+        }
+        stats
     }
 
     /// Waits for commits and archives under way, syncs and gives the lock back. Snapshots stay usable, and what can be told
@@ -587,8 +596,10 @@ impl Inner {
             home,
             gathering: Mutex::default(),
             gathered_bytes: AtomicU64::new(0),
+            given_back_bytes: AtomicU64::new(0),
             retain,
             history: Mutex::default(),
+            pasts: Mutex::default(),
             follow,
             cursors,
             is_closed: AtomicBool::new(false),

@@ -156,7 +156,7 @@ impl Watched<'_> {
 
     fn archive(&self, merge: Merge) -> Result<(), CommitError> {
         let done = checkpoint(self.store.inner(), merge, self.progress);
-        crate::pool::give_back();
+        self.store.inner().give_back();
         done
     }
 }

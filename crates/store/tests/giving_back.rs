@@ -1,0 +1,46 @@
+//! Memory that commits have freed is given back when they pause, also where nothing is archived or brought together; until then
+//! a store is not settled. A process of its own: what gives back is one for all stores.
+
+mod common;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use common::{number_batch, open, options};
+use evergraph_disk::SimDisk;
+use evergraph_store::{Options, Store, give_back_with};
+
+static CALLS: AtomicUsize = AtomicUsize::new(0);
+
+fn settle(store: &Store) {
+    let start = Instant::now();
+    while !store.stats().settled {
+        assert!(start.elapsed() < Duration::from_secs(20), "{:?}", store.stats());
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+#[test]
+fn what_commits_have_freed_is_given_back_when_they_pause() {
+    give_back_with(|| drop(CALLS.fetch_add(1, Ordering::Relaxed)));
+    let options = Options { background: true, ..options() };
+    for store in [open(&SimDisk::new(0), options.clone()), Store::in_memory(options)] {
+        let add = |first: i64, count: i64| {
+            let edges = (first..first + count).map(|row| (row % 1000, row));
+            store.add_edges("knows", vec![number_batch(edges)]).expect("room");
+        };
+        add(0, 10);
+        assert!(store.stats().settled, "so little is not worth it");
+        settle(&store);
+        let before = CALLS.load(Ordering::Relaxed);
+        add(10, 100_000);
+        // Who asks, asks while it is not settled: those who look give nothing back.
+        assert!(!store.stats().settled);
+        assert_eq!(CALLS.load(Ordering::Relaxed), before);
+        settle(&store);
+        // The thread of the store, each thread of its pool, the last of these again, and whoever found it settled.
+        let calls = CALLS.load(Ordering::Relaxed) - before;
+        assert!(calls > 3, "{calls}");
+        assert_eq!(store.stats().segments, 0, "there was nothing to archive");
+    }
+}
