@@ -467,7 +467,10 @@ class Database(Schematic["_native.Database"]):
         return self._native.put_edge(src, dst, edge_type, properties)
 
     def delete_vertex(self, key: Key) -> bool:
-        """Delete a vertex with all its edges, and tell whether there was one."""
+        """Delete a vertex with all its edges, and tell whether there was one.
+
+        Its key is kept: a vertex that is put again gets its old id, and what key and id take is not given back.
+        """
         return self._native.delete_vertex(key)
 
     def delete_edge(self, src: Key, dst: Key, edge_type: str = "edge") -> bool:
@@ -753,7 +756,11 @@ class Database(Schematic["_native.Database"]):
     # ---- operations
 
     def stats(self) -> Stats:
-        """Tell what the database holds and how much room it takes."""
+        """Tell what the database holds and how much room it takes, in memory and on disk, by purpose.
+
+        While ``settled`` is false, the background has work left, or memory to give back: that comes half a
+        second after the last write.
+        """
         return Stats(**self._native.stats())
 
     def checkpoint(self) -> None:

@@ -104,7 +104,10 @@ class Transaction(Schematic["_native.Transaction"]):
         self._native.put_edge(src, dst, edge_type, properties)
 
     def delete_vertex(self, key: Key) -> bool:
-        """Delete a vertex with all its edges, and tell whether there was one."""
+        """Delete a vertex with all its edges, and tell whether there was one.
+
+        Its key is kept: a vertex that is put again gets its old id, and what key and id take is not given back.
+        """
         return self._native.delete_vertex(key)
 
     def delete_edge(self, src: Key, dst: Key, edge_type: str = "edge") -> bool:

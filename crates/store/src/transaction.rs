@@ -270,7 +270,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Deletes a vertex with all its edges and properties. Tells whether there was one.
+    /// Deletes a vertex with all its edges and properties. Tells whether there was one. The dictionary keeps its key and id.
     ///
     /// # Errors
     /// [`WriteError::TimedOut`] after the deadline of the transaction.
