@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 
 use evergraph_proof::Random;
 use evergraph_store::{BatchSummary, Store};
-use evergraph_types::{EdgeTypeOptions, Key, Property, PropertyType, Value};
+use evergraph_types::{Alteration, EdgeTypeOptions, Key, Property, PropertyOwner, PropertyType, Value};
 
 use super::{Model, number_batch};
 
@@ -70,7 +70,7 @@ pub(crate) fn random_commit(store: &Store, random: &mut Random) -> Option<Made> 
     let edge_type = TYPES[below(random, 4) as usize];
     let (src_key, dst_key) = (Key::Int(src), Key::Int(dst));
     let given = move || if value % 3 > 0 { vec![("value", Value::Int(value))] } else { Vec::new() };
-    let made = match below(random, 12) {
+    let made = match below(random, 14) {
         0..5 => {
             let sequence = store.put_edge(src, dst, edge_type, &given()).expect("it fits");
             Made::of(sequence, move |model| model.put_edge(&src_key, &dst_key, edge_type, &given()))
@@ -106,7 +106,7 @@ pub(crate) fn random_commit(store: &Store, random: &mut Random) -> Option<Made> 
             };
             Made::of_batch(summary, write)
         }
-        _ => {
+        11 => {
             let edges: Vec<(i64, i64)> = (0..3).map(|row| (src, (dst + row) % 6)).collect();
             let summary = store.delete_edges(edge_type, vec![number_batch(edges.clone())]).expect("it fits");
             let write = move |model: &mut Model| {
@@ -116,6 +116,77 @@ pub(crate) fn random_commit(store: &Store, random: &mut Random) -> Option<Made> 
             };
             Made::of_batch(summary, write)
         }
+        12 => return larger_commit(store, random),
+        _ => return drop_something(store, random),
     };
     Some(made)
+}
+
+/// What comes with the first write that names it, and goes with an alteration: an edge type, a vertex type, and a property.
+const PASSING: &str = "passing";
+
+/// A transaction of many writes.
+fn larger_commit(store: &Store, random: &mut Random) -> Option<Made> {
+    let mut transaction = store.begin().expect("open");
+    let mut writes: Vec<ModelWrite> = Vec::new();
+    for number in 0..6 + below(random, 6) {
+        let (src, dst, value) = (below(random, 6), below(random, 6), below(random, 1000));
+        let (src_key, dst_key) = (Key::Int(src), Key::Int(dst));
+        let given = move |name| [(name, Value::Int(value))];
+        match if number == 0 { 0 } else { value % 4 } {
+            0 | 1 => {
+                let edge_type = if value % 2 == 0 { PASSING } else { "both" };
+                transaction.put_edge(src, dst, edge_type, &given("value")).expect("it fits");
+                let write = move |model: &mut Model| {
+                    model.put_edge(&src_key, &dst_key, edge_type, &given("value"));
+                };
+                writes.push(Box::new(write));
+            }
+            2 => {
+                transaction.put_vertex(src, Some(PASSING), &given(PASSING)).expect("it fits");
+                let write = move |model: &mut Model| {
+                    model.put_vertex(&src_key, Some(PASSING), &given(PASSING));
+                };
+                writes.push(Box::new(write));
+            }
+            _ => {
+                if transaction.delete_edge(src, dst, "simple").expect("it fits") {
+                    let write = move |model: &mut Model| {
+                        assert!(model.delete_edge(&src_key, &dst_key, "simple"));
+                    };
+                    writes.push(Box::new(write));
+                }
+            }
+        }
+    }
+    let sequence = transaction.commit().ok()?;
+    Some(Made::of(sequence, move |model| writes.iter().for_each(|write| write(model))))
+}
+
+/// A transaction that drops what another one brought.
+fn drop_something(store: &Store, random: &mut Random) -> Option<Made> {
+    let name = PASSING.to_owned();
+    let (alteration, write): (_, ModelWrite) = match below(random, 3) {
+        0 => (Alteration::DropEdgeType { name }, Box::new(|model| drop(model.types.remove(PASSING)))),
+        1 => {
+            let owner = PropertyOwner::Vertices;
+            let drop_property = |model: &mut Model| {
+                model.drop_property(None, PASSING);
+            };
+            (Alteration::DropProperty { owner, name }, Box::new(drop_property))
+        }
+        _ => {
+            let drop_type = |model: &mut Model| {
+                let vertices = model.vertices.values_mut();
+                vertices.for_each(|vertex| {
+                    vertex.vertex_type.take_if(|name| name == PASSING);
+                });
+            };
+            (Alteration::DropVertexType { name }, Box::new(drop_type))
+        }
+    };
+    let mut transaction = store.begin().expect("open");
+    transaction.alter(&alteration).ok()?;
+    let sequence = transaction.commit().ok()?;
+    Some(Made::of(sequence, write))
 }
