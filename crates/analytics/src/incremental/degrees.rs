@@ -54,18 +54,13 @@ impl IncrementalDegrees {
         self.exists.resize(bound, false);
         changes.appeared.iter().for_each(|&vertex| self.exists[vertex as usize] = true);
         changes.vanished.iter().for_each(|&vertex| self.exists[vertex as usize] = false);
-        let mixed = view.is_mixed().then(|| Incident::new(view));
         // Wrapping, for a degree may pass below 0 on the way to where it ends.
         let edges = [(&changes.inserted, 1u32), (&changes.deleted, 1u32.wrapping_neg())];
         for (edges, step) in edges {
             for &(src, dst) in edges {
                 let mut count = |vertex: VertexId| {
                     let degree = &mut self.degrees[vertex as usize];
-                    *degree = match &mixed {
-                        // A symmetric edge is two entries of lists there, and counts once.
-                        Some(edges) => edges.degree(vertex) as u32,
-                        None => degree.wrapping_add(step),
-                    };
+                    *degree = degree.wrapping_add(step);
                 };
                 count(src);
                 if src != dst || !view.is_symmetric() {
@@ -76,8 +71,16 @@ impl IncrementalDegrees {
                 }
             }
         }
+        if view.is_mixed() {
+            // A symmetric edge is two entries of lists there and counts once; two directed ones may have taken its place.
+            let edges = Incident::new(view);
+            let written = changes.inserted.iter().chain(&changes.deleted).chain(&changes.rewritten);
+            for vertex in written.flat_map(|&(src, dst)| [src, dst]) {
+                self.degrees[vertex as usize] = edges.degree(vertex) as u32;
+            }
+        }
         if let Some(mut top) = self.top.take() {
-            let edges = changes.inserted.iter().chain(&changes.deleted);
+            let edges = changes.inserted.iter().chain(&changes.deleted).chain(&changes.rewritten);
             let ends = edges.flat_map(|&(src, dst)| [src, dst]);
             let vertices = changes.appeared.iter().chain(&changes.vanished).copied();
             top.update(bound as VertexId, |vertex| self.score(vertex), ends.chain(vertices));
