@@ -115,6 +115,7 @@ fn measure(args: &IngestArgs, edges: &ShuffledEdges, table: &mut Table<'_>) -> R
             for keys in [KeyKind::Dense, KeyKind::Int64] {
                 rates(edges, multi, keys, table)?;
             }
+            table.add(vec![in_order(edges, multi)?])?;
         }
     }
     if wanted(Measurement::Log) {
@@ -131,13 +132,18 @@ fn name(multi: bool) -> &'static str {
 }
 
 /// A new store in memory, or in a directory with the log synced by the clock.
-fn new_store(directory: Option<&Path>, multi: bool, keys: KeyKind) -> Result<Database, CommandError> {
+fn new_store(
+    directory: Option<&Path>,
+    multi: bool,
+    symmetric: bool,
+    keys: KeyKind,
+) -> Result<Database, CommandError> {
     let options = Options { keys: Some(keys), durability: Durability::Interval, ..Options::default() };
     let database = match directory {
         Some(directory) => Database::open(directory, options)?,
         None => Database::in_memory(options),
     };
-    let kind = EdgeTypeOptions { symmetric: true, multi, ..EdgeTypeOptions::default() };
+    let kind = EdgeTypeOptions { symmetric, multi, ..EdgeTypeOptions::default() };
     database.create_edge_type(EDGE_TYPE, kind)?;
     Ok(database)
 }
@@ -177,13 +183,13 @@ fn rates(
     };
     let count = units::count;
     for (batch, bar) in [(BATCH, bars[0]), (MEDIUM_BATCH, bars[1])] {
-        let database = new_store(None, multi, keys)?;
+        let database = new_store(None, multi, true, keys)?;
         let seconds = ingest(&database, edges, 0..edges.len(), batch, keys)?;
         let found = database.stats().num_edges;
         let row = row(format!("batches of {}", count(batch as u64)), edges.len() as f64 / seconds, bar);
         table.add(vec![row.agreement(found == edges.len() as u64, format!("{} edges", count(found)))])?;
     }
-    let database = new_store(None, multi, keys)?;
+    let database = new_store(None, multi, true, keys)?;
     let single = edges.len() - SINGLE_EDGES.min(edges.len() / 8);
     let small = single - SMALL_EDGES.min(edges.len() / 4);
     ingest(&database, edges, 0..small, BATCH, keys)?;
@@ -210,7 +216,7 @@ fn with_log(edges: &ShuffledEdges, multi: bool, directory: &Path) -> Result<Row,
         for logged in [false, true] {
             let home =
                 TempDir::with_prefix_in("ingest-", directory).map_err(CommandError::file(directory))?;
-            let database = new_store(logged.then(|| home.path()), multi, keys)?;
+            let database = new_store(logged.then(|| home.path()), multi, true, keys)?;
             seconds[usize::from(logged)] += ingest(&database, edges, 0..edges.len(), BATCH, keys)?;
         }
     }
@@ -218,4 +224,21 @@ fn with_log(edges: &ShuffledEdges, multi: bool, directory: &Path) -> Result<Row,
     let mut row = Row::new(&format!("{}, dense, with a log", name(multi)), Unit::EdgesPerSecond, with, None);
     row.ratio = Some(without / with);
     Ok(row.bar(Bar::Ratio(1.25)))
+}
+
+/// The time of directed edges that ascend by source beside that of the same edges in random order.
+fn in_order(edges: &ShuffledEdges, multi: bool) -> Result<Row, CommandError> {
+    let (keys, ordered) = (KeyKind::Dense, edges.in_order());
+    let mut seconds = [0.0; 2];
+    for _ in 0..2 {
+        for (edges, seconds) in [edges, &ordered].into_iter().zip(&mut seconds) {
+            let database = new_store(None, multi, false, keys)?;
+            *seconds += ingest(&database, edges, 0..edges.len(), BATCH, keys)?;
+        }
+    }
+    let [shuffled, sorted] = seconds;
+    let what = format!("{}, dense, directed, sorted", name(multi));
+    let mut row = Row::new(&what, Unit::EdgesPerSecond, 2.0 * edges.len() as f64 / sorted, None);
+    row.ratio = Some(sorted / shuffled);
+    Ok(row.bar(Bar::Ratio(1.0)))
 }

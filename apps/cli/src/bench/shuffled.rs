@@ -44,6 +44,13 @@ impl ShuffledEdges {
         ShuffledEdges { pairs }
     }
 
+    /// The same edges, ascending.
+    pub(super) fn in_order(&self) -> Self {
+        let mut pairs = self.pairs.clone();
+        pairs.par_sort_unstable();
+        ShuffledEdges { pairs }
+    }
+
     pub(super) fn len(&self) -> usize {
         self.pairs.len()
     }
