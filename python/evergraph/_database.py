@@ -81,8 +81,9 @@ def open(
         used as they are, without a dictionary: for graphs whose vertices are numbered already.
     memory_limit : int, optional
         Bytes of memory for changes that are not archived yet; half of it starts archiving. Loads that take
-        more than a part of it go through files of the store. It bounds nothing of a database in memory, which
-        has no files to go to.
+        more than a part of it go through files of the store. What is kept for each vertex comes on top, and
+        what threads and the program need: a load of 1.5 M edges of 200,000 vertices took 25 MB in Rust with a
+        limit of 8 MiB. It bounds nothing of a database in memory, which has no files to go to.
     retain : int, str or timedelta, optional
         How much history to keep from now on: a number of versions, a time such as ``"7d"``, ``"all"``, or
         ``"none"``. By default what was said when it was last opened; nothing for a new one. Not with
@@ -279,7 +280,10 @@ class Database(Schematic["_native.Database"]):
             appended since then are added. A file that has changed before that place is refused, and so is one
             that goes on behind a last line without an end. The place belongs to the edge type: it is kept
             when that is renamed, and gone when it is dropped. A load without ``resume`` keeps no place: one
-            with it that comes later begins at the start, and a *multi* type has the edges twice.
+            with it that comes later begins at the start, and a *multi* type has the edges twice. Types that are
+            neither said (``keys``, ``properties``) nor known to the database are found out from the whole file
+            first, so that nothing of a file with a bad line is loaded; where all are known, the parts before
+            that line are.
         progress : bool
             Show a progress bar, on a terminal or in a notebook.
 

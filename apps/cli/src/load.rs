@@ -69,7 +69,8 @@ pub(crate) struct LoadArgs {
     /// Go on where an earlier load of the file was interrupted: commit it in parts, each with the place it has come to
     #[arg(long)]
     resume: bool,
-    /// With --resume, commit about every so many megabytes of the file [default: a sixteenth of it, at least 256]
+    /// With --resume, commit about every so many megabytes of the file, each time writing anew the lists that are added to
+    /// [default: a sixteenth of it, at least 256]
     #[arg(long, value_name = "MB", requires = "resume", value_parser = clap::value_parser!(u64).range(1..))]
     part: Option<u64>,
     /// Write edges to files of the store on the way whenever they take more memory than this, in megabytes

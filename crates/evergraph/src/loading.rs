@@ -45,10 +45,13 @@ pub struct LoadRequest {
     /// Commit the file in several parts, each with the place it has come to, and begin behind the place that an earlier
     /// load of a file of this name to this edge type has come to. So a load that was interrupted goes on, one that was
     /// complete adds nothing, and lines appended to the file since then are added. A load without it keeps no place: one that
-    /// comes later with it begins at the start, and a `multi` type has the edges twice.
+    /// comes later with it begins at the start, and a `multi` type has the edges twice. Types of keys and properties that neither
+    /// the options nor the store say are found out from all of the file first: nothing of one that is damaged anywhere is loaded
+    /// then. Where all are said the parts before the damage are.
     pub resume: bool,
-    /// With `resume`, commit whenever about so many bytes of the file are read. By default a sixteenth of the file, and at
-    /// least 256 MiB.
+    /// With `resume`, commit whenever about so many bytes of the file are read, and at least 256 KiB for each thread. By default a
+    /// sixteenth of the file, and at least 256 MiB. Each part writes the lists anew that it adds to, those of the parts before too: many
+    /// small parts of a graph in random order write it as many times.
     pub part_bytes: Option<u64>,
 }
 

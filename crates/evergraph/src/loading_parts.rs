@@ -30,6 +30,9 @@ const MOST_PARTS: u64 = 16;
 /// And none of less than so many bytes.
 const PART_BYTES: u64 = 256 << 20;
 
+/// The part of the memory limit that text may take on its way; the edges in it take as much again.
+const WINDOWS_PER_LIMIT: u64 = 8;
+
 /// Loads a file as one transaction or, if the request says that it can be resumed, as several.
 pub(crate) fn load_in_parts(
     store: &Store,
@@ -40,7 +43,11 @@ pub(crate) fn load_in_parts(
 ) -> Result<LoadReport, DatabaseLoadError> {
     let started = Instant::now();
     let course = &Course::new(progress, true);
-    let options = request.options.clone();
+    // A part is a number of windows.
+    let of_limit = store.memory_limit_bytes().map(|limit| limit / WINDOWS_PER_LIMIT);
+    let window_bytes =
+        of_limit.into_iter().chain(request.part_bytes).chain(request.options.window_bytes).min();
+    let options = LoadOptions { window_bytes, ..request.options.clone() };
     let Survey { options, not_numeric, .. } = say_all(path, options, known, &course.surveying())?;
     let item = item_name(path);
     let from = match request.resume {

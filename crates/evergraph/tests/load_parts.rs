@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use evergraph::load::{LoadOptions, NoProgress, Progress};
 use evergraph::{
     Alteration, CommitError, Database, DatabaseLoadError, Direction, EdgeTypeOptions, GraphView, Key,
-    LoadError, LoadReport, LoadRequest, Options, Store,
+    KeyKind, LoadError, LoadReport, LoadRequest, Options, Store,
 };
 use evergraph_disk::{CrashPlan, SimDisk};
 
@@ -289,4 +289,29 @@ fn a_load_that_lost_power_anywhere_is_resumed_from_a_part() {
         }
         assert!(seen.len() > 30 && places.len() > 5, "{} disks, {places:?}", seen.len());
     }
+}
+
+#[test]
+fn what_comes_before_damage_is_loaded_if_types_are_said() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = write(directory.path(), "edges.txt", &format!("{}3 x\n", "1 2\n".repeat(1000)));
+    for keys in [None, Some(KeyKind::Int64)] {
+        let db = Database::in_memory(Options::default());
+        let mut request = request(true);
+        request.options = LoadOptions { keys, ..request.options };
+        let outcome = db.load(&path, &request, &NoProgress);
+        match keys {
+            // The key that is no number makes all of them text.
+            None => assert_eq!(outcome.unwrap().rows, 1001),
+            Some(_) => {
+                assert!(matches!(outcome, Err(DatabaseLoadError::Read(LoadError::Line { line: 1001, .. }))));
+                assert!(db.snapshot().unwrap().num_edges() >= 750, "{:?}", db.stats());
+            }
+        }
+    }
+    write(directory.path(), "edges.txt", &format!("{}3\n", "1 2\n".repeat(1000)));
+    let db = Database::in_memory(Options::default());
+    let outcome = db.load(&path, &request(true), &NoProgress);
+    assert!(matches!(outcome, Err(DatabaseLoadError::Read(LoadError::Line { line: 1001, .. }))));
+    assert_eq!(db.snapshot().unwrap().num_edges(), 0);
 }

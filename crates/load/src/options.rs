@@ -115,6 +115,9 @@ pub struct LoadOptions {
     pub threads: Option<usize>,
     /// The size of a block that one thread parses at a time, in bytes; each becomes one batch.
     pub block_bytes: usize,
+    /// About how many bytes of text to have in memory at once where a file is read part by part, as blocks of all threads together:
+    /// blocks are made smaller for that, down to 64 KiB.
+    pub window_bytes: Option<u64>,
     /// The longest line (or quoted record) accepted, in bytes.
     pub line_limit_bytes: usize,
 }
@@ -133,6 +136,7 @@ impl Default for LoadOptions {
             max_rejects_kept: 1000,
             threads: None,
             block_bytes: 1 << 20,
+            window_bytes: None,
             line_limit_bytes: 64 << 20,
         }
     }

@@ -123,6 +123,9 @@ pub(crate) fn look(source: &Source, options: &LoadOptions) -> Result<Sniffed, Lo
     }
 }
 
+/// Blocks are not made smaller than this for the sake of memory: their beginnings and ends would be most of the work.
+const BLOCK_BYTES_MIN: usize = 64 << 10;
+
 /// Why a pass over the file ends early.
 pub(crate) enum Halt {
     Error(LoadError),
@@ -346,16 +349,21 @@ impl<'a, 't> Pass<'a, 't> {
     }
 
     fn block_bytes(&self) -> usize {
-        self.options.block_bytes.max(1)
+        let wanted = self.options.window_bytes.map(|bytes| bytes as usize / self.window_blocks());
+        let most = wanted.map_or(usize::MAX, |bytes| bytes.max(BLOCK_BYTES_MIN));
+        self.options.block_bytes.clamp(1, most)
     }
 
     /// Enough blocks that threads rarely wait for the last one.
-    fn window_bytes(&self) -> usize {
-        let blocks = match (&self.source.bytes, &self.take) {
+    fn window_blocks(&self) -> usize {
+        match (&self.source.bytes, &self.take) {
             (Bytes::Mapped(_), Take::All) => 64.max(16 * rayon::current_num_threads()),
             _ => 4 * rayon::current_num_threads(),
-        };
-        self.block_bytes().saturating_mul(blocks)
+        }
+    }
+
+    fn window_bytes(&self) -> usize {
+        self.block_bytes().saturating_mul(self.window_blocks())
     }
 
     fn report(&self, done_bytes: u64) -> Result<(), Halt> {
