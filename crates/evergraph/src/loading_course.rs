@@ -7,7 +7,7 @@
 //! Invariant: parts that wait for what comes before them count nothing.
 
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use evergraph_load::Progress;
 
@@ -27,6 +27,8 @@ pub(crate) struct Course<'a> {
     committed: AtomicU64,
     /// Of the bytes read since, those that the commit under way is done with.
     committing: AtomicU64,
+    /// Whether it was told to stop, be it when nobody asked.
+    is_stopped: AtomicBool,
 }
 
 /// What a phase tells how far it is.
@@ -37,7 +39,8 @@ impl<'a> Course<'a> {
     pub(crate) fn new(progress: &'a dyn Progress, surveys: bool) -> Self {
         let [file_bytes, surveyed, read, committed, committing] = [const { AtomicU64::new(0) }; 5];
         let phases = PHASES + u64::from(surveys);
-        Course { progress, phases, file_bytes, surveyed, read, committed, committing }
+        let is_stopped = AtomicBool::new(false);
+        Course { progress, phases, file_bytes, surveyed, read, committed, committing, is_stopped }
     }
 
     /// What the survey tells how far it is.
@@ -67,7 +70,7 @@ impl<'a> Course<'a> {
         })
     }
 
-    /// Tells that all that was read is committed. Whether to go on is asked when there is more to do.
+    /// Tells that all that was read is committed. What is said to that counts when there is more to do.
     pub(crate) fn note_commit(&self) {
         self.committed.store(self.read.load(Relaxed), Relaxed);
         self.committing.store(0, Relaxed);
@@ -78,7 +81,10 @@ impl<'a> Course<'a> {
         let counts = [&self.surveyed, &self.read, &self.committed, &self.committing];
         let done = counts.iter().map(|count| count.load(Relaxed)).sum();
         let total = self.phases * self.file_bytes.load(Relaxed);
-        self.progress.update(done, Some(total).filter(|total| *total > 0))
+        if self.progress.update(done, Some(total).filter(|total| *total > 0)).is_break() {
+            self.is_stopped.store(true, Relaxed);
+        }
+        if self.is_stopped.load(Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
