@@ -77,8 +77,8 @@ impl BulkLoad {
     /// Takes edges, which have the same columns as those before.
     ///
     /// # Errors
-    /// [`CommitError::Closed`], [`CommitError::Schema`] if the store cannot take them, [`CommitError::Durability`] if the disk takes no more. The load
-    /// is then to be dropped, and the store is as it was. What fits memory may be refused by `commit` only.
+    /// [`CommitError::Closed`], [`CommitError::Schema`] if the store cannot take them, [`CommitError::Durability`] if the disk
+    /// takes no more. The load is then to be dropped, and the store is as it was. What fits memory may be refused by `commit` only.
     pub fn add(&mut self, parts: Vec<EdgeBatch>) -> Result<(), CommitError> {
         self.store.usable()?;
         self.bytes += parts.iter().map(bytes_of).sum::<u64>();
