@@ -18,7 +18,7 @@ Importing this package loads the native module and nothing else; numpy, pyarrow 
 imported where a call first needs them.
 """
 
-from evergraph._communities import label_propagation, leiden, local_cluster, louvain
+from evergraph._communities import label_propagation, leiden, local_cluster, louvain, nibble
 from evergraph._database import Database, check, open
 from evergraph._errors import (
     AlreadyExistsError,
@@ -280,6 +280,7 @@ __all__ = [
     "maximal_matching",
     "minimum_spanning_edges",
     "multi_source_bfs",
+    "nibble",
     "node2vec_walks",
     "open",
     "pagerank",

@@ -170,3 +170,44 @@ def local_cluster(
     """
     arguments = {"source": source, "alpha": alpha, "epsilon": epsilon}
     return LocalClusterResult(*run("local_cluster", view, arguments, verify=verify, progress=progress))
+
+
+@registered
+def nibble(
+    view: Snapshot,
+    source: Key,
+    steps: int = 20,
+    epsilon: float = 1e-6,
+    *,
+    verify: bool = False,
+    progress: bool = False,
+) -> LocalClusterResult:
+    """Find a set of vertices around a seed that few edges leave, by a random walk that ends where it is thin.
+
+    The walk stays where it is half of the time. Edges count in both directions, parallel ones each.
+    `local_cluster` does the same by personalized PageRank.
+
+    Returns
+    -------
+    LocalClusterResult
+        From member to what the last step of the walk leaves there, the nearest to the seed first; and the
+        ``conductance``.
+
+    Raises
+    ------
+    NotFoundError
+        If the seed is not in the view.
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> import evergraph as eg
+    >>> db = eg.open()
+    >>> added = db.add_edges([1, 2, 3, 3, 4, 5, 6], [2, 3, 1, 4, 5, 6, 4])
+    >>> cluster = eg.nibble(db.snapshot(), 1, steps=5)
+    >>> sorted(cluster), round(cluster.conductance, 3)
+    ([1, 2, 3], 0.143)
+    """
+    arguments = {"source": source, "steps": steps, "epsilon": epsilon}
+    return LocalClusterResult(*run("nibble", view, arguments, verify=verify, progress=progress))

@@ -2,47 +2,78 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, cast, overload
 
 from evergraph._registry import registered, run
 from evergraph._results import PairsResult
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from evergraph._snapshot import Snapshot
     from evergraph._types import Key
 
 
 def _scores(
-    name: str, view: Snapshot, ebunch: Iterable[tuple[Key, Key]], *, verify: bool, progress: bool
+    name: str, view: Snapshot, ebunch: Iterable[tuple[Key, Key]] | None, *, verify: bool, progress: bool
 ) -> PairsResult:
-    first: list[Key] = []
-    second: list[Key] = []
-    for u, v in ebunch:
-        first.append(u)
-        second.append(v)
-    return PairsResult(*run(name, view, {"u": first, "v": second}, verify=verify, progress=progress))
+    given: dict[str, object] = {}
+    if ebunch is not None:
+        first: list[Key] = []
+        second: list[Key] = []
+        for pair in ebunch:
+            # A text of two characters would come apart like a pair.
+            if isinstance(pair, str) or not isinstance(pair, Iterable):
+                message = f"argument ebunch: a pair of vertices is wanted, not {pair!r}"
+                raise TypeError(message)
+            ends = tuple(pair)
+            if len(ends) != 2:
+                message = f"argument ebunch: a pair of vertices is wanted, not {pair!r}"
+                raise ValueError(message)
+            first.append(ends[0])
+            second.append(ends[1])
+        given = {"u": first, "v": second}
+    return PairsResult(*run(name, view, given, verify=verify, progress=progress))
 
 
+@overload
+def common_neighbors(
+    view: Snapshot,
+    ebunch: Iterable[tuple[Key, Key]] | None = None,
+    v: None = None,
+    *,
+    verify: bool = False,
+    progress: bool = False,
+) -> PairsResult: ...
+@overload
+def common_neighbors(
+    view: Snapshot, ebunch: Key, v: Key, *, verify: bool = False, progress: bool = False
+) -> set[Key]: ...
 @registered
 def common_neighbors(
-    view: Snapshot, ebunch: Iterable[tuple[Key, Key]], *, verify: bool = False, progress: bool = False
-) -> PairsResult:
-    """Count the neighbors that two vertices share, for each of some pairs.
+    view: Snapshot,
+    ebunch: Iterable[tuple[Key, Key]] | Key | None = None,
+    v: Key | None = None,
+    *,
+    verify: bool = False,
+    progress: bool = False,
+) -> PairsResult | set[Key]:
+    """Count the neighbors that two vertices share, for each of some pairs; or give those of one pair.
 
     Neighbors and degrees are those of the graph without directions and parallel edges.
 
     Returns
     -------
-    PairsResult
+    PairsResult or set
         Each pair with its number as ``(u, v, score)``, in the order given:
-        how many, the length of ``networkx.common_neighbors``.
+        how many, the length of ``networkx.common_neighbors``. For ``common_neighbors(view, u, v)`` the
+        neighbors that the two share, as ``networkx.common_neighbors`` has them.
 
     Raises
     ------
     NotFoundError
         If a vertex is not in the view.
+    ValueError
+        If no pairs are given, and more than ten million have no edge.
 
     Examples
     --------
@@ -51,13 +82,27 @@ def common_neighbors(
     >>> added = db.add_edges([1, 1, 2, 2], [3, 4, 3, 4])
     >>> [(u, v, round(score, 3)) for u, v, score in eg.common_neighbors(db.snapshot(), [(1, 2)])]
     [(1, 2, 2.0)]
+    >>> eg.common_neighbors(db.snapshot(), 1, 2)
+    {3, 4}
     """
-    return _scores("common_neighbors", view, ebunch, verify=verify, progress=progress)
+    if v is None:
+        pairs = cast("Iterable[tuple[Key, Key]] | None", ebunch)
+        return _scores("common_neighbors", view, pairs, verify=verify, progress=progress)
+    u = cast("Key", ebunch)
+    return (_neighbors(view, u) & _neighbors(view, v)) - {u, v}
+
+
+def _neighbors(view: Snapshot, key: Key) -> set[Key]:
+    return {*view.out_neighbors(key), *view.in_neighbors(key)}
 
 
 @registered
 def jaccard_coefficient(
-    view: Snapshot, ebunch: Iterable[tuple[Key, Key]], *, verify: bool = False, progress: bool = False
+    view: Snapshot,
+    ebunch: Iterable[tuple[Key, Key]] | None = None,
+    *,
+    verify: bool = False,
+    progress: bool = False,
 ) -> PairsResult:
     """Find the share of the neighbors of either of two vertices that both have, for each of some pairs.
 
@@ -73,6 +118,8 @@ def jaccard_coefficient(
     ------
     NotFoundError
         If a vertex is not in the view.
+    ValueError
+        If no pairs are given, and more than ten million have no edge.
 
     Examples
     --------
@@ -87,7 +134,11 @@ def jaccard_coefficient(
 
 @registered
 def adamic_adar_index(
-    view: Snapshot, ebunch: Iterable[tuple[Key, Key]], *, verify: bool = False, progress: bool = False
+    view: Snapshot,
+    ebunch: Iterable[tuple[Key, Key]] | None = None,
+    *,
+    verify: bool = False,
+    progress: bool = False,
 ) -> PairsResult:
     """Add up 1 / ln(degree) of the neighbors that two vertices share, for each of some pairs.
 
@@ -103,6 +154,8 @@ def adamic_adar_index(
     ------
     NotFoundError
         If a vertex is not in the view.
+    ValueError
+        If no pairs are given, and more than ten million have no edge.
 
     Examples
     --------
@@ -117,7 +170,11 @@ def adamic_adar_index(
 
 @registered
 def resource_allocation_index(
-    view: Snapshot, ebunch: Iterable[tuple[Key, Key]], *, verify: bool = False, progress: bool = False
+    view: Snapshot,
+    ebunch: Iterable[tuple[Key, Key]] | None = None,
+    *,
+    verify: bool = False,
+    progress: bool = False,
 ) -> PairsResult:
     """Add up 1 / degree of the neighbors that two vertices share, for each of some pairs.
 
@@ -133,6 +190,8 @@ def resource_allocation_index(
     ------
     NotFoundError
         If a vertex is not in the view.
+    ValueError
+        If no pairs are given, and more than ten million have no edge.
 
     Examples
     --------
@@ -147,7 +206,11 @@ def resource_allocation_index(
 
 @registered
 def preferential_attachment(
-    view: Snapshot, ebunch: Iterable[tuple[Key, Key]], *, verify: bool = False, progress: bool = False
+    view: Snapshot,
+    ebunch: Iterable[tuple[Key, Key]] | None = None,
+    *,
+    verify: bool = False,
+    progress: bool = False,
 ) -> PairsResult:
     """Multiply the degrees of two vertices, for each of some pairs.
 
@@ -163,6 +226,8 @@ def preferential_attachment(
     ------
     NotFoundError
         If a vertex is not in the view.
+    ValueError
+        If no pairs are given, and more than ten million have no edge.
 
     Examples
     --------

@@ -5,8 +5,6 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
-from evergraph import _text
-from evergraph._errors import NoPathError
 from evergraph._registry import registered, run, weight_of
 from evergraph._results import (
     ArrivalResult,
@@ -292,12 +290,7 @@ def shortest_path(
     (['a', 'b', 'c'], 2.5)
     """
     arguments = {"source": source, "target": target, "weight": weight_of(weight, usual=None)}
-    path = PathResult(*run("shortest_path", view, arguments, verify=verify, progress=progress))
-    if not path:
-        ends = f"from {_text.quoted(source)} to {_text.quoted(target)}"
-        message = f"there is no path {ends} in version {view.version}"
-        raise NoPathError(message)
-    return path
+    return PathResult(*run("shortest_path", view, arguments, verify=verify, progress=progress))
 
 
 @registered

@@ -129,7 +129,7 @@ def eigenvector_centrality(
 def katz_centrality(
     view: Snapshot,
     alpha: float = 0.1,
-    beta: float = 1.0,
+    beta: float | Mapping[Key, float] = 1.0,
     max_iter: int = 1000,
     tol: float = 1e-6,
     nstart: Mapping[Key, float] | None = None,
@@ -155,7 +155,7 @@ def katz_centrality(
         If an argument is out of range, ``alpha`` is so large that scores grow without a limit, no edge has
         the property, or a weight is no number.
     NotFoundError
-        If a vertex of ``nstart`` is not in the view.
+        If a vertex of ``beta`` or ``nstart`` is not in the view.
 
     Examples
     --------

@@ -17,9 +17,20 @@ if TYPE_CHECKING:
 _DOC_CHARS = 110
 _OF_ALL = {
     "view": ("Snapshot", "The graph."),
-    "ebunch": ("pairs of keys", "The pairs of vertices, such as a list of tuples."),
+    "ebunch": (
+        "pairs of keys",
+        "The pairs of vertices, such as a list of tuples. By default all pairs without an edge, at most ten "
+        "million.",
+    ),
     "verify": ("bool", "Check the result with a slow verifier; `VerifyError` if it does not agree."),
     "progress": ("bool", "Show a bar, on a terminal or in a notebook."),
+}
+_OF_ONE = {
+    ("common_neighbors", "v"): (
+        "key",
+        "The second of two vertices, of which ``ebunch`` is the first: the neighbors that they share are "
+        "given.",
+    ),
 }
 _REGISTRY = {described[0]: described for described in _native.algorithms()}
 
@@ -56,13 +67,13 @@ def registered(function: F) -> F:
     known = {name: (kind, default, summary) for name, kind, default, summary in described}
     parameters = ["Parameters", "----------"]
     for name, parameter in inspect.signature(function).parameters.items():
-        if name in _OF_ALL:
-            kind, text = _OF_ALL[name]
+        own = _OF_ONE.get((function.__name__, name), _OF_ALL.get(name))
+        if own is not None:
+            kind, text = own
         else:
             kind, default, summary = known[name]
             text = _sentence(summary, default if parameter.default is None else None, name)
-            kind = "key" if parameter.annotation == "Key" else kind
-            kind += ", optional" if parameter.default is None else ""
+        kind += ", optional" if parameter.default is None else ""
         parameters += [f"{name} : {kind}", *_wrapped(text, "    ")]
     notes = ["Notes", "-----", *_wrapped(f"{complexity}: {source}.", "")]
     head, returns, rest = inspect.cleandoc(function.__doc__ or "").partition("Returns\n-------\n")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal, overload
 
 from evergraph._registry import registered, run, weight_of
 from evergraph._results import (
@@ -20,6 +21,7 @@ from evergraph._results import (
 
 if TYPE_CHECKING:
     from evergraph._snapshot import Snapshot
+    from evergraph._types import Key
 
 
 @registered
@@ -102,7 +104,13 @@ def topological_sort(view: Snapshot, *, verify: bool = False, progress: bool = F
 
 
 @registered
-def find_cycle(view: Snapshot, *, verify: bool = False, progress: bool = False) -> VertexList:
+def find_cycle(
+    view: Snapshot,
+    source: Key | Iterable[Key] | None = None,
+    *,
+    verify: bool = False,
+    progress: bool = False,
+) -> VertexList:
     """Find a cycle along the edges.
 
     An edge of a symmetric type is a cycle of two vertices.
@@ -111,7 +119,12 @@ def find_cycle(view: Snapshot, *, verify: bool = False, progress: bool = False) 
     -------
     VertexList
         The vertices of a cycle in order: each has an edge to the next, and the last to the first. Empty, and
-        so false, if there is no cycle.
+        so false, if there is no cycle, or none that a source reaches.
+
+    Raises
+    ------
+    NotFoundError
+        If a source is not in the view.
 
     Examples
     --------
@@ -120,8 +133,10 @@ def find_cycle(view: Snapshot, *, verify: bool = False, progress: bool = False) 
     >>> added = db.add_edges([1, 2, 3, 3], [2, 3, 2, 4])
     >>> eg.find_cycle(db.snapshot())
     VertexList([2, 3])
+    >>> eg.find_cycle(db.snapshot(), 4)
+    VertexList([])
     """
-    return VertexList(*run("find_cycle", view, {}, verify=verify, progress=progress))
+    return VertexList(*run("find_cycle", view, {"source": source}, verify=verify, progress=progress))
 
 
 @registered
@@ -192,17 +207,36 @@ def triangle_count(view: Snapshot, *, verify: bool = False, progress: bool = Fal
     return int(values["triangles"])
 
 
+@overload
+def clustering(  # type: ignore[overload-overlap]
+    view: Snapshot, nodes: Key, *, verify: bool = False, progress: bool = False
+) -> float: ...
+@overload
+def clustering(
+    view: Snapshot, nodes: Iterable[Key] | None = None, *, verify: bool = False, progress: bool = False
+) -> ClusteringResult: ...
 @registered
-def clustering(view: Snapshot, *, verify: bool = False, progress: bool = False) -> ClusteringResult:
+def clustering(
+    view: Snapshot,
+    nodes: Key | Iterable[Key] | None = None,
+    *,
+    verify: bool = False,
+    progress: bool = False,
+) -> ClusteringResult | float:
     """Find how many of the pairs of neighbors of each vertex are neighbors themselves.
 
     Parallel edges and loops do not matter.
 
     Returns
     -------
-    ClusteringResult
+    ClusteringResult or float
         From vertex to coefficient, as ``networkx.clustering`` has it, of directed graphs too; and the
-        ``average``.
+        ``average``. Of all vertices or of several ``nodes``; the coefficient of a single one.
+
+    Raises
+    ------
+    NotFoundError
+        If one of the ``nodes`` is not in the view.
 
     Examples
     --------
@@ -213,8 +247,13 @@ def clustering(view: Snapshot, *, verify: bool = False, progress: bool = False) 
     >>> coefficients = eg.clustering(db.snapshot())
     >>> coefficients[1], round(coefficients[3], 3), round(coefficients.average, 3)
     (1.0, 0.333, 0.583)
+    >>> eg.clustering(db.snapshot(), 1)
+    1.0
     """
-    return ClusteringResult(*run("clustering", view, {}, verify=verify, progress=progress))
+    found = ClusteringResult(*run("clustering", view, {"nodes": nodes}, verify=verify, progress=progress))
+    if nodes is None or (isinstance(nodes, Iterable) and not isinstance(nodes, str)):
+        return found
+    return found[nodes]
 
 
 @registered
@@ -245,7 +284,12 @@ def local_clustering_coefficient(
 
 @registered
 def maximal_independent_set(
-    view: Snapshot, *, seed: int = 0, verify: bool = False, progress: bool = False
+    view: Snapshot,
+    nodes: Key | Iterable[Key] | None = None,
+    seed: int = 0,
+    *,
+    verify: bool = False,
+    progress: bool = False,
 ) -> VertexSet:
     """Find vertices of which no two are neighbors, and to which none can be added.
 
@@ -256,6 +300,13 @@ def maximal_independent_set(
     VertexSet
         Such vertices as ``networkx.maximal_independent_set`` gives, as a set.
 
+    Raises
+    ------
+    NotFoundError
+        If one of the ``nodes`` is not in the view.
+    ValueError
+        If two of them are neighbors.
+
     Examples
     --------
     >>> import evergraph as eg
@@ -264,8 +315,11 @@ def maximal_independent_set(
     >>> chosen = eg.maximal_independent_set(db.snapshot())
     >>> chosen == {1} or chosen == {2, 3, 4}
     True
+    >>> eg.maximal_independent_set(db.snapshot(), [2])
+    VertexSet({2, 3, 4})
     """
-    return VertexSet(*run("maximal_independent_set", view, {"seed": seed}, verify=verify, progress=progress))
+    arguments = {"nodes": nodes, "seed": seed}
+    return VertexSet(*run("maximal_independent_set", view, arguments, verify=verify, progress=progress))
 
 
 @registered
@@ -297,7 +351,7 @@ def maximal_matching(
 @registered
 def greedy_color(
     view: Snapshot,
-    strategy: Literal["largest_first", "random_sequential"] = "largest_first",
+    strategy: Literal["largest_first", "smallest_last", "random_sequential"] = "largest_first",
     *,
     seed: int = 0,
     verify: bool = False,
@@ -312,7 +366,8 @@ def greedy_color(
     -------
     ColoringResult
         From vertex to color, a number from 0, as ``networkx.greedy_color`` has it for ``largest_first`` with
-        the vertices in the order of `Snapshot.vertices`; it has ``count`` and ``classes()``.
+        the vertices in the order of `Snapshot.vertices`; it has ``count`` and ``classes()``. With
+        ``smallest_last`` there are at most one more than the largest core number.
 
     Raises
     ------

@@ -22,7 +22,7 @@ use evergraph::algorithms::{
     Algorithm, Argument, Arguments, Check, Control, Kind, NO_VERTEX, Outcome, Rows, Scalar, Value,
     VertexColumn, algorithm,
 };
-use evergraph::{GraphView, Snapshot as View, VertexId};
+use evergraph::{GraphView, Snapshot as View, VertexId, shown};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -63,8 +63,10 @@ fn kind_name(kind: Kind) -> &'static str {
         Kind::Count => "int",
         Kind::Float => "float",
         Kind::Text => "str",
+        Kind::Vertex => "key",
         Kind::Vertices => "key, or several",
         Kind::Weights => "dict",
+        Kind::FloatOrWeights => "float or dict",
     }
 }
 
@@ -123,18 +125,23 @@ pub(crate) fn arguments_of(
         let value = match argument.kind {
             Kind::Flag => Value::Flag(value.extract().map_err(|_| wrong("True or False"))?),
             Kind::Float => Value::Float(value.extract().map_err(|_| wrong("a number"))?),
-            Kind::Count => match whole_number(&value)? {
-                Some(number) => Value::Count(u64::try_from(number).map_err(|_| {
-                    PyValueError::new_err(format!("argument {name}: {number} is not 0 or above"))
-                })?),
-                None => return Err(wrong("a whole number")),
+            Kind::Count => match (value.extract(), whole_number(&value)) {
+                (Ok(number), _) => Value::Count(number),
+                (_, Ok(None)) => return Err(wrong("a whole number")),
+                _ => {
+                    let why = format!("argument {name}: {} is not from 0 to 2^64 - 1", shown(&value));
+                    return Err(PyValueError::new_err(why));
+                }
             },
             Kind::Text => Value::Text(value.extract().map_err(|_| wrong("a string"))?),
+            Kind::Vertex => Value::Vertex(snapshot.require(&value)?),
             Kind::Vertices => Value::Vertices(vertices_of(snapshot, &value)?),
-            Kind::Weights => Value::Weights(
-                weights_of(snapshot, &value)
-                    .transpose()
-                    .ok_or_else(|| wrong("a mapping from vertex to number"))??,
+            Kind::FloatOrWeights if value.extract::<f64>().is_ok() => Value::Float(value.extract()?),
+            Kind::Weights | Kind::FloatOrWeights => Value::Weights(
+                weights_of(snapshot, &value).transpose().ok_or_else(|| match argument.kind {
+                    Kind::FloatOrWeights => wrong("a number, or a mapping from vertex to number"),
+                    _ => wrong("a mapping from vertex to number"),
+                })??,
             ),
         };
         arguments = arguments.with(&name, value);
@@ -196,6 +203,18 @@ impl VertexTable {
         });
         let at = index.partition_point(|&row| self.ids[row] < id);
         Ok(index.get(at).copied().filter(|&row| self.ids[row] == id))
+    }
+
+    /// The rows, from the first, whose value in a column is another than that of the row before. The column is one of vertices
+    /// or whole numbers.
+    fn starts(&self, py: Python<'_>, column: usize) -> Vec<usize> {
+        fn starts<T: PartialEq>(values: &[T]) -> Vec<usize> {
+            (0..values.len()).filter(|&row| row == 0 || values[row] != values[row - 1]).collect()
+        }
+        py.detach(|| match self.batch.column(column).as_primitive_opt::<Int64Type>() {
+            Some(numbers) if column > 0 => starts(numbers.values()),
+            _ => starts(&self.ids),
+        })
     }
 
     /// The same vertices with the values of another column.

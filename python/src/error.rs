@@ -11,7 +11,7 @@ use evergraph::algorithms::AlgorithmError;
 use evergraph::{
     BackupError, ChangesError, Closed, CommitError, Contested, Corruption, DatabaseLoadError, DiskError,
     EvaluateError, EventError, HistoryError, Key, LoadError, OpenError, SchemaError, SchemaPart, Snapshot,
-    StreamError, ViewError, WindowError, WriteError,
+    StreamError, ViewError, WindowError, WriteError, shown,
 };
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -383,6 +383,16 @@ impl Raise for InView<'_> {
                 let raised = Raised::new(py, "CycleError", format!("vertex {} {what}", key(vertex)));
                 raised.with("vertex", key_to_python(py, key(vertex))).error
             }
+            AlgorithmError::NoPath { from, to } => {
+                let name = |end| key_to_python(py, key(end)).repr().map_or_else(|_| String::new(), shown);
+                let what = format!("there is no path from {} to {}", name(from), name(to));
+                Raised::new(py, "NoPathError", format!("{what} in version {}", self.view.version())).error
+            }
+            AlgorithmError::NotIndependent { node, other } => PyValueError::new_err(format!(
+                "argument nodes: vertices {} and {} are neighbors, and no two of an independent set are",
+                key(node),
+                key(other)
+            )),
             AlgorithmError::WrongResult(_) => Raised::new(py, "VerifyError", self.error).error,
             other => Raised::new(py, "EvergraphError", other).error,
         }

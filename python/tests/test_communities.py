@@ -100,6 +100,9 @@ def test_local_cluster(graphs: Both) -> None:
         assert repr(cluster).startswith(f"Cluster of {len(cluster)} vert")
         if 0 < nx.volume(plain, cluster) < 2 * plain.number_of_edges():
             assert cluster.conductance == pytest.approx(nx.conductance(plain, set(cluster)))
+        cluster = eg.nibble(view, source, 7, verify=True)
+        if 0 < nx.volume(plain, cluster) < 2 * plain.number_of_edges():
+            assert cluster.conductance == pytest.approx(nx.conductance(plain, set(cluster)))
 
 
 def test_a_local_cluster_is_the_clique_around_its_seed() -> None:
@@ -110,6 +113,9 @@ def test_a_local_cluster_is_the_clique_around_its_seed() -> None:
     assert len(cluster) % 10 == 0
     assert cluster.conductance < 0.05
     assert cluster.top(1)["vertex"].to_list() == [next(iter(cluster))]
+    assert set(eg.nibble(view, 3, 10, 1e-4, verify=True)) == set(range(10))
+    with pytest.raises(ValueError, match="epsilon"):
+        eg.nibble(view, 3, epsilon=0.0)
 
 
 @pytest.mark.parametrize(("name", "value"), [("alpha", 0.0), ("alpha", 1.5), ("epsilon", -1.0)])

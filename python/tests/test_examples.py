@@ -7,6 +7,8 @@ from types import ModuleType
 
 import pytest
 
+import evergraph as eg
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
@@ -57,3 +59,17 @@ def test_the_commit_that_opened_the_document_is_found(load, tmp_path: Path) -> N
     assert found.opened == [("group 0", "group 9")]
     assert not found.readable_now
     assert found.copy == found.now
+
+
+def test_the_widest_chains_are_found(load) -> None:  # type: ignore[no-untyped-def]
+    example = load("own_algorithm")
+    found = example.run(accounts=80, payments=200, seed=6)
+    assert found.most["account 1"] == 999
+    assert set(found.rich) == {key for key, most in found.most.items() if 500 <= most < float("inf")}
+    edges = [("s", "a", 5.0), ("a", "b", 3.0), ("s", "b", 2.0), ("b", "c", 9.0), ("z", "s", 1.0)]
+    with eg.open() as db:
+        db.add_edges(*zip(*[edge[:2] for edge in edges], strict=True), weight=[edge[2] for edge in edges])
+        view = db.snapshot()
+    most, steps = example.widest_paths(view, "s", "weight")
+    assert dict(zip(view, most.tolist(), strict=True)) == {"s": float("inf"), "a": 5, "b": 3, "c": 3, "z": 0}
+    assert steps == 4

@@ -15,6 +15,10 @@ def test_topological_sort(seed: int) -> None:
     view, graph = stored(pairs), oracle(pairs)
     order = eg.topological_sort(view, verify=True)
     place = {vertex: at for at, vertex in enumerate(order)}
+    listed = list(order)
+    assert [order[0], order[-1], order[2:9:3]] == [listed[0], listed[-1], listed[2:9:3]]
+    with pytest.raises(IndexError):
+        order[len(order)]
     assert place.keys() == set(graph)
     assert all(place[src] < place[dst] for src, dst in graph.edges)
     generations = [sorted(generation) for generation in nx.topological_generations(graph)]
@@ -56,3 +60,16 @@ def test_vertices_without_edges_have_an_order(db: eg.Database) -> None:
     db.put_vertex(2)
     db.put_vertex(1)
     assert eg.topological_sort(db.snapshot()).generations() == [[2, 1]]
+
+
+def test_a_cycle_is_looked_for_where_the_sources_lead(db: eg.Database) -> None:
+    db.add_edges([1, 2, 3, 4, 5, 7], [2, 1, 4, 5, 4, 1])
+    view, graph = db.snapshot(), db.snapshot().to_networkx()
+    for source in graph:
+        found = eg.find_cycle(view, source, verify=True)
+        assert set(found) == {edge[0] for edge in nx.find_cycle(graph, source)}
+    db.put_edge(5, 6)
+    assert not eg.find_cycle(db.snapshot(), [6], verify=True)
+    assert set(eg.find_cycle(db.snapshot(), [6, 7])) == {1, 2}
+    with pytest.raises(eg.NotFoundError, match="no vertex 99"):
+        eg.find_cycle(db.snapshot(), 99)

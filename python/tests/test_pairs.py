@@ -61,12 +61,43 @@ def test_scores_of_pairs_are_a_list_and_a_table(db: eg.Database) -> None:
         ([("a", "zoe")], eg.NotFoundError),
         ([("a",)], ValueError),
         ([("a", "b", "c")], ValueError),
+        (["ab"], TypeError),
         ([5], TypeError),
-        (None, TypeError),
         ([(1.5, "a")], TypeError),
     ],
 )
 def test_what_are_no_pairs_is_refused(db: eg.Database, pairs: Any, error: type[Exception]) -> None:
     db.put_edge("a", "b")
-    with pytest.raises(error):
+    with pytest.raises(error, match="a pair of vertices is wanted" if error is ValueError else None):
         eg.jaccard_coefficient(db.snapshot(), pairs)
+
+
+@pytest.mark.parametrize("name", MEASURES)
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_without_pairs_all_that_have_no_edge_are_measured(name: str, symmetric: bool) -> None:
+    edges = random_pairs(1, 30, 90)
+    graph = nx.Graph(oracle(edges, symmetric=symmetric).to_undirected())
+    found = getattr(eg, name)(stored(edges, symmetric=symmetric), verify=True)
+    pairs = list(nx.non_edges(graph))
+    measure = common_neighbors if name == "common_neighbors" else getattr(nx, name)
+    expected = {frozenset((u, v)): score for u, v, score in measure(graph, pairs)}
+    assert len(found) == len(expected) == len(pairs)
+    assert {frozenset((u, v)): score for u, v, score in found} == pytest.approx(expected)
+
+
+def test_too_many_pairs_are_an_error(db: eg.Database) -> None:
+    db.put_edge(0, 5_000)
+    db.add_edges(range(5_000), range(1, 5_001))
+    with pytest.raises(ValueError, match="argument u: without pairs, all that have no edge are measured"):
+        eg.jaccard_coefficient(db.snapshot())
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_common_neighbors_of_two_vertices(symmetric: bool) -> None:
+    edges = random_pairs(2, 25, 150)
+    view = stored(edges, symmetric=symmetric)
+    graph = nx.Graph(oracle(edges, symmetric=symmetric).to_undirected())
+    for u, v in itertools.permutations(graph, 2):
+        assert eg.common_neighbors(view, u, v) == set(nx.common_neighbors(graph, u, v))
+    with pytest.raises(eg.NotFoundError):
+        eg.common_neighbors(view, 0, 99)

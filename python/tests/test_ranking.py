@@ -152,6 +152,11 @@ def test_katz_centrality(heavy: Both, normalized: bool) -> None:
         )
         expected = nx.katz_centrality(graph, alpha, 2.0, tol=1e-12, normalized=normalized, weight=weight)
         assert near(found, expected, 1e-9)
+    beta = {vertex: position / 10 for position, vertex in enumerate(graph)}
+    found = eg.katz_centrality(view, 0.05, beta, tol=1e-12, normalized=normalized, verify=True)
+    assert near(found, nx.katz_centrality(graph, 0.05, beta, tol=1e-12, normalized=normalized), 1e-9)
+    with pytest.raises(TypeError, match="beta is a number, or a mapping from vertex to number"):
+        eg.katz_centrality(view, beta="x")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="alpha: with 5 the scores grow without a limit"):
         eg.katz_centrality(stored([(1, 2), (2, 1)]), 5.0)
 
@@ -164,6 +169,11 @@ def test_hits(heavy: Both) -> None:
     assert near(authorities, expected[1], 1e-6)
     assert hubs is found.hubs
     assert hubs.converged
+    assert [table["vertex"][0] for table in found.top(1)] == [
+        hubs.top(1)["vertex"][0],
+        authorities.top(1)["vertex"][0],
+    ]
+    assert repr(found) == f"Hubs. {hubs!r}\n\nAuthorities. {authorities!r}"
     assert authorities.top(3).column_names == ["vertex", "authority"]
     raw = eg.hits(view, 10_000, 1e-13, normalized=False, verify=True)
     assert math.isclose(sum(value**2 for value in raw.authorities.values()), 1)

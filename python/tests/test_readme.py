@@ -1,18 +1,18 @@
-"""The Python of the README runs as printed."""
+"""The Python of the README and of docs/algorithms.md runs as printed."""
 
 import re
 from pathlib import Path
 
 import pytest
 
-README = Path(__file__).parents[2] / "README.md"
+ROOT = Path(__file__).parents[2]
 
 
-def test_the_quickstart_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("page", ["README.md", "docs/algorithms.md"])
+def test_the_examples_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    examples = re.findall(
-        r"^```python\n(.*?)^```", README.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
-    )
+    text = (ROOT / page).read_text(encoding="utf-8")
+    examples = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     assert examples
     for example in examples:
-        exec(compile(example, str(README), "exec"), {})
+        exec(compile(example, page, "exec"), {})

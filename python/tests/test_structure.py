@@ -66,6 +66,13 @@ def test_clustering(dense: Both) -> None:
     assert found.keys() == expected.keys()
     assert all(math.isclose(found[key], value, abs_tol=1e-12) for key, value in expected.items())
     assert math.isclose(found.average, nx.average_clustering(graph))
+    some = list(graph)[3:17]
+    assert dict(eg.clustering(view, some, verify=True)) == pytest.approx(nx.clustering(graph, some))
+    assert math.isclose(eg.clustering(view, some).average, nx.average_clustering(graph, some))
+    assert math.isclose(eg.clustering(view, some[0]), nx.clustering(graph, some[0]))
+    assert dict(eg.clustering(view, [])) == {}
+    with pytest.raises(eg.NotFoundError, match="no vertex 999"):
+        eg.clustering(view, [999])
 
 
 def test_local_clustering_coefficient(dense: Both) -> None:
@@ -90,6 +97,13 @@ def test_maximal_independent_set(sparse: Both, dense: Both) -> None:
             assert not plain.subgraph(chosen).edges
             assert all(vertex in chosen or not chosen.isdisjoint(plain.adj[vertex]) for vertex in plain)
             assert list(chosen) == list(eg.maximal_independent_set(view, seed=seed))
+            out = next(vertex for vertex in plain if vertex not in chosen)
+            asked = eg.maximal_independent_set(view, [out], seed, verify=True)
+            assert out in asked
+            assert not plain.subgraph(asked).edges
+        u, v = next(iter(plain.edges))
+        with pytest.raises(ValueError, match=f"nodes: vertices {u} and {v} are neighbors"):
+            eg.maximal_independent_set(view, [u, v])
 
 
 def test_a_set_of_vertices_is_a_set(db: eg.Database) -> None:
@@ -102,6 +116,8 @@ def test_a_set_of_vertices_is_a_set(db: eg.Database) -> None:
     assert core <= {"a", "b", "c", "d"}
     assert ("a" in core, "d" in core, "z" in core, len(core)) == (True, False, False, 3)
     assert repr(core) == "KCoreResult({'a', 'b', 'c'})"
+    assert repr(eg.k_core(db.snapshot(), 9)) == "KCoreResult()"
+    assert 1.5 not in core
     assert core.to_arrow().column_names == ["vertex"]
     assert core.to_numpy()["vertex"].tolist() == ["a", "b", "c"]
     assert db.snapshot().to_networkx().subgraph(core).number_of_edges() == 3
@@ -131,9 +147,12 @@ def test_greedy_color(dense: Both) -> None:
     assert dict(colors) == expected
     assert colors.count == max(expected.values()) + 1 == len(colors.classes())
     assert repr(colors).startswith(f"{colors.count} colors for {len(graph)} vertices\n")
+    last = eg.greedy_color(view, "smallest_last", verify=True)
+    assert all(last[u] != last[v] for u, v in simple(graph).edges)
+    assert last.count <= eg.core_number(view).largest + 1
     drawn = eg.greedy_color(view, "random_sequential", seed=3, verify=True)
     assert all(drawn[u] != drawn[v] for u, v in simple(graph).edges)
-    with pytest.raises(ValueError, match='strategy: "smallest" is neither'):
+    with pytest.raises(ValueError, match='strategy: "smallest" is not largest_first, smallest_last'):
         eg.greedy_color(view, "smallest")  # type: ignore[arg-type]
 
 

@@ -42,11 +42,13 @@ pub(crate) fn run(args: &RunArgs, console: &mut Console) -> Result<(), CommandEr
 /// The value that the texts of an argument stand for.
 fn value(snapshot: &Snapshot, argument: &Argument, texts: &[String]) -> Result<Value, CommandError> {
     match (argument.kind, texts) {
+        (Kind::Vertex, [.., key]) => Ok(Value::Vertex(vertex(snapshot, key)?)),
         (Kind::Vertices, keys) => {
             let ids: Result<_, _> = keys.iter().map(|key| vertex(snapshot, key)).collect();
             Ok(Value::Vertices(ids?))
         }
-        (Kind::Weights, pairs) => {
+        (Kind::FloatOrWeights, [number]) if !number.contains('=') => Ok(argument.parse(number)?),
+        (Kind::Weights | Kind::FloatOrWeights, pairs) => {
             let mut weights = vec![0.0; evergraph::GraphView::id_bound(snapshot) as usize];
             for pair in pairs {
                 let (key, weight) = weighted_key(argument, pair)?;

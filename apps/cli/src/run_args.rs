@@ -120,8 +120,10 @@ fn option(argument: &'static Argument) -> Arg {
         Kind::Flag => ("true|false", ArgAction::Set),
         Kind::Count => ("N", ArgAction::Set),
         Kind::Float => ("X", ArgAction::Set),
+        Kind::Vertex => ("KEY", ArgAction::Set),
         Kind::Vertices => ("KEY", ArgAction::Append),
         Kind::Weights => ("KEY=WEIGHT", ArgAction::Append),
+        Kind::FloatOrWeights => ("X|KEY=X", ArgAction::Append),
         _ => ("TEXT", ArgAction::Set),
     };
     option.value_name(value).action(action).allow_negative_numbers(true)

@@ -11,7 +11,7 @@
 
 use std::time::Instant;
 
-use evergraph_analytics::{Algorithm, Arguments, Check, Control, Value, algorithms};
+use evergraph_analytics::{Algorithm, Arguments, Check, Control, Kind, Value, algorithms};
 use evergraph_generate::{ErdosRenyi, Generator, Kronecker, Model};
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatTable, FlatView, GraphView};
@@ -69,7 +69,8 @@ fn given(algorithm: &Algorithm, view: &FlatView) -> Arguments {
     let required = algorithm.arguments.iter().filter(|argument| argument.default.is_none());
     let needed = required.fold(Arguments::new(), |arguments, argument| {
         let vertex = if argument.name == "target" { hub / 2 } else { hub };
-        arguments.with(argument.name, Value::Vertices(vec![vertex]))
+        let one = argument.kind == Kind::Vertex;
+        arguments.with(argument.name, if one { Value::Vertex(vertex) } else { Value::Vertices(vec![vertex]) })
     });
     match algorithm.name {
         "betweenness_centrality" => needed.with("sources", some(4)),

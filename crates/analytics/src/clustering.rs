@@ -16,7 +16,7 @@
 //!
 //! Invariant: tallies are whole numbers, so the result does not depend on the number of threads.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::{ControlFlow, Range};
 
 use evergraph_types::{Direction, VertexId};
@@ -24,10 +24,10 @@ use evergraph_view::{FlatView, GraphView};
 use rayon::prelude::*;
 
 use crate::bitmap::bits;
-use crate::control::{ensure, in_pool};
+use crate::control::{ensure, in_pool, require_sources};
 use crate::oriented::{BLOCK_BITS, Oriented};
 use crate::per_thread::PerThread;
-use crate::registry::{Algorithm, Arguments, Check, Field, Outcome, Scalar, VertexColumn};
+use crate::registry::{Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, Scalar, VertexColumn};
 use crate::{AlgorithmError, Control, Ranges};
 
 /// Steps in a range: well below a millisecond.
@@ -64,6 +64,69 @@ pub struct Clustering {
 /// ```
 pub fn clustering(view: &dyn GraphView, control: &Control) -> Result<Clustering, AlgorithmError> {
     in_pool(|| coefficients(view, Definition::NetworkX, control))
+}
+
+/// The same of some vertices alone, by the lists of their neighbors: O(the sum of these) per vertex. The others have no
+/// number, and the average is that of the ones asked for.
+///
+/// ```
+/// use evergraph_analytics::{Control, clustering::clustering_of};
+/// use evergraph_view::FlatView;
+///
+/// let view = FlatView::from_edges(4, &[(0, 1), (1, 2), (2, 0), (2, 3)], true);
+/// let result = clustering_of(&view, &[2, 0], &Control::new())?;
+/// assert_eq!((result.coefficients[2], result.average), (1.0 / 3.0, 2.0 / 3.0));
+/// assert!(result.coefficients[1].is_nan());
+/// # Ok::<(), evergraph_analytics::AlgorithmError>(())
+/// ```
+pub fn clustering_of(
+    view: &dyn GraphView,
+    nodes: &[VertexId],
+    control: &Control,
+) -> Result<Clustering, AlgorithmError> {
+    require_sources(view, nodes)?;
+    let mut nodes = nodes.to_vec();
+    nodes.sort_unstable();
+    nodes.dedup();
+    control.check()?;
+    control.progress(0, nodes.len() as u64);
+    let found = in_pool(|| {
+        let coefficient = |&vertex| coefficient_of(view, vertex, control);
+        nodes.par_iter().map(coefficient).collect::<Result<Vec<f64>, AlgorithmError>>()
+    })?;
+    let mut coefficients = vec![f64::NAN; view.id_bound() as usize];
+    nodes.iter().zip(&found).for_each(|(&vertex, &value)| coefficients[vertex as usize] = value);
+    control.progress(nodes.len() as u64, nodes.len() as u64);
+    let average = found.iter().sum::<f64>() / (nodes.len().max(1) as f64);
+    Ok(Clustering { coefficients, average })
+}
+
+/// The coefficient of one vertex as NetworkX defines it: its neighbors are marked, and their lists are searched for marks.
+fn coefficient_of(view: &dyn GraphView, vertex: VertexId, control: &Control) -> Result<f64, AlgorithmError> {
+    let around = ways_of(view, vertex);
+    let (mut triangles, mut list) = (0, Vec::new());
+    for (&one, &one_ways) in &around {
+        control.check()?;
+        list.clear();
+        view.for_each_slice(Direction::Out, one, &mut |slice| {
+            list.extend(slice.iter().filter(|&&other| other != one && around.contains_key(&other)));
+            ControlFlow::Continue(())
+        });
+        list.sort_unstable();
+        list.dedup();
+        triangles += match view.is_symmetric() {
+            true => list.len() as u64,
+            false => list.iter().map(|other| one_ways * around[other]).sum(),
+        };
+    }
+    let mutual = around.values().filter(|&&ways| ways == 2).count() as u64;
+    let tally = Tally {
+        // Each triangle was met from both of its other vertices.
+        triangles: if view.is_symmetric() { triangles / 2 } else { triangles },
+        neighbors: around.len() as u64,
+        mutual,
+    };
+    Ok(tally.coefficient(view.is_symmetric(), Definition::NetworkX))
 }
 
 /// The clustering coefficients as LDBC Graphalytics defines them; on a symmetric view, those of [`clustering`].
@@ -268,6 +331,32 @@ impl Scratch {
     }
 }
 
+/// Checks the result for some vertices against that for all of them: O(E sqrt(E)).
+pub fn verify_of(
+    view: &dyn GraphView,
+    nodes: &[VertexId],
+    result: &Clustering,
+    control: &Control,
+) -> Result<(), AlgorithmError> {
+    let all = clustering(view, &control.of_part())?;
+    ensure(result.coefficients.len() == all.coefficients.len(), || {
+        format!("{} values", result.coefficients.len())
+    })?;
+    let mut sum = 0.0;
+    let nodes: BTreeSet<VertexId> = nodes.iter().copied().collect();
+    for (&found, (vertex, &wanted)) in result.coefficients.iter().zip((0..).zip(&all.coefficients)) {
+        control.check()?;
+        let asked = nodes.contains(&vertex);
+        sum += if asked { wanted } else { 0.0 };
+        let right = if asked { found == wanted } else { found.is_nan() };
+        ensure(right, || format!("vertex {vertex} has {found}, {wanted} expected"))?;
+    }
+    let average = sum / nodes.len().max(1) as f64;
+    ensure((result.average - average).abs() <= 1e-9, || {
+        format!("average {}, {average} expected", result.average)
+    })
+}
+
 /// Checks a result pair by pair of neighbors: O(sum of d^2).
 pub fn verify(
     view: &dyn GraphView,
@@ -328,7 +417,7 @@ fn ways_of(view: &dyn GraphView, vertex: VertexId) -> HashMap<VertexId, u64> {
 
 const RESULTS: &[Field] = &[
     Field { name: "coefficient", summary: "from 0, no two neighbors are neighbors, to 1, all are" },
-    Field { name: "average", summary: "the mean over all vertices" },
+    Field { name: "average", summary: "the mean over these vertices" },
 ];
 
 pub(crate) static ALGORITHM: Algorithm = Algorithm {
@@ -337,9 +426,12 @@ pub(crate) static ALGORITHM: Algorithm = Algorithm {
     complexity: "O(E sqrt(E))",
     source: "Latapy: Main-memory triangle computations, TCS 407, 2008, section 3.1; directed: Fagiolo, Phys. Rev. E 76, \
              2007; as networkx.clustering",
-    arguments: &[],
+    arguments: &[Argument::optional("nodes", Kind::Vertices, "all", "of these vertices only")],
     results: RESULTS,
-    run: |view, _, check, control| run(view, Definition::NetworkX, check, control),
+    run: |view, arguments, check, control| match arguments.optional_vertices("nodes") {
+        Some(nodes) => run_of(view, nodes, check, control),
+        None => run(view, Definition::NetworkX, check, control),
+    },
 };
 
 /// The same by another definition.
@@ -363,8 +455,25 @@ fn run(
     if check == Check::Verify {
         verify(view, definition, &result, control)?;
     }
-    Ok(Outcome::by_vertex(
+    Ok(outcome(result))
+}
+
+fn run_of(
+    view: &dyn GraphView,
+    nodes: &[VertexId],
+    check: Check,
+    control: &Control,
+) -> Result<Outcome, AlgorithmError> {
+    let result = clustering_of(view, nodes, control)?;
+    if check == Check::Verify {
+        verify_of(view, nodes, &result, control)?;
+    }
+    Ok(outcome(result))
+}
+
+fn outcome(result: Clustering) -> Outcome {
+    Outcome::by_vertex(
         vec![("coefficient", VertexColumn::Floats(result.coefficients))],
         vec![("average", Scalar::Float(result.average))],
-    ))
+    )
 }

@@ -86,6 +86,24 @@ pub enum AlgorithmError {
         /// A vertex of the cycle.
         vertex: VertexId,
     },
+    /// No path, where one was asked for.
+    #[error("there is no path from the source to the target")]
+    NoPath {
+        /// Where it would begin.
+        from: VertexId,
+        /// Where it would end.
+        to: VertexId,
+    },
+    /// Two vertices that must be in one independent set, and are neighbors.
+    #[error(
+        "argument nodes: vertices {node} and {other} are neighbors, and no two of an independent set are"
+    )]
+    NotIndependent {
+        /// One of them.
+        node: VertexId,
+        /// The other.
+        other: VertexId,
+    },
     /// The slow verifier was asked for and did not agree with the result: a bug.
     #[error(transparent)]
     WrongResult(#[from] VerifyError),

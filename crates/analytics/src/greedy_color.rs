@@ -10,20 +10,24 @@
 //!  a round    color all v of the frontier; every neighbor after it waits for one less; who waits for none is next
 //! ```
 //!
-//! Orders: `largest_first`, by degree and then by id, which is that of `networkx.greedy_color`; `random_sequential`, by
-//! a seed. Directions of edges and self-loops do not matter.
+//! Orders: `largest_first`, by degree and then by id, which is that of `networkx.greedy_color`; `smallest_last`, in which
+//! each vertex has the least degree among those up to it, so that there are at most one more colors than the largest core
+//! number (Matula, Beck, "Smallest-last ordering and clustering and graph coloring algorithms", J. ACM 30, 1983);
+//! `random_sequential`, by a seed. Directions of edges and self-loops do not matter.
 //!
 //! Invariant: a color is final, and it is the one that the loop would give; so the result does not depend on threads.
 
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use evergraph_types::{Direction, VertexId};
-use evergraph_view::{FlatView, GraphView};
+use evergraph_view::GraphView;
 use rayon::prelude::*;
 
 use crate::control::{ensure, in_pool};
-use crate::incident::FlatIncident;
+use crate::incident::{FlatIncident, Incident};
 use crate::per_thread::PerThread;
 use crate::random::hash;
 use crate::registry::{
@@ -43,6 +47,9 @@ pub enum ColorOrder {
     /// Vertices of larger degree first, of equal ones those of smaller id.
     #[default]
     LargestFirst,
+    /// Last the vertex of least degree, before it the one that has the least degree without that, and so on; of equal ones
+    /// the smaller id later.
+    SmallestLast,
     /// At random, from a seed.
     RandomSequential {
         /// Where random numbers begin.
@@ -106,7 +113,7 @@ pub fn greedy_color(
 }
 
 struct Search<'a> {
-    flat: &'a FlatView,
+    edges: &'a FlatIncident,
     /// The place of each vertex in the order: smaller ones come before.
     ranks: Vec<(u64, VertexId)>,
     waits: Vec<AtomicU32>,
@@ -119,18 +126,28 @@ impl<'a> Search<'a> {
     fn new(edges: &'a FlatIncident, order: ColorOrder, control: &Control) -> Result<Self, AlgorithmError> {
         let flat = edges.flat();
         let bound = flat.id_bound();
-        let rank = |vertex| (rank(edges, order, vertex), vertex);
         let ranges = Ranges::by_edges(flat, Direction::Out);
-        let ranks = ranges.map(control, |range| range.map(rank).collect::<Vec<_>>())?.concat();
+        let ranks = match order {
+            ColorOrder::SmallestLast => smallest_last(edges, control)?,
+            _ => {
+                let rank = |vertex| (rank(edges, order, vertex), vertex);
+                ranges.map(control, |range| range.map(rank).collect::<Vec<_>>())?.concat()
+            }
+        };
         let unset = |of| (0..bound).map(|_| AtomicU32::new(of)).collect::<Vec<_>>();
-        let search =
-            Search { flat, ranks, waits: unset(0), colors: unset(NO_COLOR), taken: PerThread::new(Vec::new) };
+        let search = Search {
+            edges,
+            ranks,
+            waits: unset(0),
+            colors: unset(NO_COLOR),
+            taken: PerThread::new(Vec::new),
+        };
         ranges.for_each(control, |range| {
             for vertex in range {
                 let mut before = 0;
-                search.for_each_neighbor(vertex, |neighbor| {
-                    before += u32::from(search.is_before(neighbor, vertex))
-                });
+                search
+                    .edges
+                    .for_each(vertex, |neighbor| before += u32::from(search.is_before(neighbor, vertex)));
                 search.waits[vertex as usize].store(before, Relaxed);
             }
         })?;
@@ -141,18 +158,11 @@ impl<'a> Search<'a> {
         self.ranks[one as usize] < self.ranks[other as usize]
     }
 
-    fn for_each_neighbor(&self, vertex: VertexId, mut visit: impl FnMut(VertexId)) {
-        self.flat.out_neighbors(vertex).for_each_slice(|slice| slice.iter().for_each(|&it| visit(it)));
-        if !self.flat.is_symmetric() {
-            self.flat.in_neighbors(vertex).for_each_slice(|slice| slice.iter().for_each(|&it| visit(it)));
-        }
-    }
-
     /// Gives a vertex the smallest color that no neighbor before it has.
     fn color(&self, vertex: VertexId) {
         let smallest = self.taken.with(|taken| {
             taken.clear();
-            self.for_each_neighbor(vertex, |neighbor| {
+            self.edges.for_each(vertex, |neighbor| {
                 if self.is_before(neighbor, vertex) {
                     taken.push(self.colors[neighbor as usize].load(Relaxed));
                 }
@@ -169,7 +179,7 @@ impl<'a> Search<'a> {
 
     /// Tells the neighbors after a vertex that it has a color; collects those that wait for no other.
     fn release(&self, vertex: VertexId, next: &mut Vec<VertexId>) {
-        self.for_each_neighbor(vertex, |neighbor| {
+        self.edges.for_each(vertex, |neighbor| {
             if self.is_before(vertex, neighbor) && self.waits[neighbor as usize].fetch_sub(1, Relaxed) == 1 {
                 next.push(neighbor);
             }
@@ -177,11 +187,51 @@ impl<'a> Search<'a> {
     }
 }
 
-/// What a vertex is sorted by, before its id.
+/// The places of vertices that are taken out by their least degree, the first one last. On this thread: each choice
+/// follows from the one before.
+fn smallest_last(edges: &FlatIncident, control: &Control) -> Result<Vec<(u64, VertexId)>, AlgorithmError> {
+    let flat = edges.flat();
+    let mut ranks: Vec<(u64, VertexId)> = (0..flat.id_bound()).map(|vertex| (0, vertex)).collect();
+    let others = |&(_, vertex): &(u64, VertexId)| {
+        let mut others = 0;
+        edges.for_each(vertex, |neighbor| others += u32::from(neighbor != vertex));
+        others
+    };
+    let mut degrees: Vec<u32> = ranks.iter().map(others).collect();
+    let vertices = (0..flat.id_bound()).filter(|&vertex| flat.has_vertex(vertex));
+    let mut heap: BinaryHeap<_> =
+        vertices.map(|vertex| Reverse((degrees[vertex as usize], vertex))).collect();
+    let mut left = flat.num_vertices();
+    while let Some(Reverse((degree, vertex))) = heap.pop() {
+        // Whoever has lost a neighbor is in the heap once more; whoever is out has no degree.
+        if degree != degrees[vertex as usize] {
+            continue;
+        }
+        if left.is_multiple_of(VERTICES_PER_TASK as u64) {
+            control.check()?;
+        }
+        degrees[vertex as usize] = GONE;
+        ranks[vertex as usize].0 = left;
+        left -= 1;
+        edges.for_each(vertex, |neighbor| {
+            let degree = &mut degrees[neighbor as usize];
+            if *degree != GONE {
+                *degree -= 1;
+                heap.push(Reverse((*degree, neighbor)));
+            }
+        });
+    }
+    Ok(ranks)
+}
+
+/// The degree of a vertex that has been taken out.
+const GONE: u32 = u32::MAX;
+
+/// What a vertex is sorted by, before its id; but for [`ColorOrder::SmallestLast`].
 fn rank(edges: &FlatIncident, order: ColorOrder, vertex: VertexId) -> u64 {
     match order {
         ColorOrder::RandomSequential { seed } => hash(seed, u64::from(vertex)),
-        ColorOrder::LargestFirst => u64::MAX - edges.num_ends(vertex) as u64,
+        ColorOrder::LargestFirst | ColorOrder::SmallestLast => u64::MAX - edges.num_ends(vertex) as u64,
     }
 }
 
@@ -195,12 +245,15 @@ pub fn verify(
     let edges = FlatIncident::new(view);
     let mut vertices: Vec<VertexId> =
         (0..view.id_bound()).filter(|&vertex| view.has_vertex(vertex)).collect();
-    vertices.sort_by_key(|&vertex| (rank(&edges, order, vertex), vertex));
+    match order {
+        ColorOrder::SmallestLast => vertices = smallest_last_slowly(view, &vertices, control)?,
+        _ => vertices.sort_by_key(|&vertex| (rank(&edges, order, vertex), vertex)),
+    }
     let mut expected = vec![NO_COLOR; view.id_bound() as usize];
     let mut count = 0;
     for vertex in vertices {
         control.check()?;
-        let mut taken = std::collections::BTreeSet::new();
+        let mut taken = BTreeSet::new();
         for direction in [Direction::Out, Direction::In] {
             view.for_each_slice(direction, vertex, &mut |slice| {
                 taken.extend(slice.iter().map(|&neighbor| expected[neighbor as usize]));
@@ -219,6 +272,32 @@ pub fn verify(
     ensure(result.count == count, || format!("{} colors, {count} expected", result.count))
 }
 
+/// The order by a set that is kept sorted: O(E log V).
+fn smallest_last_slowly(
+    view: &dyn GraphView,
+    vertices: &[VertexId],
+    control: &Control,
+) -> Result<Vec<VertexId>, AlgorithmError> {
+    let edges = Incident::new(view);
+    let others = |vertex| edges.ends(vertex).into_iter().filter(move |&other| other != vertex);
+    let mut degrees: Vec<usize> = (0..view.id_bound()).map(|vertex| others(vertex).count()).collect();
+    let mut left: BTreeSet<(usize, VertexId)> =
+        vertices.iter().map(|&vertex| (degrees[vertex as usize], vertex)).collect();
+    let mut order = Vec::new();
+    while let Some((_, vertex)) = left.pop_first() {
+        control.check()?;
+        order.push(vertex);
+        for neighbor in others(vertex) {
+            if left.remove(&(degrees[neighbor as usize], neighbor)) {
+                degrees[neighbor as usize] -= 1;
+                left.insert((degrees[neighbor as usize], neighbor));
+            }
+        }
+    }
+    order.reverse();
+    Ok(order)
+}
+
 pub(crate) static ALGORITHM: Algorithm = Algorithm {
     name: "greedy_color",
     summary: "Colors for vertices such that neighbors have different ones",
@@ -230,7 +309,7 @@ pub(crate) static ALGORITHM: Algorithm = Algorithm {
             "strategy",
             Kind::Text,
             "largest_first",
-            "the order in which vertices take their colors: largest_first or random_sequential",
+            "the order in which vertices take their colors: largest_first, smallest_last or random_sequential",
         ),
         SEED,
     ],
@@ -250,9 +329,10 @@ fn run(
     let seed = arguments.seed(SEED.name).unwrap_or_default();
     let order = match arguments.text("strategy").unwrap_or("largest_first") {
         "largest_first" => ColorOrder::LargestFirst,
+        "smallest_last" => ColorOrder::SmallestLast,
         "random_sequential" => ColorOrder::RandomSequential { seed },
         other => {
-            let why = format!("{other:?} is neither largest_first nor random_sequential");
+            let why = format!("{other:?} is not largest_first, smallest_last or random_sequential");
             return Err(invalid("strategy", why));
         }
     };

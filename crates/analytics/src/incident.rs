@@ -31,6 +31,11 @@ impl<'a> Incident<'a> {
         Incident { view, one_way: view.one_way() }
     }
 
+    /// The ends of all edges of the view.
+    pub(crate) fn all_ends(&self) -> u64 {
+        2 * self.view.num_edges()
+    }
+
     /// The number of edges; a loop of a directed type counts twice, one of a symmetric type once.
     pub(crate) fn degree(&self, vertex: VertexId) -> usize {
         let reverse = self.one_way.as_ref().map_or(0, |part| part.degree(Direction::In, vertex));
@@ -97,6 +102,14 @@ impl FlatIncident {
         let mut loops = self.lists(vertex).map(|list| list.iter().filter(|&other| other == vertex).count());
         let (out, reverse) = (loops.next().unwrap_or(0), loops.next().unwrap_or(0));
         self.degree(vertex) + out - reverse
+    }
+
+    /// As [`Incident::for_each`].
+    #[inline]
+    pub(crate) fn for_each(&self, vertex: VertexId, mut visit: impl FnMut(VertexId)) {
+        for list in self.lists(vertex) {
+            list.for_each_slice(|slice| slice.iter().for_each(|&neighbor| visit(neighbor)));
+        }
     }
 
     /// The lists of a vertex.

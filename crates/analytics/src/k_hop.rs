@@ -147,7 +147,7 @@ pub(crate) static ALGORITHM: Algorithm = Algorithm {
     complexity: "O(edges within k - 1 hops)",
     source: "breadth-first search over the lists as they lie; as networkx.ego_graph",
     arguments: &[
-        Argument::required("source", Kind::Vertices, "the vertex to start from"),
+        Argument::required("source", Kind::Vertex, "the vertex to start from"),
         Argument::optional("k", Kind::Count, "1", "how many hops"),
         REVERSE,
     ],

@@ -36,6 +36,8 @@ pub struct KatzOptions {
     pub alpha: f64,
     /// What each vertex has to begin with.
     pub beta: f64,
+    /// What each vertex id has to begin with, if they differ; `beta` if absent.
+    pub betas: Option<Vec<f64>>,
     /// The most iterations.
     pub max_iter: u32,
     /// Converged when the scores change by less than this per vertex on average.
@@ -53,12 +55,19 @@ impl Default for KatzOptions {
         KatzOptions {
             alpha: 0.1,
             beta: 1.0,
+            betas: None,
             max_iter: 1000,
             tol: 1e-6,
             nstart: None,
             normalized: true,
             weight: Weight::One,
         }
+    }
+}
+
+impl KatzOptions {
+    fn beta_of(&self, vertex: VertexId) -> f64 {
+        self.betas.as_ref().map_or(self.beta, |betas| betas[vertex as usize])
     }
 }
 
@@ -92,7 +101,9 @@ pub fn katz_centrality(
         control.check()?;
         control.progress(0, u64::from(options.max_iter));
         while iterations < options.max_iter && error >= threshold && vertices > 0 {
-            matrix.times(&scores, &mut next, control, |_, sum| options.alpha * sum + options.beta)?;
+            matrix.times(&scores, &mut next, control, |vertex, sum| {
+                options.alpha * sum + options.beta_of(vertex)
+            })?;
             let last = std::mem::replace(&mut error, distance(&next, &scores));
             if !error.is_finite() {
                 return Err(diverges(options.alpha));
@@ -122,16 +133,16 @@ fn check(view: &dyn GraphView, options: &KatzOptions) -> Result<(), AlgorithmErr
             return Err(invalid(name, format!("{value} is not a finite number")));
         }
     }
-    let Some(start) = &options.nstart else { return Ok(()) };
-    if start.len() != view.id_bound() as usize {
-        return Err(invalid("nstart", "a number for each vertex id is wanted".to_owned()));
-    }
-    match (0..).zip(start).find(|(_, number)| !number.is_finite()) {
-        Some((vertex, number)) => {
-            Err(invalid_at("nstart", vertex, format!("{number} is not a finite number")))
+    for (name, numbers) in [("nstart", &options.nstart), ("beta", &options.betas)] {
+        let Some(numbers) = numbers else { continue };
+        if numbers.len() != view.id_bound() as usize {
+            return Err(invalid(name, "a number for each vertex id is wanted".to_owned()));
         }
-        None => Ok(()),
+        if let Some((vertex, number)) = (0..).zip(numbers).find(|(_, number)| !number.is_finite()) {
+            return Err(invalid_at(name, vertex, format!("{number} is not a finite number")));
+        }
     }
+    Ok(())
 }
 
 fn diverges(alpha: f64) -> AlgorithmError {
@@ -163,7 +174,7 @@ pub fn verify(
         }
         let exists = |vertex: usize| view.has_vertex(vertex as VertexId);
         let next = |(vertex, sum): (usize, &f64)| {
-            if exists(vertex) { options.alpha * sum + options.beta } else { 0.0 }
+            if exists(vertex) { options.alpha * sum + options.beta_of(vertex as VertexId) } else { 0.0 }
         };
         sums.iter().enumerate().map(next).collect()
     };
@@ -189,7 +200,12 @@ pub(crate) static ALGORITHM: Algorithm = Algorithm {
             "0.1",
             "what each further step counts; below the reciprocal of the largest eigenvalue",
         ),
-        Argument::optional("beta", Kind::Float, "1.0", "what each vertex has to begin with"),
+        Argument::optional(
+            "beta",
+            Kind::FloatOrWeights,
+            "1.0",
+            "what each vertex has to begin with; of numbers by vertex, 0 for those without one",
+        ),
         Argument::optional("max_iter", Kind::Count, "1000", "the most iterations"),
         Argument::optional(
             "tol",
@@ -225,6 +241,7 @@ fn run(
     let options = KatzOptions {
         alpha: arguments.float("alpha").unwrap_or(default.alpha),
         beta: arguments.float("beta").unwrap_or(default.beta),
+        betas: arguments.weights("beta").map(<[f64]>::to_vec),
         max_iter: arguments.count("max_iter").unwrap_or(default.max_iter),
         tol: arguments.float("tol").unwrap_or(default.tol),
         nstart: arguments.weights("nstart").map(<[f64]>::to_vec),

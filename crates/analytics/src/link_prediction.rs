@@ -22,6 +22,7 @@ use evergraph_view::GraphView;
 use rayon::prelude::*;
 
 use crate::control::{ensure, in_pool, require_sources};
+use crate::incident::directions;
 use crate::registry::{Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, VertexColumn, invalid};
 use crate::{AlgorithmError, Control};
 
@@ -75,6 +76,50 @@ pub fn link_prediction(
     Ok(scores)
 }
 
+/// All pairs of vertices without an edge between them, the smaller id first, in order: what NetworkX measures unless it is
+/// told otherwise. More than [`MOST_PAIRS`] are an error.
+///
+/// ```
+/// use evergraph_analytics::{Control, link_prediction::non_edges};
+/// use evergraph_view::FlatView;
+///
+/// let view = FlatView::from_edges(4, &[(0, 1), (2, 0), (2, 2), (3, 1)], false);
+/// assert_eq!(non_edges(&view, &Control::new())?, [(0, 3), (1, 2), (2, 3)]);
+/// # Ok::<(), evergraph_analytics::AlgorithmError>(())
+/// ```
+pub fn non_edges(
+    view: &dyn GraphView,
+    control: &Control,
+) -> Result<Vec<(VertexId, VertexId)>, AlgorithmError> {
+    let vertices: Vec<VertexId> = (0..view.id_bound()).filter(|&vertex| view.has_vertex(vertex)).collect();
+    let all = vertices.len() as u64 * (vertices.len() as u64).saturating_sub(1) / 2;
+    // Edges that are no loops take pairs away, so that this finds out early what cannot fit.
+    let least = all.saturating_sub(view.num_edges());
+    let too_many = || {
+        let why = format!(
+            "without pairs, all that have no edge are measured, and these are more than {MOST_PAIRS}; name the pairs"
+        );
+        invalid("u", why)
+    };
+    if least > MOST_PAIRS as u64 {
+        return Err(too_many());
+    }
+    let (mut pairs, mut list) = (Vec::new(), Vec::new());
+    for (position, &u) in vertices.iter().enumerate() {
+        control.check()?;
+        read(view, u, &mut list);
+        let others = vertices[position + 1..].iter().copied();
+        pairs.extend(others.filter(|v| list.binary_search(v).is_err()).map(|v| (u, v)));
+        if pairs.len() > MOST_PAIRS {
+            return Err(too_many());
+        }
+    }
+    Ok(pairs)
+}
+
+/// The most pairs that are measured without having been named.
+pub const MOST_PAIRS: usize = 10_000_000;
+
 /// Lists of one pair after the other.
 #[derive(Default)]
 struct Lists {
@@ -113,8 +158,7 @@ impl Lists {
 /// The neighbors of a vertex in either direction, ascending, each once.
 fn read(view: &dyn GraphView, vertex: VertexId, list: &mut Vec<VertexId>) {
     list.clear();
-    let directions = [Direction::Out, Direction::In];
-    for &direction in &directions[..if view.is_symmetric() { 1 } else { 2 }] {
+    for &direction in directions(view) {
         view.for_each_slice(direction, vertex, &mut |slice| {
             list.extend_from_slice(slice);
             ControlFlow::Continue(())
@@ -172,8 +216,18 @@ const SOURCE: &str = "Liben-Nowell, Kleinberg: The Link-Prediction Problem for S
                       section 3; as NetworkX";
 
 const ARGUMENTS: &[Argument] = &[
-    Argument::required("u", Kind::Vertices, "the first vertex of each pair"),
-    Argument::required("v", Kind::Vertices, "the second vertex of each pair, in the same order"),
+    Argument::optional(
+        "u",
+        Kind::Vertices,
+        "all pairs without an edge, at most ten million",
+        "the first vertex of each pair",
+    ),
+    Argument::optional(
+        "v",
+        Kind::Vertices,
+        "all pairs without an edge, at most ten million",
+        "the second vertex of each pair, in the same order",
+    ),
 ];
 
 const RESULTS: &[Field] = &[
@@ -214,19 +268,24 @@ fn run(
     check: Check,
     control: &Control,
 ) -> Result<Outcome, AlgorithmError> {
-    let (first, second) = (arguments.vertices("u"), arguments.vertices("v"));
-    if first.len() != second.len() {
-        return Err(invalid("v", format!("{} vertices for {} in u", second.len(), first.len())));
-    }
-    let pairs: Vec<_> = first.iter().copied().zip(second.iter().copied()).collect();
+    let pairs = match (arguments.optional_vertices("u"), arguments.optional_vertices("v")) {
+        (None, None) => non_edges(view, control)?,
+        (first, second) => {
+            let (first, second) = (first.unwrap_or_default(), second.unwrap_or_default());
+            if first.len() != second.len() {
+                return Err(invalid("v", format!("{} vertices for {} in u", second.len(), first.len())));
+            }
+            first.iter().copied().zip(second.iter().copied()).collect()
+        }
+    };
     let result = link_prediction(view, &pairs, measure, control)?;
     if check == Check::Verify {
         verify(view, &pairs, measure, &result, control)?;
     }
     Ok(Outcome::listed(
         vec![
-            ("u", VertexColumn::Vertices(first.to_vec())),
-            ("v", VertexColumn::Vertices(second.to_vec())),
+            ("u", VertexColumn::Vertices(pairs.iter().map(|&(u, _)| u).collect())),
+            ("v", VertexColumn::Vertices(pairs.iter().map(|&(_, v)| v).collect())),
             ("score", VertexColumn::Floats(result)),
         ],
         Vec::new(),

@@ -96,20 +96,24 @@ pub fn local_cluster(
     control.progress(0, 0);
     let edges = Incident::new(view);
     let scores = approximate(&edges, seed, options, control)?;
+    let result = cluster_of(&edges, scores);
+    let done = control.status().done.max(1);
+    control.progress(done, done);
+    Ok(result)
+}
+
+/// The cluster that scores make: the prefix of least conductance of the vertices by score per degree.
+pub(crate) fn cluster_of(
+    edges: &Incident<'_>,
+    scores: impl IntoIterator<Item = (VertexId, f64)>,
+) -> LocalCluster {
     let degree = |vertex| edges.ends(vertex).len() as f64;
     let ranked = scores.into_iter().map(|(vertex, score)| (score / degree(vertex).max(1.0), vertex, score));
     let mut ranked: Vec<(f64, VertexId, f64)> = ranked.collect();
     ranked.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
     let vertices: Vec<VertexId> = ranked.iter().map(|&(_, vertex, _)| vertex).collect();
-    let (size, conductance) = sweep(&edges, view.num_edges(), &vertices);
-    let done = control.status().done.max(1);
-    control.progress(done, done);
-    Ok(LocalCluster {
-        vertices,
-        scores: ranked.iter().map(|&(.., score)| score).collect(),
-        size,
-        conductance,
-    })
+    let (size, conductance) = sweep(edges, &vertices);
+    LocalCluster { vertices, scores: ranked.iter().map(|&(.., score)| score).collect(), size, conductance }
 }
 
 /// Scores by pushes, in the order in which vertices have come to hold too much.
@@ -158,8 +162,8 @@ fn approximate(
 }
 
 /// The prefix of least conductance, and that.
-fn sweep(edges: &Incident<'_>, num_edges: u64, order: &[VertexId]) -> (usize, f64) {
-    let total = num_edges as f64 * 2.0;
+fn sweep(edges: &Incident<'_>, order: &[VertexId]) -> (usize, f64) {
+    let total = edges.all_ends() as f64;
     let mut inside: HashSet<VertexId> = HashSet::new();
     let (mut cut, mut volume) = (0.0, 0.0);
     let mut best = (order.len().min(1), f64::INFINITY);
@@ -193,18 +197,38 @@ pub fn verify(
     let edges = Incident::new(view);
     let lists: Vec<Vec<VertexId>> = (0..view.id_bound()).map(|vertex| edges.ends(vertex)).collect();
     let exact = exact_scores(&lists, seed, options.alpha, control)?;
-    let mut scores = vec![0.0; lists.len()];
+    verify_scores(result, &exact, |vertex| options.epsilon * lists[vertex].len() as f64, control)?;
+    verify_sweep(&lists, result, control)
+}
+
+/// Checks that scores are the exact ones, less at most what each vertex allows.
+pub(crate) fn verify_scores(
+    result: &LocalCluster,
+    exact: &[f64],
+    allowed: impl Fn(usize) -> f64,
+    control: &Control,
+) -> Result<(), AlgorithmError> {
+    let mut scores = vec![0.0; exact.len()];
     for (&vertex, &score) in result.vertices.iter().zip(&result.scores) {
         control.check()?;
         scores[vertex as usize] = score;
     }
-    for (vertex, (&found, &wanted)) in scores.iter().zip(&exact).enumerate() {
+    for (vertex, (&found, &wanted)) in scores.iter().zip(exact).enumerate() {
         control.check()?;
-        let allowed = options.epsilon * lists[vertex].len() as f64 + 1e-9;
+        let allowed = allowed(vertex) + 1e-9;
         ensure((-1e-9..=allowed).contains(&(wanted - found)), || {
             format!("vertex {vertex} has score {found}, {wanted} less at most {allowed:e} expected")
         })?;
     }
+    Ok(())
+}
+
+/// Checks the cluster against the conductance of every prefix, each counted anew.
+pub(crate) fn verify_sweep(
+    lists: &[Vec<VertexId>],
+    result: &LocalCluster,
+    control: &Control,
+) -> Result<(), AlgorithmError> {
     let conductance = |size: usize| {
         let inside: HashSet<VertexId> = result.vertices[..size].iter().copied().collect();
         let ends = || inside.iter().flat_map(|&vertex| &lists[vertex as usize]);
@@ -264,7 +288,7 @@ pub(crate) static ALGORITHM: Algorithm = Algorithm {
     complexity: "O(1 / (epsilon * alpha))",
     source: "Andersen, Chung, Lang: Local Graph Partitioning using PageRank Vectors, FOCS 2006, sections 3 and 5",
     arguments: &[
-        Argument::required("source", Kind::Vertices, "the seed"),
+        Argument::required("source", Kind::Vertex, "the seed"),
         Argument::optional("alpha", Kind::Float, "0.15", "the chance to return to the seed at each step"),
         Argument::optional(
             "epsilon",
@@ -274,13 +298,19 @@ pub(crate) static ALGORITHM: Algorithm = Algorithm {
         ),
     ],
     results: &[
-        Field { name: "vertex", summary: "the members, the nearest to the seed first" },
+        MEMBERS,
         Field { name: "score", summary: "the approximate personalized PageRank" },
-        Field { name: "vertices", summary: "how many members there are" },
-        Field { name: "conductance", summary: "the share of their edge ends that lead out" },
+        SIZE,
+        CONDUCTANCE,
     ],
     run,
 };
+
+pub(crate) const MEMBERS: Field =
+    Field { name: "vertex", summary: "the members, the nearest to the seed first" };
+pub(crate) const SIZE: Field = Field { name: "vertices", summary: "how many members there are" };
+pub(crate) const CONDUCTANCE: Field =
+    Field { name: "conductance", summary: "the share of their edge ends that lead out" };
 
 fn run(
     view: &dyn GraphView,
@@ -294,13 +324,18 @@ fn run(
         alpha: arguments.float("alpha").unwrap_or(default.alpha),
         epsilon: arguments.float("epsilon").unwrap_or(default.epsilon),
     };
-    let mut result = local_cluster(view, seed, &options, control)?;
+    let result = local_cluster(view, seed, &options, control)?;
     if check == Check::Verify {
         verify(view, seed, &options, &result, control)?;
     }
+    Ok(outcome(result))
+}
+
+/// The members with their scores.
+pub(crate) fn outcome(mut result: LocalCluster) -> Outcome {
     result.vertices.truncate(result.size);
     result.scores.truncate(result.size);
-    Ok(Outcome::listed(
+    Outcome::listed(
         vec![
             ("vertex", VertexColumn::Vertices(result.vertices)),
             ("score", VertexColumn::Floats(result.scores)),
@@ -309,5 +344,5 @@ fn run(
             ("vertices", Scalar::Count(result.size as u64)),
             ("conductance", Scalar::Float(result.conductance)),
         ],
-    ))
+    )
 }

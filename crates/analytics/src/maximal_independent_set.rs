@@ -9,11 +9,13 @@
 //!                                       └──► out    a neighbor is in
 //! ```
 //!
-//! Directions of edges and self-loops do not matter.
+//! Vertices that were asked for are in from the start, and their neighbors out. Directions of edges and self-loops do not
+//! matter.
 //!
 //! Invariant: a state that is not "waiting" is final, and it is the one that a loop over the vertices in that order would
 //! give; so the result depends on the seed and not on threads.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
@@ -21,9 +23,12 @@ use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatView, GraphView};
 use rayon::prelude::*;
 
-use crate::control::{ensure, in_pool};
+use crate::control::{ensure, in_pool, require_sources};
+use crate::incident::directions;
 use crate::random::hash;
-use crate::registry::{Algorithm, Arguments, Check, Field, Outcome, SEED, Scalar, VertexColumn};
+use crate::registry::{
+    Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, SEED, Scalar, VertexColumn,
+};
 use crate::{AlgorithmError, Control};
 
 const WAITING: u8 = 0;
@@ -33,31 +38,36 @@ const OUT: u8 = 2;
 /// Vertices that are worth a task of their own.
 const VERTICES_PER_TASK: usize = 1 << 10;
 
-/// A maximal independent set, ascending.
+/// A maximal independent set that has `nodes`, ascending.
 ///
 /// ```
 /// use evergraph_analytics::{Control, maximal_independent_set};
 /// use evergraph_view::FlatView;
 ///
 /// let star = FlatView::from_edges(4, &[(0, 1), (0, 2), (0, 3)], true);
-/// let set = maximal_independent_set(&star, 1, &Control::new())?;
-/// assert!(set == [0] || set == [1, 2, 3]);
+/// let set = maximal_independent_set(&star, &[2], 1, &Control::new())?;
+/// assert_eq!(set, [1, 2, 3]);
 /// # Ok::<(), evergraph_analytics::AlgorithmError>(())
 /// ```
 pub fn maximal_independent_set(
     view: &dyn GraphView,
+    nodes: &[VertexId],
     seed: u64,
     control: &Control,
 ) -> Result<Vec<VertexId>, AlgorithmError> {
+    require_sources(view, nodes)?;
     in_pool(|| {
         let flat = view.flat();
         let states = vec![WAITING; flat.id_bound() as usize].into_iter().map(AtomicU8::new).collect();
         let choice = Choice { flat: &flat, seed, states };
-        let exists = |&vertex: &VertexId| flat.has_vertex(vertex);
-        let mut waiting: Vec<VertexId> = (0..flat.id_bound()).into_par_iter().filter(exists).collect();
-        let vertices = waiting.len() as u64;
+        choice.settle(nodes)?;
+        let is_open = |&vertex: &VertexId| {
+            flat.has_vertex(vertex) && choice.states[vertex as usize].load(Relaxed) == WAITING
+        };
+        let mut waiting: Vec<VertexId> = (0..flat.id_bound()).into_par_iter().filter(is_open).collect();
+        let vertices = flat.num_vertices();
         control.check()?;
-        control.progress(0, vertices);
+        control.progress(vertices - waiting.len() as u64, vertices);
         while !waiting.is_empty() {
             let left = waiting.par_chunks(VERTICES_PER_TASK).map(|vertices| {
                 control.check()?;
@@ -83,11 +93,37 @@ struct Choice<'a> {
 }
 
 impl Choice<'_> {
+    /// Lets vertices in whatever their place in the order.
+    fn settle(&self, nodes: &[VertexId]) -> Result<(), AlgorithmError> {
+        nodes.iter().for_each(|&node| self.states[node as usize].store(IN, Relaxed));
+        for &node in nodes {
+            let meet = |neighbor: VertexId| {
+                if neighbor != node && self.states[neighbor as usize].swap(OUT, Relaxed) == IN {
+                    return ControlFlow::Break(neighbor);
+                }
+                ControlFlow::Continue(())
+            };
+            if let ControlFlow::Break(other) = self.try_for_each_neighbor(node, meet) {
+                return Err(AlgorithmError::NotIndependent { node, other });
+            }
+        }
+        Ok(())
+    }
+
+    fn try_for_each_neighbor<B>(
+        &self,
+        vertex: VertexId,
+        mut visit: impl FnMut(VertexId) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
+        let mut lists = directions(self.flat).iter().map(|&direction| self.flat.neighbors(direction, vertex));
+        lists.try_for_each(|list| list.try_for_each(&mut visit))
+    }
+
     /// The state of a vertex that waited, by those of its neighbors.
     fn decide(&self, vertex: VertexId) -> u8 {
         let own = rank(self.seed, vertex);
         let mut state = IN;
-        let mut look = |neighbor: VertexId| {
+        let look = |neighbor: VertexId| {
             if neighbor == vertex {
                 return ControlFlow::Continue(());
             }
@@ -101,10 +137,7 @@ impl Choice<'_> {
             }
             ControlFlow::Continue(())
         };
-        let mut flow = self.flat.out_neighbors(vertex).try_for_each(&mut look);
-        if flow.is_continue() && !self.flat.is_symmetric() {
-            flow = self.flat.in_neighbors(vertex).try_for_each(&mut look);
-        }
+        let flow = self.try_for_each_neighbor(vertex, look);
         debug_assert!(flow.is_continue() || state == OUT, "it looks at all neighbors but where one is in");
         self.states[vertex as usize].store(state, Relaxed);
         state
@@ -114,12 +147,14 @@ impl Choice<'_> {
 /// Checks a set against the loop that it stands for: O(V log V + E).
 pub fn verify(
     view: &dyn GraphView,
+    nodes: &[VertexId],
     seed: u64,
     result: &[VertexId],
     control: &Control,
 ) -> Result<(), AlgorithmError> {
     let mut order: Vec<VertexId> = (0..view.id_bound()).filter(|&vertex| view.has_vertex(vertex)).collect();
-    order.sort_by_key(|&vertex| rank(seed, vertex));
+    let nodes: BTreeSet<VertexId> = nodes.iter().copied().collect();
+    order.sort_by_key(|&vertex| (!nodes.contains(&vertex), rank(seed, vertex)));
     let mut blocked = vec![false; view.id_bound() as usize];
     let mut expected = Vec::new();
     for vertex in order {
@@ -148,7 +183,10 @@ pub(crate) static ALGORITHM: Algorithm = Algorithm {
     complexity: "O((V + E) log V) expected",
     source: "Blelloch, Fineman, Shun: Greedy Sequential Maximal Independent Set and Matching are Parallel on Average, \
              SPAA 2012, section 3",
-    arguments: &[SEED],
+    arguments: &[
+        Argument::optional("nodes", Kind::Vertices, "none", "vertices that the set must have"),
+        SEED,
+    ],
     results: &[
         Field { name: "vertex", summary: "the members" },
         Field { name: "vertices", summary: "how many they are" },
@@ -163,9 +201,10 @@ fn run(
     control: &Control,
 ) -> Result<Outcome, AlgorithmError> {
     let seed = arguments.seed(SEED.name).unwrap_or_default();
-    let result = maximal_independent_set(view, seed, control)?;
+    let nodes = arguments.vertices("nodes");
+    let result = maximal_independent_set(view, nodes, seed, control)?;
     if check == Check::Verify {
-        verify(view, seed, &result, control)?;
+        verify(view, nodes, seed, &result, control)?;
     }
     let count = result.len() as u64;
     Ok(Outcome::listed(

@@ -54,7 +54,7 @@ impl Algorithm {
             let argument = known.ok_or_else(|| {
                 invalid(name, format!("{} has no such argument; it has: {}", self.name, names()))
             })?;
-            if argument.kind != value.kind() {
+            if !argument.kind.takes(value.kind()) {
                 return Err(invalid(
                     name,
                     format!("a {:?} is wanted, not a {:?}", argument.kind, value.kind()),
@@ -120,9 +120,11 @@ impl Argument {
         match self.kind {
             Kind::Flag => text.parse().map(Value::Flag).map_err(|_| wrong("true or false")),
             Kind::Count => text.parse().map(Value::Count).map_err(|_| wrong("a whole number from 0")),
-            Kind::Float => text.parse().map(Value::Float).map_err(|_| wrong("a number")),
+            Kind::Float | Kind::FloatOrWeights => {
+                text.parse().map(Value::Float).map_err(|_| wrong("a number"))
+            }
             Kind::Text => Ok(Value::Text(text.to_owned())),
-            Kind::Vertices | Kind::Weights => Err(wrong("a list of vertex ids")),
+            Kind::Vertex | Kind::Vertices | Kind::Weights => Err(wrong("a list of vertex ids")),
         }
     }
 }
@@ -177,10 +179,21 @@ pub enum Kind {
     Float,
     /// A name.
     Text,
+    /// One vertex.
+    Vertex,
     /// One vertex or several.
     Vertices,
     /// A number per vertex id.
     Weights,
+    /// A number for all vertices, or one per vertex id.
+    FloatOrWeights,
+}
+
+impl Kind {
+    /// Whether a value of another kind will do.
+    fn takes(self, kind: Kind) -> bool {
+        self == kind || (self == Kind::FloatOrWeights && matches!(kind, Kind::Float | Kind::Weights))
+    }
 }
 
 /// The value of an argument.
@@ -194,6 +207,8 @@ pub enum Value {
     Float(f64),
     /// A name.
     Text(String),
+    /// One vertex.
+    Vertex(VertexId),
     /// One vertex or several.
     Vertices(Vec<VertexId>),
     /// A number per vertex id.
@@ -208,6 +223,7 @@ impl Value {
             Value::Count(_) => Kind::Count,
             Value::Float(_) => Kind::Float,
             Value::Text(_) => Kind::Text,
+            Value::Vertex(_) => Kind::Vertex,
             Value::Vertices(_) => Kind::Vertices,
             Value::Weights(_) => Kind::Weights,
         }
@@ -272,10 +288,8 @@ impl Arguments {
 
     /// The vertex of an argument that names one.
     pub(crate) fn vertex(&self, name: &str) -> Result<VertexId, AlgorithmError> {
-        match self.vertices(name) {
-            &[vertex] => Ok(vertex),
-            several => Err(invalid(name, format!("one vertex is wanted, not {}", several.len()))),
-        }
+        let given = if let Some(Value::Vertex(vertex)) = self.0.get(name) { Some(*vertex) } else { None };
+        given.ok_or_else(|| invalid(name, "a vertex is wanted".to_owned()))
     }
 
     pub(crate) fn vertices(&self, name: &str) -> &[VertexId] {
@@ -378,7 +392,7 @@ pub enum Scalar {
 
 /// All algorithms, in the order of a table of contents.
 pub fn algorithms() -> &'static [&'static Algorithm] {
-    static ALGORITHMS: [&Algorithm; 39] = [
+    static ALGORITHMS: [&Algorithm; 40] = [
         &crate::bfs::ALGORITHM,
         &crate::multi_source_bfs::ALGORITHM,
         &crate::k_hop::ALGORITHM,
@@ -407,6 +421,7 @@ pub fn algorithms() -> &'static [&'static Algorithm] {
         &crate::louvain::ALGORITHM,
         &crate::leiden::ALGORITHM,
         &crate::local_cluster::ALGORITHM,
+        &crate::nibble::ALGORITHM,
         &crate::maximal_independent_set::ALGORITHM,
         &crate::maximal_matching::ALGORITHM,
         &crate::greedy_color::ALGORITHM,

@@ -276,13 +276,16 @@ pub(crate) static ALGORITHM: Algorithm = Algorithm {
     complexity: "O(V + E), with weights O((V + E) log E); usually only what is near both ends",
     source: "Pohl: Bi-directional search, Machine Intelligence 6, 1971; Dijkstra 1959 with weights",
     arguments: &[
-        Argument::required("source", Kind::Vertices, "where the path begins"),
-        Argument::required("target", Kind::Vertices, "where it ends"),
+        Argument::required("source", Kind::Vertex, "where the path begins"),
+        Argument::required("target", Kind::Vertex, "where it ends"),
         OPTIONAL_WEIGHT,
     ],
     results: &[
-        Field { name: "vertex", summary: "the vertices of the path in order; none if there is no path" },
-        Field { name: "length", summary: "the total weight of its edges; infinite if there is no path" },
+        Field {
+            name: "vertex",
+            summary: "the vertices of the path in order; that there is none is an error",
+        },
+        Field { name: "length", summary: "the total weight of its edges" },
     ],
     run,
 };
@@ -299,9 +302,9 @@ fn run(
     if check == Check::Verify {
         verify(view, source, target, &weight, result.as_ref(), control)?;
     }
-    let (vertices, length) = result.map_or((Vec::new(), f64::INFINITY), |path| (path.vertices, path.length));
+    let path = result.ok_or(AlgorithmError::NoPath { from: source, to: target })?;
     Ok(Outcome::listed(
-        vec![("vertex", VertexColumn::Vertices(vertices))],
-        vec![("length", Scalar::Float(length))],
+        vec![("vertex", VertexColumn::Vertices(path.vertices))],
+        vec![("length", Scalar::Float(path.length))],
     ))
 }

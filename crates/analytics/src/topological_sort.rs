@@ -21,9 +21,9 @@ use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatView, GraphView};
 use rayon::prelude::*;
 
-use crate::control::{ensure, in_pool};
-use crate::registry::{Algorithm, Arguments, Check, Field, Outcome, Scalar, VertexColumn};
-use crate::{AlgorithmError, Control};
+use crate::control::{ensure, in_pool, require_sources};
+use crate::registry::{Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, Scalar, VertexColumn};
+use crate::{AlgorithmError, BfsOptions, Control, UNREACHED, bfs};
 
 /// Vertices peeled by one task.
 const VERTICES_PER_TASK: usize = 1 << 8;
@@ -49,25 +49,34 @@ pub struct TopologicalOrder {
 /// # Ok::<(), evergraph_analytics::AlgorithmError>(())
 /// ```
 pub fn topological_sort(view: &dyn GraphView, control: &Control) -> Result<TopologicalOrder, AlgorithmError> {
-    let peeled = in_pool(|| peel(&view.flat(), control))?;
+    let peeled = in_pool(|| peel(&view.flat(), None, control))?;
     match peeled.cycle.first() {
         Some(&vertex) => Err(AlgorithmError::Cyclic { vertex }),
         None => Ok(peeled.order),
     }
 }
 
-/// A cycle along the edges: each vertex has an edge to the next and the last to the first. `None` if there is none.
+/// A cycle along the edges: each vertex has an edge to the next and the last to the first. `None` if there is none; with
+/// sources, none that they reach.
 ///
 /// ```
 /// use evergraph_analytics::{Control, find_cycle};
 /// use evergraph_view::FlatView;
 ///
 /// let view = FlatView::from_edges(4, &[(0, 1), (1, 2), (2, 1), (2, 3)], false);
-/// assert_eq!(find_cycle(&view, &Control::new())?, Some(vec![1, 2]));
+/// assert_eq!(find_cycle(&view, None, &Control::new())?, Some(vec![1, 2]));
+/// assert_eq!(find_cycle(&view, Some(&[3]), &Control::new())?, None);
 /// # Ok::<(), evergraph_analytics::AlgorithmError>(())
 /// ```
-pub fn find_cycle(view: &dyn GraphView, control: &Control) -> Result<Option<Vec<VertexId>>, AlgorithmError> {
-    let peeled = in_pool(|| peel(&view.flat(), control))?;
+pub fn find_cycle(
+    view: &dyn GraphView,
+    sources: Option<&[VertexId]>,
+    control: &Control,
+) -> Result<Option<Vec<VertexId>>, AlgorithmError> {
+    require_sources(view, sources.unwrap_or_default())?;
+    let reach = |sources| bfs(view, sources, &BfsOptions::default(), &control.of_part());
+    let hops = sources.map(reach).transpose()?.map(|found| found.distances);
+    let peeled = in_pool(|| peel(&view.flat(), hops.as_deref(), control))?;
     Ok(Some(peeled.cycle).filter(|cycle| !cycle.is_empty()))
 }
 
@@ -76,11 +85,18 @@ struct Peeled {
     cycle: Vec<VertexId>,
 }
 
-fn peel(flat: &FlatView, control: &Control) -> Result<Peeled, AlgorithmError> {
-    let degree = |vertex| AtomicU32::new(flat.table(Direction::In).degree(vertex) as u32);
-    let waits_for: Vec<AtomicU32> = (0..flat.id_bound()).into_par_iter().map(degree).collect();
+/// Peels all vertices, or those that have hops from a source: their edges lead to others that have.
+fn peel(flat: &FlatView, hops: Option<&[u32]>, control: &Control) -> Result<Peeled, AlgorithmError> {
+    let within = |vertex: VertexId| hops.is_none_or(|hops| hops[vertex as usize] != UNREACHED);
+    let degree = |vertex| match hops {
+        None => flat.table(Direction::In).degree(vertex),
+        Some(_) if !within(vertex) => 0,
+        Some(_) => flat.in_neighbors(vertex).iter().filter(|&before| within(before)).count(),
+    };
+    let waits_for: Vec<AtomicU32> =
+        (0..flat.id_bound()).into_par_iter().map(|vertex| AtomicU32::new(degree(vertex) as u32)).collect();
     let is_free = |vertex: VertexId| waits_for[vertex as usize].load(Relaxed) == 0;
-    let free = |&vertex: &VertexId| flat.has_vertex(vertex) && is_free(vertex);
+    let free = |&vertex: &VertexId| flat.has_vertex(vertex) && within(vertex) && is_free(vertex);
     let mut generation: Vec<VertexId> = (0..flat.id_bound()).into_par_iter().filter(free).collect();
     let mut order = TopologicalOrder::default();
     control.check()?;
@@ -163,12 +179,23 @@ pub fn verify(
 /// Checks a cycle edge by edge; that there is none, by a depth-first search that meets no vertex of its own path: O(V + E).
 pub fn verify_cycle(
     view: &dyn GraphView,
+    sources: Option<&[VertexId]>,
     result: Option<&[VertexId]>,
     control: &Control,
 ) -> Result<(), AlgorithmError> {
+    let mut reached = vec![sources.is_none(); view.id_bound() as usize];
+    let mut stack = sources.unwrap_or_default().to_vec();
+    while let Some(vertex) = stack.pop() {
+        control.check()?;
+        if !std::mem::replace(&mut reached[vertex as usize], true) {
+            stack.extend(list_of(view, vertex));
+        }
+    }
     let Some(cycle) = result else {
-        return ensure(!has_cycle(view), || "no cycle found, but there is one".to_owned());
+        return ensure(!has_cycle(view, &reached), || "no cycle found, but there is one".to_owned());
     };
+    let out_of_reach = cycle.iter().find(|&&vertex| !reached[vertex as usize]);
+    ensure(out_of_reach.is_none(), || format!("no source reaches {out_of_reach:?}"))?;
     let mut distinct = cycle.to_vec();
     distinct.sort_unstable();
     distinct.dedup();
@@ -181,12 +208,12 @@ pub fn verify_cycle(
     Ok(())
 }
 
-fn has_cycle(view: &dyn GraphView) -> bool {
+fn has_cycle(view: &dyn GraphView, reached: &[bool]) -> bool {
     const ON_PATH: u8 = 1;
     const LEFT: u8 = 2;
     let mut states = vec![0u8; view.id_bound() as usize];
     for start in (0..view.id_bound()).filter(|&vertex| view.has_vertex(vertex)) {
-        if states[start as usize] != 0 {
+        if states[start as usize] != 0 || !reached[start as usize] {
             continue;
         }
         states[start as usize] = ON_PATH;
@@ -242,7 +269,12 @@ pub(crate) static FIND_CYCLE: Algorithm = Algorithm {
     summary: "A cycle along the edges, if there is one",
     complexity: "O(V + E)",
     source: SOURCE,
-    arguments: &[],
+    arguments: &[Argument::optional(
+        "source",
+        Kind::Vertices,
+        "any vertex",
+        "only cycles that these vertices reach",
+    )],
     results: &[
         Field { name: "vertex", summary: "the vertices of the cycle in order; none if there is no cycle" },
         Field { name: "is_acyclic", summary: "whether there is no cycle" },
@@ -272,13 +304,14 @@ fn run_sort(
 
 fn run_cycle(
     view: &dyn GraphView,
-    _arguments: &Arguments,
+    arguments: &Arguments,
     check: Check,
     control: &Control,
 ) -> Result<Outcome, AlgorithmError> {
-    let result = find_cycle(view, control)?;
+    let sources = arguments.optional_vertices("source");
+    let result = find_cycle(view, sources, control)?;
     if check == Check::Verify {
-        verify_cycle(view, result.as_deref(), control)?;
+        verify_cycle(view, sources, result.as_deref(), control)?;
     }
     let is_acyclic = result.is_none();
     Ok(Outcome::listed(

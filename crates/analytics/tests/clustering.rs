@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Graph, any_graph, degenerate_graphs, on_one_and_two_threads};
-use evergraph_analytics::clustering::verify;
+use evergraph_analytics::clustering::{clustering_of, verify, verify_of};
 use evergraph_analytics::{Clustering, Control, Definition, clustering, local_clustering_coefficient};
 use evergraph_generate::{Generator, Kronecker, Model};
 use evergraph_view::FlatView;
@@ -53,6 +53,12 @@ proptest! {
             for (vertex, (found, wanted)) in result.coefficients.iter().zip(naive(&graph, definition)).enumerate() {
                 prop_assert!((found - wanted).abs() < 1e-12, "{definition:?}, {vertex}: {found}, not {wanted}");
             }
+        }
+        let nodes: Vec<u32> = (0..graph.exists.len() as u32).filter(|&vertex| graph.exists[vertex as usize]).collect();
+        for nodes in [&nodes[..], &nodes[nodes.len() / 2..], &[]] {
+            let run = || clustering_of(&graph.view(), nodes, &Control::new()).expect("a result");
+            let result = run();
+            verify_of(&graph.view(), nodes, &result, &Control::new()).expect("a right result");
         }
     }
 }

@@ -24,6 +24,7 @@ fn required(name: &str) -> Arguments {
     let algorithm = algorithm(name).expect("a name");
     let needed = algorithm.arguments.iter().filter(|argument| argument.default.is_none());
     needed.fold(Arguments::new(), |arguments, argument| match argument.kind {
+        Kind::Vertex => arguments.with(argument.name, Value::Vertex(0)),
         Kind::Vertices => arguments.with(argument.name, Value::Vertices(vec![0])),
         kind => panic!("no {kind:?} to give"),
     })

@@ -39,6 +39,7 @@ fn forest(view: &FlatView) -> SpanningForest {
 fn all(view: &FlatView, seed: u64) {
     colors(view, ColorOrder::LargestFirst);
     colors(view, ColorOrder::RandomSequential { seed });
+    colors(view, ColorOrder::SmallestLast);
     matching(view, seed);
 }
 

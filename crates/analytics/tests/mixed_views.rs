@@ -6,10 +6,12 @@ mod common;
 use std::collections::BTreeSet;
 
 use common::{Edge, on_one_and_two_threads};
+use evergraph_analytics::clustering::clustering_of;
 use evergraph_analytics::incremental::{Changes, IncrementalBfs, IncrementalCores, IncrementalDegrees};
 use evergraph_analytics::{
-    BfsOptions, ColorOrder, Control, LocalClusterOptions, LouvainOptions, Weight, bfs, core_number,
-    degree_statistics, greedy_color, label_propagation, leiden, local_cluster, louvain,
+    BfsOptions, ColorOrder, Control, LocalClusterOptions, LouvainOptions, NibbleOptions, Weight, bfs,
+    core_number, degree_statistics, greedy_color, label_propagation, leiden, local_cluster, louvain,
+    maximal_independent_set, nibble,
 };
 use evergraph_store::{Options, Store};
 use evergraph_types::{EdgeTypeOptions, Property, PropertyType, Value, VertexId};
@@ -134,9 +136,11 @@ proptest! {
         let cores = core_number(&view, &control).expect("cores");
         evergraph_analytics::core_number::verify(&view, &cores, &Control::new()).expect("right cores");
         prop_assert_eq!(cores, core_number(&undirected, &control).expect("cores"));
-        let colors = greedy_color(&view, ColorOrder::LargestFirst, &control).expect("colors");
-        evergraph_analytics::greedy_color::verify(&view, ColorOrder::LargestFirst, &colors, &Control::new()).expect("right colors");
-        prop_assert_eq!(colors, greedy_color(&undirected, ColorOrder::LargestFirst, &control).expect("colors"));
+        for order in [ColorOrder::LargestFirst, ColorOrder::SmallestLast] {
+            let colors = greedy_color(&view, order, &control).expect("colors");
+            evergraph_analytics::greedy_color::verify(&view, order, &colors, &control).expect("right colors");
+            prop_assert_eq!(colors, greedy_color(&undirected, order, &control).expect("colors"));
+        }
         let labels = label_propagation(&view, 5, &control).expect("labels");
         evergraph_analytics::label_propagation::verify(&view, 5, &labels, &Control::new()).expect("right labels");
         if graph.directed.iter().all(|(src, dst)| src != dst) {
@@ -169,6 +173,20 @@ proptest! {
         let found = local_cluster(&view, seed, &options, &Control::new()).expect("a cluster");
         evergraph_analytics::local_cluster::verify(&view, seed, &options, &found, &Control::new()).expect("a right cluster");
         prop_assert_eq!(found.conductance, conductance(&graph, found.members()));
+        let options = NibbleOptions { steps: 6, epsilon: 1e-3 };
+        let found = nibble(&view, seed, &options, &Control::new()).expect("a cluster");
+        evergraph_analytics::nibble::verify(&view, seed, &options, &found, &Control::new()).expect("a right cluster");
+        prop_assert_eq!(found.conductance, conductance(&graph, found.members()));
+    }
+
+    #[test]
+    fn some_vertices_have_what_they_have_among_all(graph in any_mixed(), node in any::<VertexId>()) {
+        let (view, control) = (graph.view(), Control::new());
+        let nodes = [node % graph.vertices];
+        let found = clustering_of(&view, &nodes, &control).expect("coefficients");
+        evergraph_analytics::clustering::verify_of(&view, &nodes, &found, &control).expect("right coefficients");
+        let set = maximal_independent_set(&view, &nodes, 1, &control).expect("a set");
+        evergraph_analytics::maximal_independent_set::verify(&view, &nodes, 1, &set, &control).expect("a right set");
     }
 
     #[test]

@@ -4,8 +4,9 @@ mod common;
 
 use common::{Graph, any_graph, complete, degenerate_graphs, on_one_and_two_threads};
 use evergraph_analytics::{
-    AlgorithmError, Arguments, Check, Control, KHop, LocalClusterOptions, Measure, Value, WalkOptions,
-    algorithm, k_hop, link_prediction, local_cluster, random_walks,
+    AlgorithmError, Arguments, Check, Control, KHop, LocalCluster, LocalClusterOptions, Measure,
+    NibbleOptions, Value, WalkOptions, algorithm, k_hop, link_prediction, local_cluster, nibble,
+    random_walks,
 };
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatView, GraphView};
@@ -156,6 +157,12 @@ fn senseless_arguments_are_named() {
     let uneven = Arguments::new().with("u", Value::Vertices(vec![0, 1])).with("v", Value::Vertices(vec![0]));
     let result = jaccard.run(&view, &uneven, Check::Skip, &control);
     assert!(matches!(result, Err(AlgorithmError::InvalidArgument { name, .. }) if name == "v"));
+    let half = Arguments::new().with("u", Value::Vertices(vec![0, 1]));
+    let result = jaccard.run(&view, &half, Check::Skip, &control);
+    assert!(matches!(result, Err(AlgorithmError::InvalidArgument { name, .. }) if name == "v"));
+    let many = FlatView::from_edges(5_000, &[(0, 1)], false);
+    let result = jaccard.run(&many, &Arguments::new(), Check::Skip, &control);
+    assert!(matches!(result, Err(AlgorithmError::InvalidArgument { name, .. }) if name == "u"));
     let several = Arguments::new().with("source", Value::Vertices(vec![0, 1]));
     let result = algorithm("k_hop").expect("k_hop").run(&view, &several, Check::Skip, &control);
     assert!(matches!(result, Err(AlgorithmError::InvalidArgument { name, .. }) if name == "source"));
@@ -198,4 +205,51 @@ fn the_verifiers_find_wrong_results() {
             "case {case}"
         );
     }
+}
+
+fn nibbled(view: &FlatView, seed: VertexId, options: &NibbleOptions) -> LocalCluster {
+    let result = nibble(view, seed, options, &Control::new()).expect("a result");
+    evergraph_analytics::nibble::verify(view, seed, options, &result, &Control::new())
+        .expect("a right result");
+    result
+}
+
+proptest! {
+    #[test]
+    fn nibble_is_the_walk_over_all_vertices(
+        graph in any_graph(),
+        seed in any::<prop::sample::Index>(),
+        steps in 0u32..15,
+        epsilon in prop_oneof![Just(1e-12), Just(1e-3), Just(0.05), Just(2.0)],
+    ) {
+        let view = graph.view();
+        let ids: Vec<VertexId> = (0..view.id_bound()).filter(|&vertex| view.has_vertex(vertex)).collect();
+        if !ids.is_empty() {
+            nibbled(&view, ids[seed.index(ids.len())], &NibbleOptions { steps, epsilon });
+        }
+    }
+}
+
+#[test]
+fn nibble_finds_the_clique_of_its_seed_and_goes_no_farther_than_it_is_let() {
+    // Cliques of 8 in a ring, one edge between two of them.
+    let clique = |first: u32| (first..first + 8).flat_map(move |u| (u + 1..first + 8).map(move |v| (u, v)));
+    let mut edges: Vec<_> = (0..12).flat_map(|at| clique(8 * at)).collect();
+    edges.extend((0..12).map(|at| (8 * at, (8 * at + 9) % 96)));
+    let view = FlatView::from_edges(96, &edges, true);
+    let found = nibbled(&view, 20, &NibbleOptions { steps: 10, epsilon: 5e-3 });
+    let mut members = found.members().to_vec();
+    members.sort_unstable();
+    assert_eq!(members, (16..24).collect::<Vec<_>>());
+    assert_eq!(found.conductance, 2.0 / 58.0);
+    // Nobody holds a tenth per edge but the seed at the start.
+    assert_eq!(nibbled(&view, 20, &NibbleOptions { steps: 10, epsilon: 0.1 }).vertices.len(), 8);
+    assert_eq!(nibbled(&view, 20, &NibbleOptions { steps: 10, epsilon: 1.0 }).vertices, [20]);
+    let mut wrong = found.clone();
+    wrong.scores[0] += 0.1;
+    let options = NibbleOptions { steps: 10, epsilon: 5e-3 };
+    assert!(evergraph_analytics::nibble::verify(&view, 20, &options, &wrong, &Control::new()).is_err());
+    assert!(evergraph_analytics::nibble::verify(&view, 21, &options, &found, &Control::new()).is_err());
+    let nothing = nibble(&view, 0, &NibbleOptions { epsilon: 0.0, ..options }, &Control::new());
+    assert!(matches!(nothing, Err(AlgorithmError::InvalidArgument { name, .. }) if name == "epsilon"));
 }

@@ -66,8 +66,9 @@ proptest! {
         let length: f64 = result.scores.iter().map(|score| score * score).sum();
         prop_assert!(length == 0.0 || result.iterations == 0 || (length - 1.0).abs() < 1e-9);
         let options =
-            KatzOptions { alpha, beta: 1.5, max_iter, tol, nstart: nstart.clone(), normalized, weight: weight.clone() };
+            KatzOptions { alpha, beta: 1.5, max_iter, tol, nstart: nstart.clone(), normalized, weight: weight.clone(), betas: None };
         let _ = katz(&view, &options);
+        let _ = katz(&view, &KatzOptions { betas: nstart.clone(), ..options });
         hubs(&view, &HitsOptions { max_iter, tol, nstart, normalized, weight });
     }
 
@@ -177,10 +178,16 @@ fn arguments_that_make_no_sense_are_refused() {
     }
     let options = KatzOptions { alpha: f64::INFINITY, ..KatzOptions::default() };
     named(katz_centrality(&view, &options, &control).expect_err("refused"), "alpha");
-    let options = KatzOptions { nstart: Some(vec![0.0, f64::NAN]), ..KatzOptions::default() };
-    let error = katz_centrality(&view, &options, &control).expect_err("refused");
-    assert!(matches!(&error, AlgorithmError::InvalidNumber { vertex: 1, .. }), "{error:?}");
-    named(error, "nstart");
+    for numbers in [
+        KatzOptions { nstart: Some(vec![0.0, f64::NAN]), ..KatzOptions::default() },
+        KatzOptions { betas: Some(vec![0.0, f64::NAN]), ..KatzOptions::default() },
+    ] {
+        let error = katz_centrality(&view, &numbers, &control).expect_err("refused");
+        assert!(matches!(&error, AlgorithmError::InvalidNumber { vertex: 1, .. }), "{error:?}");
+        named(error, if numbers.betas.is_some() { "beta" } else { "nstart" });
+    }
+    let options = KatzOptions { betas: Some(vec![1.0]), ..KatzOptions::default() };
+    named(katz_centrality(&view, &options, &control).expect_err("refused"), "beta");
     let error = hits(&view, &HitsOptions::default(), &control).expect_err("refused");
     assert_eq!(error, AlgorithmError::NegativeWeight { src: 0, dst: 1 });
 }

@@ -13,8 +13,8 @@ use proptest::prelude::*;
 
 /// The order, or the cycle that there is instead.
 fn check_order(view: &FlatView) -> Result<TopologicalOrder, Vec<u32>> {
-    let cycle = on_one_and_two_threads(|| find_cycle(view, &Control::new()).expect("a result"));
-    verify_cycle(view, cycle.as_deref(), &Control::new()).expect("a right result");
+    let cycle = on_one_and_two_threads(|| find_cycle(view, None, &Control::new()).expect("a result"));
+    verify_cycle(view, None, cycle.as_deref(), &Control::new()).expect("a right result");
     let order = on_one_and_two_threads(|| topological_sort(view, &Control::new()));
     match (order, cycle) {
         (Ok(order), None) => {
@@ -111,9 +111,9 @@ fn the_verifiers_find_wrong_results() {
         );
     }
     let ring = FlatView::from_edges(3, &[(0, 1), (1, 2), (2, 0)], false);
-    assert!(verify_cycle(&ring, None, &Control::new()).is_err());
+    assert!(verify_cycle(&ring, None, None, &Control::new()).is_err());
     for cycle in [&[0, 2][..], &[0, 1], &[], &[0, 1, 2, 0, 1, 2]] {
-        assert!(verify_cycle(&ring, Some(cycle), &Control::new()).is_err(), "{cycle:?}");
+        assert!(verify_cycle(&ring, None, Some(cycle), &Control::new()).is_err(), "{cycle:?}");
     }
     let mut degrees = check_degrees(&view);
     degrees.median += 1;
@@ -124,4 +124,27 @@ fn the_verifiers_find_wrong_results() {
         evergraph_analytics::diameter::verify(&view, &Diameter { ends: None, ..far }, &Control::new())
             .is_err()
     );
+}
+
+#[test]
+fn a_cycle_is_looked_for_where_the_sources_lead() {
+    let view = FlatView::from_edges(6, &[(0, 1), (1, 0), (1, 2), (2, 3), (3, 4), (4, 3), (5, 0)], false);
+    let cycle = |sources: &[u32]| {
+        let found =
+            on_one_and_two_threads(|| find_cycle(&view, Some(sources), &Control::new()).expect("a result"));
+        verify_cycle(&view, Some(sources), found.as_deref(), &Control::new()).expect("a right result");
+        found
+    };
+    assert_eq!(cycle(&[2]), Some(vec![3, 4]));
+    assert_eq!(cycle(&[3]), Some(vec![3, 4]));
+    assert!(cycle(&[5]).is_some() && cycle(&[2, 0]).is_some());
+    let path = FlatView::from_edges(4, &[(0, 1), (1, 0), (1, 2), (2, 3)], false);
+    assert_eq!(cycle(&[]), None);
+    assert_eq!(find_cycle(&path, Some(&[2, 3]), &Control::new()), Ok(None));
+    assert_eq!(
+        find_cycle(&path, Some(&[9]), &Control::new()),
+        Err(AlgorithmError::SourceNotFound { vertex: 9 })
+    );
+    assert!(verify_cycle(&path, Some(&[2]), Some(&[0, 1]), &Control::new()).is_err());
+    assert!(verify_cycle(&path, Some(&[0]), None, &Control::new()).is_err());
 }

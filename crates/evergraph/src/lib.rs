@@ -43,6 +43,8 @@ mod export;
 mod loading;
 mod loading_course;
 mod loading_parts;
+#[cfg(doctest)]
+mod own_algorithms;
 
 /// Graph algorithms, each a function of a [`GraphView`]; see [`evergraph_analytics`].
 ///

@@ -32,7 +32,7 @@ pub enum WeightError {
     /// It is not a number.
     #[error(
         "property {property:?} of edge type {edge_type:?} is of type {kind}; \
-         weights are integers, floats or timestamps"
+         an integer, a float or a timestamp is wanted"
     )]
     NotANumber {
         /// The name asked for.

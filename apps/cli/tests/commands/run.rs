@@ -77,6 +77,28 @@ fn lists_keep_their_order() {
 }
 
 #[test]
+fn no_path_is_what_the_data_says() {
+    let shell = Shell::new().store("net.eg", EDGES);
+    for (source, target, code, wanted) in [("d", "b", 1, "no path"), ("d", "zoe", 1, "no vertex zoe")] {
+        let path = ["run", "shortest_path", "net.eg", "--source", source, "--target", target];
+        let message = shell.refused(&path, code);
+        assert!(message.contains(wanted), "{message}");
+    }
+    let twice = ["run", "shortest_path", "net.eg", "--source", "b", "--source", "a", "--target", "d"];
+    assert!(shell.refused(&twice, 2).contains("--source"));
+}
+
+#[test]
+fn a_number_is_given_for_all_vertices_or_by_key() {
+    let shell = Shell::new().store("net.eg", EDGES);
+    let run =
+        ["run", "katz_centrality", "net.eg", "--csv", "--top", "1", "--alpha", "0", "--normalized", "false"];
+    let beta = |given: &[&str]| shell.run(&[&run[..], given].concat());
+    assert!(beta(&["--beta", "2.5"]).stdout.ends_with(",2.5\n"));
+    assert_eq!(beta(&["--beta", "c=3", "--beta", "a=1"]).stdout, "vertex,score\nc,3\n");
+}
+
+#[test]
 fn what_is_on_can_be_turned_off() {
     let shell = Shell::new().store("net.eg", EDGES);
     let run = ["run", "betweenness_centrality", "net.eg", "--csv", "--top", "1"];
