@@ -61,10 +61,12 @@ class VertexSubset:
         self._frontiers = _native.Frontiers(self._view._native)
         if vertices is None:
             self._rows = numpy.arange(self._view.num_vertices)
+            self._rows.setflags(write=False)
             return
         if isinstance(vertices, str) or not isinstance(vertices, Iterable):
             vertices = [vertices]
         self._rows = numpy.unique(numpy.array([self._frontiers.row(key) for key in vertices], dtype="int64"))
+        self._rows.setflags(write=False)
 
     @classmethod
     def from_rows(cls, view: Snapshot, rows: Iterable[int] | Array) -> VertexSubset:
@@ -74,6 +76,8 @@ class VertexSubset:
         ------
         ValueError
             If a row is not one of a vertex.
+        TypeError
+            If a row is not a whole number.
         """
         return cls(view, [])._with(rows)
 
@@ -95,7 +99,7 @@ class VertexSubset:
 
     @property
     def rows(self) -> Array:
-        """The rows of the members, int64, ascending."""
+        """The rows of the members, int64, ascending; they cannot be written to."""
         return self._rows
 
     def mask(self) -> Array:
@@ -124,7 +128,7 @@ class VertexSubset:
 
         try:
             row = self._frontiers.row(key)
-        except NotFoundError:
+        except (NotFoundError, TypeError):
             return False
         at = int(numpy.searchsorted(self._rows, row))
         return at < len(self._rows) and bool(self._rows[at] == row)
@@ -159,6 +163,8 @@ class VertexSubset:
 
     def __repr__(self) -> str:
         """Show the first and last members."""
+        if not len(self):
+            return "VertexSubset()"
         places = _text.shown(len(self))
         shown = iter(self._frontiers.keys(self._rows[[at for at in places if at is not None]]))
         return (
@@ -188,13 +194,18 @@ class VertexSubset:
         """Make a subset of the same view from rows that ascend."""
         subset = object.__new__(VertexSubset)
         subset._view, subset._frontiers, subset._rows = self._view, self._frontiers, rows
+        rows.setflags(write=False)
         return subset
 
     def _with(self, rows: Iterable[int] | Array) -> VertexSubset:
         """Make a subset of the same view from any rows."""
         import numpy
 
-        subset = self._of(numpy.unique(numpy.asarray(rows, dtype="int64")))
+        given = numpy.asarray(rows if isinstance(rows, numpy.ndarray) else list(rows))
+        if given.size and given.dtype.kind not in "iu":
+            message = f"rows are whole numbers, not {given.dtype}; VertexSubset.from_mask takes booleans"
+            raise TypeError(message)
+        subset = self._of(numpy.unique(given.astype("int64")))
         if len(subset) and not 0 <= subset._rows[0] <= subset._rows[-1] < self._view.num_vertices:
             message = f"rows are from 0 to {self._view.num_vertices - 1}"
             raise ValueError(message)
@@ -320,6 +331,9 @@ def vertex_map(subset: VertexSubset, function: Callable[[Array], Array | None]) 
     >>> eg.vertex_map(eg.VertexSubset(db.snapshot()), lambda rows: degrees[rows] > 0)
     VertexSubset({1, 2})
     """
+    if not isinstance(subset, VertexSubset):
+        message = f"vertex_map goes over a VertexSubset, not {type(subset).__name__}"
+        raise TypeError(message)
     given = function(subset.rows)
     return subset if given is None else subset._of(subset._rows[_mask(given, subset._rows, "function")])
 

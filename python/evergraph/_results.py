@@ -44,6 +44,13 @@ class _Tabular:
     def _column(self, at: int) -> Any:
         return self._native.table.column(at)
 
+    def _row(self, key: object) -> int | None:
+        """Find the row of a vertex; none of what no vertex can be called."""
+        try:
+            return self._native.row(key)
+        except TypeError:
+            return None
+
     def _keys(self) -> list[Key]:
         keys: list[Key] = self._column(0).to_list()
         return keys
@@ -63,6 +70,14 @@ class _Tabular:
     def to_polars(self) -> polars.DataFrame:
         """Give the table to polars."""
         return self.table.to_polars()
+
+    def __reduce__(self) -> str:
+        """Refuse to be pickled: a result asks its snapshot for the row of a key."""
+        message = (
+            f"a {type(self).__name__} belongs to its snapshot and cannot be pickled; pickle what it holds: "
+            "its to_arrow(), its to_pandas(), or a dict, list or set of it"
+        )
+        raise TypeError(message)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Offer the table to others, as Arrow's PyCapsule interface says."""
@@ -86,7 +101,7 @@ class VertexResult(_Tabular, Mapping[Key, V]):
         NotFoundError
             If it has none; this is a ``KeyError`` too.
         """
-        row = self._native.row(key)
+        row = self._row(key)
         if row is None:
             message = f"vertex {_text.quoted(key)} is not in this result"
             raise NotFoundError(message)
@@ -95,7 +110,7 @@ class VertexResult(_Tabular, Mapping[Key, V]):
 
     def __contains__(self, key: object) -> bool:
         """Tell whether the vertex has a value."""
-        return self._native.row(key) is not None
+        return self._row(key) is not None
 
     def __len__(self) -> int:
         """Count the vertices that have a value."""
@@ -114,7 +129,16 @@ class VertexResult(_Tabular, Mapping[Key, V]):
         return _Values(self)
 
     def top(self, count: int = 10) -> Table:
-        """Give the rows with the largest values as a table, the largest first."""
+        """Give the rows with the largest values as a table, the largest first.
+
+        Raises
+        ------
+        ValueError
+            If ``count`` is below 0.
+        """
+        if count < 0:
+            message = f"argument count: {count} is not 0 or above"
+            raise ValueError(message)
         return Table(self._native.top(count))
 
     def _headline(self) -> str:
@@ -211,6 +235,17 @@ class HitsResult(NamedTuple):
     """How well a vertex points to others."""
     authorities: CentralityResult
     """How well a vertex is pointed to."""
+
+    def top(self, count: int = 10) -> tuple[Table, Table]:
+        """Give the rows with the largest hub scores, and those with the largest authority scores."""
+        return self.hubs.top(count), self.authorities.top(count)
+
+    def __repr__(self) -> str:
+        """Show both, one below the other."""
+        return f"Hubs. {self.hubs!r}\n\nAuthorities. {self.authorities!r}"
+
+    def _repr_html_(self) -> str:
+        return f"<p>Hubs</p>{self.hubs._repr_html_()}<p>Authorities</p>{self.authorities._repr_html_()}"
 
 
 class GroupsResult(VertexResult[Key]):
@@ -330,7 +365,7 @@ class ArrivalResult(VertexResult[float]):
 
 
 class LocalClusterResult(VertexResult[float]):
-    """The members of a cluster with their scores, the nearest to the seed first; see `local_cluster`."""
+    """The members of a cluster with their scores, the nearest first; see `local_cluster` and `nibble`."""
 
     __slots__ = ()
 
@@ -445,7 +480,8 @@ class VertexList(_Tabular, Sequence[Key]):
     def __getitem__(self, at: slice) -> list[Key]: ...
     def __getitem__(self, at: int | slice) -> Key | list[Key]:
         """Give the vertex at a position, or a list of those in a slice."""
-        return self._keys()[at]
+        key = self._column(0).value
+        return key(range(len(self))[at]) if isinstance(at, int) else [key(row) for row in _rows(self, at)]
 
     def __len__(self) -> int:
         """Count the vertices."""
@@ -516,7 +552,12 @@ class DiameterResult(VertexList):
 class WalksResult(_Tabular, Sequence[list[Key]]):
     """Walks, each a list of vertices; see `random_walks`. The table has a row for each vertex of each."""
 
-    __slots__ = ()
+    __slots__ = ("_starts",)
+
+    def __init__(self, native: _native.VertexTable | None, scalars: Mapping[str, bool | int | float]) -> None:
+        """Find where the rows of each walk begin."""
+        super().__init__(native, scalars)
+        self._starts = [*self._native.starts(1), self._native.table.num_rows]
 
     @overload
     def __getitem__(self, at: int) -> list[Key]: ...
@@ -524,7 +565,11 @@ class WalksResult(_Tabular, Sequence[list[Key]]):
     def __getitem__(self, at: slice) -> list[list[Key]]: ...
     def __getitem__(self, at: int | slice) -> list[Key] | list[list[Key]]:
         """Give a walk, or a list of those in a slice."""
-        return list(self)[at]
+        if isinstance(at, slice):
+            return [self[walk] for walk in _rows(self, at)]
+        walk = range(len(self))[at]
+        key = self._column(0).value
+        return [key(row) for row in range(self._starts[walk], self._starts[walk + 1])]
 
     def __len__(self) -> int:
         """Count the walks."""
@@ -552,7 +597,11 @@ class PairsResult(_Tabular, Sequence[tuple[Key, Key, float]]):
     def __getitem__(self, at: slice) -> list[tuple[Key, Key, float]]: ...
     def __getitem__(self, at: int | slice) -> tuple[Key, Key, float] | list[tuple[Key, Key, float]]:
         """Give a pair and its number, or a list of those in a slice."""
-        return list(self)[at]
+        if isinstance(at, slice):
+            return [self[row] for row in _rows(self, at)]
+        row = range(len(self))[at]
+        u, v, score = (self._column(column).value(row) for column in range(3))
+        return u, v, score
 
     def __len__(self) -> int:
         """Count the pairs."""
@@ -605,7 +654,7 @@ class MatchingResult(_Tabular, AbstractSet[tuple[Key, Key]]):
         return any(self._partner(one) == other for one, other in (pair, pair[::-1]))
 
     def _partner(self, key: object) -> Key | None:
-        row = self._native.row(key)
+        row = self._row(key)
         partner: Key | None = None if row is None else self._column(1).value(row)
         return partner
 
@@ -625,14 +674,14 @@ class MatchingResult(_Tabular, AbstractSet[tuple[Key, Key]]):
 class MultiSourceResult(_Tabular, Mapping[Key, dict[Key, int]]):
     """Hops by source and vertex; see `multi_source_bfs`. The table has a row for each pair."""
 
-    __slots__ = ("_starts",)
+    __slots__ = ("_ranges",)
 
     def __init__(self, native: _native.VertexTable | None, scalars: Mapping[str, bool | int | float]) -> None:
-        """Find where the rows of each source begin."""
+        """Find the rows of each source: they lie together."""
         super().__init__(native, scalars)
-        self._starts: dict[Key, int] = {}
-        for row, source in enumerate(self._keys()):
-            self._starts.setdefault(source, row)
+        starts, source = self._native.starts(0), self._column(0).value
+        ends = [*starts[1:], self._native.table.num_rows]
+        self._ranges: dict[Key, range] = {source(a): range(a, b) for a, b in zip(starts, ends, strict=False)}
 
     def __getitem__(self, source: Key) -> dict[Key, int]:
         """Give the hops from a source to the vertices it reaches, the nearest first.
@@ -642,21 +691,20 @@ class MultiSourceResult(_Tabular, Mapping[Key, dict[Key, int]]):
         NotFoundError
             If it is not a source; this is a ``KeyError`` too.
         """
-        if source not in self._starts:
+        rows = self._ranges.get(source)
+        if rows is None:
             message = f"{_text.quoted(source)} is not a source of this result"
             raise NotFoundError(message)
-        later = [start for start in self._starts.values() if start > self._starts[source]]
-        rows = range(self._starts[source], min(later, default=self._native.table.num_rows))
         vertices, distances = self._column(1), self._column(2)
         return {vertices.value(row): distances.value(row) for row in rows}
 
     def __iter__(self) -> Iterator[Key]:
         """Go through the sources."""
-        return iter(self._starts)
+        return iter(self._ranges)
 
     def __len__(self) -> int:
         """Count the sources."""
-        return len(self._starts)
+        return len(self._ranges)
 
     def __repr__(self) -> str:
         """Say how many pairs there are, and show the first and last."""
@@ -681,7 +729,7 @@ class VertexSet(_Tabular, AbstractSet[Key]):
 
     def __contains__(self, key: object) -> bool:
         """Tell whether the vertex is a member."""
-        return self._native.row(key) is not None
+        return self._row(key) is not None
 
     def __len__(self) -> int:
         """Count the members."""
@@ -693,7 +741,7 @@ class VertexSet(_Tabular, AbstractSet[Key]):
 
     def __repr__(self) -> str:
         """Show the first and last members."""
-        return f"{type(self).__name__}({{{_shown(self)}}})"
+        return f"{type(self).__name__}({{{_shown(self)}}})" if len(self) else f"{type(self).__name__}()"
 
 
 class KCoreResult(VertexSet):
@@ -705,6 +753,10 @@ class KCoreResult(VertexSet):
     def k(self) -> int:
         """The least degree asked for, or the largest there is."""
         return int(self._scalars["k"])
+
+
+def _rows(of: Sequence[Any], at: slice) -> range:
+    return range(*at.indices(len(of)))
 
 
 def _shown(vertices: VertexList | VertexSet) -> str:

@@ -163,6 +163,10 @@ class Schematic(Generic[Native]):
         SchemaError
             If it exists with other options, or a name cannot be used.
         """
+        for argument, value in (("multi", multi), ("symmetric", symmetric), ("reverse", reverse)):
+            if not isinstance(value, bool):
+                message = f"argument {argument} is True or False, not {type(value).__name__}"
+                raise TypeError(message)
         self._native.create_edge_type(name, dict(properties or {}), (multi, symmetric, reverse), time)
 
     def create_vertex_type(self, name: str, properties: Mapping[str, PropertyType] | None = None) -> None:

@@ -2,6 +2,7 @@
 
 import inspect
 import math
+import pickle
 from typing import Any
 
 import networkx as nx
@@ -146,6 +147,9 @@ def test_a_result_is_a_dict(db: eg.Database) -> None:
     assert ("c" in hops, "d" in hops, "zoe" in hops, 7 in hops) == (True, False, False, False)
     assert hops.get("d") is None
     assert hops.get("d", -1) == -1
+    # What no vertex can be called is not in it, as in a dictionary.
+    odd: Any = 1.5
+    assert (odd in hops, None in hops, hops.get(odd), hops.get(None, 7)) == (False, False, None, 7)  # type: ignore[call-overload]
     assert len(hops) == 3 == len(hops.items()) == len(hops.values())
     assert list(hops) == ["a", "b", "c"] == list(hops.keys())
     assert list(hops.items()) == [("a", 0), ("b", 1), ("c", 2)]
@@ -165,6 +169,10 @@ def test_a_result_is_a_table(db: eg.Database) -> None:
     # Ties stay in order, and there is no more than there is.
     assert ranks.top()["vertex"].to_list() == [4, 1, 2, 3]
     assert len(ranks.top(0)) == 0
+    with pytest.raises(ValueError, match="count: -1 is not 0 or above"):
+        ranks.top(-1)
+    with pytest.raises(TypeError, match="PageRankResult belongs to its snapshot and cannot be pickled"):
+        pickle.dumps(ranks)
     frame = ranks.to_pandas()
     assert isinstance(frame, pd.DataFrame)
     assert frame.set_index("vertex")["score"].to_dict() == dict(ranks)
@@ -187,6 +195,12 @@ untyped: Any = eg
         (lambda view: untyped.bfs(view, None), ValueError, "bfs needs it"),
         (lambda view: untyped.bfs(view, 1.5), TypeError, "vertex key"),
         (lambda view: untyped.bfs(view, "a", depth_limit=-1), ValueError, "depth_limit: -1"),
+        (
+            lambda view: untyped.louvain(view, seed=2**64),
+            ValueError,
+            r"seed: 18446744073709551616 is not from 0",
+        ),
+        (lambda view: untyped.k_hop(view, ["a", "b"]), TypeError, "vertex key"),
         (lambda view: untyped.bfs(view, "a", depth_limit=1.5), TypeError, "depth_limit is a whole number"),
         (lambda view: untyped.pagerank(view, alpha=1.5), ValueError, "alpha: 1.5 is not between 0 and 1"),
         (lambda view: untyped.pagerank(view, alpha="x"), TypeError, "alpha is a number, not str"),
@@ -216,6 +230,11 @@ def test_wrong_arguments_are_refused(
     db.put_edge("a", "b")
     with pytest.raises(error, match=message):
         call(db.snapshot())
+
+
+def test_a_seed_has_64_bits(db: eg.Database) -> None:
+    db.add_edges([1, 2, 3], [2, 3, 1])
+    assert len(eg.maximal_independent_set(db.snapshot(), seed=2**64 - 1)) == 1
 
 
 def test_results_outlive_the_database() -> None:

@@ -149,6 +149,9 @@ untyped: Any = eg
         (lambda view: untyped.VertexSubset(view, ["zoe"]), eg.NotFoundError, "no vertex 'zoe'"),
         (lambda view: untyped.VertexSubset(7), TypeError, "not of int"),
         (lambda view: untyped.VertexSubset.from_rows(view, [3]), ValueError, "rows are from 0 to 1"),
+        (lambda view: untyped.VertexSubset.from_rows(view, [0.7]), TypeError, "whole numbers, not float64"),
+        (lambda view: untyped.VertexSubset.from_rows(view, [True]), TypeError, "not bool; .*from_mask"),
+        (lambda view: untyped.vertex_map(view, len), TypeError, "a VertexSubset, not Snapshot"),
         (lambda view: untyped.VertexSubset.from_mask(view, np.ones(3)), ValueError, "array of 2 booleans"),
         (lambda view: untyped.VertexSubset(view) | {1}, TypeError, "VertexSubset is wanted, not set"),
         (
@@ -185,3 +188,19 @@ def test_wrong_arguments_are_refused(
     db.put_edge("a", "b")
     with pytest.raises(error, match=message):
         call(db.snapshot())
+
+
+def test_rows_cannot_be_written_to(db: eg.Database) -> None:
+    db.put_edge("a", "b")
+    every = eg.VertexSubset(db.snapshot())
+    for some in (
+        every,
+        eg.VertexSubset(db.snapshot(), "a"),
+        every - every,
+        eg.VertexSubset.from_rows(every.view, [1]),
+    ):
+        with pytest.raises(ValueError, match="read-only"):
+            some.rows[:] = 1
+    assert repr(every - every) == "VertexSubset()"
+    assert len(eg.VertexSubset.from_rows(every.view, [])) == 0
+    assert (1.5 in every, "a" in every) == (False, True)  # type: ignore[operator]

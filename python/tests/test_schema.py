@@ -107,6 +107,9 @@ def test_alterations_that_make_no_sense_are_refused(db: eg.Database) -> None:
             call()
     with pytest.raises(ValueError, match="no property type"):
         db.add_property("x", "int7")  # type: ignore[arg-type]
+    for argument in ("multi", "symmetric", "reverse"):
+        with pytest.raises(TypeError, match=f"argument {argument} is True or False, not int"):
+            db.create_edge_type("k", **{argument: 1})  # type: ignore[arg-type]
     assert db.schema == before
 
 
