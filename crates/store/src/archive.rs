@@ -130,6 +130,13 @@ struct UnlessClosed<'a> {
     progress: &'a dyn Progress,
 }
 
+impl UnlessClosed<'_> {
+    /// Why it does not go on.
+    fn why(&self) -> CommitError {
+        self.inner.usable().map_or_else(CommitError::from, |()| CommitError::Cancelled)
+    }
+}
+
 impl Progress for UnlessClosed<'_> {
     fn update(&self, done: u64, total: Option<u64>) -> ControlFlow<()> {
         match self.inner.is_closed.load(Ordering::Acquire) {
@@ -148,11 +155,10 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge, progress: &dyn Progress) -
     // What is archived is in the log, too, so that whoever closes the store need not wait for it.
     let unless_closed = UnlessClosed { inner, progress };
     let watch = &Watch::new(&unless_closed, None);
-    let given_up = || inner.usable().map_or_else(CommitError::from, |()| CommitError::Cancelled);
     let Some(home) = &inner.home else {
         let wanted = if merge == Merge::Everything { Gather::Everything } else { AT_REST };
         let is_done = gather(inner, wanted, || watch.goes_on())?;
-        return if is_done { Ok(()) } else { Err(given_up()) };
+        return if is_done { Ok(()) } else { Err(unless_closed.why()) };
     };
     let mut archived = home.archive.lock();
     inner.usable()?;
@@ -186,7 +192,7 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge, progress: &dyn Progress) -
         archive(home, files, task, inner.cursors.versions_floor())
     });
     let made = written.map_err(|fault| match fault {
-        ArchiveFault::GivenUp => given_up(),
+        ArchiveFault::GivenUp => unless_closed.why(),
         fault => failed(fault),
     })?;
     let removed = archived.remove_past(home);
