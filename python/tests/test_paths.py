@@ -300,3 +300,9 @@ def test_node2vec_walks(graphs: Both) -> None:
         assert list(found) == list(eg.node2vec_walks(view, sources, 12, 3, p, q, weight=weight, seed=4))
     with pytest.raises(ValueError, match="p: 0 is not a number above 0"):
         eg.node2vec_walks(view, sources, p=0.0)
+
+
+def test_a_time_that_is_no_number_is_named(db: eg.Database) -> None:
+    db.put_edge(1, 2, label="noon")
+    with pytest.raises(ValueError, match="argument time: .*an integer, a float or a timestamp is wanted"):
+        eg.temporal_reachability(db.snapshot(), 1, "label")
