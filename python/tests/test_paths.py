@@ -304,5 +304,5 @@ def test_node2vec_walks(graphs: Both) -> None:
 
 def test_a_time_that_is_no_number_is_named(db: eg.Database) -> None:
     db.put_edge(1, 2, label="noon")
-    with pytest.raises(ValueError, match="argument time: .*an integer, a float or a timestamp is wanted"):
+    with pytest.raises(ValueError, match="an integer, a float or a timestamp is wanted"):
         eg.temporal_reachability(db.snapshot(), 1, "label")
