@@ -230,6 +230,6 @@ def test_a_load_is_resumed(db: eg.Database, tmp_path: Path) -> None:
     assert (again.edges, again.lines, again.resumed_lines) == (1, 3, 2)
     assert db.load(path, resume=True).edges == 0
     write(path, "1 2\n2 5\n3 4\n4 5\n")
-    with pytest.raises(eg.LoadError, match="changed before byte 12"):
+    with pytest.raises(eg.LoadError, match="the first 12 bytes are not those that were loaded"):
         db.load(path, resume=True)
     assert db.load(path).edges == 2

@@ -142,7 +142,7 @@ impl CommandError {
     pub(crate) fn message(&self) -> String {
         const OPTIONS: [(&str, &str); 2] = [
             ("on_error=\"skip\"", "--on-error skip"),
-            ("without read_only one would be created", "evergraph load makes one"),
+            ("opening it to write makes one", "evergraph load makes one"),
         ];
         OPTIONS.iter().fold(self.to_string(), |message, (argument, option)| message.replace(argument, option))
     }

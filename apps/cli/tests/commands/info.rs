@@ -1,5 +1,7 @@
 //! `evergraph info`.
 
+use evergraph::{Database, Options};
+
 use crate::shell::Shell;
 
 const PEOPLE: &str = "src,dst,since\nann,bea,2019\nbea,cat,2021\n";
@@ -43,6 +45,7 @@ fn what_is_needed_is_no_waste() {
     let rows: String =
         (0..2000).map(|row| format!("person number {row},person number {}\n", row + 1)).collect();
     let shell = Shell::new().store("net.eg", &format!("src,dst\n{rows}"));
+    Database::open(shell.path("net.eg"), Options::default()).unwrap().compact().unwrap();
     let layout = |shell: &Shell| shell.json(&["info", "net.eg", "--layout", "--json"])["layout"].clone();
     let full = layout(&shell);
     let amplification = full["space_amplification"].as_f64().unwrap();

@@ -2,7 +2,7 @@
 //! speed. It says what a file holds and what is wrong with it.
 
 use evergraph_load::{ColumnRef, Format, LoadOptions, OnError, PropertySpec};
-use evergraph_types::{KeyKind, MAX_VERTICES, PropertyType};
+use evergraph_types::{DateText, KeyKind, MAX_VERTICES, PropertyType, TimeText};
 
 /// A field, its quotes and doubled quotes removed.
 #[derive(Clone, Debug)]
@@ -320,12 +320,12 @@ fn typed(text: &[u8], kind: PropertyType, declared: bool) -> Option<String> {
         PropertyType::Float64 => parse::<f64>(text).map(show_float),
         PropertyType::Bool => parse::<bool>(&trim(text).to_ascii_lowercase()).map(|flag| flag.to_string()),
         PropertyType::Timestamp => {
-            day(text).or_else(|| int(text).filter(|_| declared)).map(|micros| format!("{micros} us"))
+            day(text).or_else(|| int(text).filter(|_| declared)).map(|micros| TimeText(micros).to_string())
         }
         PropertyType::Date => {
             let days =
                 day(text).map(|micros| micros / 86_400_000_000).or_else(|| int(text).filter(|_| declared));
-            days.and_then(|days| i32::try_from(days).ok()).map(|days| format!("day {days}"))
+            days.and_then(|days| i32::try_from(days).ok()).map(|days| DateText(days).to_string())
         }
         PropertyType::Int8 => parse::<i8>(text).map(|number| number.to_string()),
         PropertyType::Int16 => parse::<i16>(text).map(|number| number.to_string()),
