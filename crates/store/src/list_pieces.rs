@@ -258,9 +258,8 @@ impl ListSink<'_> {
                 growth.add(piece.growth);
                 let taken = piece.words.len().saturating_sub(1) / self.room.words_per_piece.max(1);
                 let places = (0..taken.min(self.room.pieces)).map(|_| Message::Taken);
-                let sent =
-                    places.chain([Message::Piece(piece)]).try_for_each(|message| self.messages.send(message));
-                if sent.is_err() {
+                let mut messages = places.chain([Message::Piece(piece)]);
+                if !messages.all(|message| self.messages.send(message).is_ok()) {
                     // The writer has failed, and tells so itself.
                     return growth;
                 }
