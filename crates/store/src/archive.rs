@@ -167,10 +167,7 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge, progress: &dyn Progress) -
         (inner.current.load_full(), inner.progress(&committer))
     };
     let kept = archived.kept_segments(&version, merge);
-    let is_as_set = |entry: &SegmentEntry| entry.format == Some(version.format);
-    let is_settled =
-        archived.segments.len() - kept < 2 && archived.manifest.segments[kept..].iter().all(is_as_set);
-    if version.sequence == archived.manifest.sequence && is_settled {
+    if version.sequence == archived.manifest.sequence && archived.is_settled(&version, kept) {
         return Ok(());
     }
     inner.sync_kept_log()?;
@@ -368,6 +365,12 @@ impl Archived {
             }
         }
         kept
+    }
+
+    /// Whether a merge of all but the `kept` oldest segments would write what there is.
+    fn is_settled(&self, version: &Version, kept: usize) -> bool {
+        let is_as_set = |entry: &SegmentEntry| entry.format == Some(version.format);
+        self.segments.len() - kept < 2 && self.manifest.segments[kept..].iter().all(is_as_set)
     }
 
     /// Every segment that lists may reach into.
