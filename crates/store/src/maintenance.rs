@@ -245,7 +245,7 @@ impl Tidying {
         let is_calm = newest == sequence && first_seen.elapsed() >= PAUSE;
         let patience = PATIENCE.max(PATIENCE_TURNS * self.took);
         let is_wanted = signal.state.lock().tidy;
-        if !is_calm && !(is_wanted && self.since.get_or_insert(now).elapsed() >= patience) {
+        if !(is_calm || is_wanted && self.since.get_or_insert(now).elapsed() >= patience) {
             return false;
         }
         // A commit that is made from here on asks for it again.

@@ -261,8 +261,11 @@ fn a_compacted_store_does_not_remember_what_was_deleted() {
     runner.finish();
 }
 
+/// The versions and the times of the events of a segment: the first and the last.
+type Held = (Option<(u64, u64)>, Option<(i64, i64)>);
+
 /// Versions and times of the levels of the newest version, youngest first.
-fn held(store: &Store) -> Vec<(Option<(u64, u64)>, Option<(i64, i64)>)> {
+fn held(store: &Store) -> Vec<Held> {
     let layout = store.version().expect("open").layout();
     layout.levels.iter().skip(1).map(|level| (level.versions, level.times)).collect()
 }

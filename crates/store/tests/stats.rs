@@ -177,7 +177,7 @@ fn merging_stays_within_its_bounds() {
     for archives in 1..=150 {
         let count = EDGES_LEAST << random(5);
         let edges: Vec<(i64, i64)> = (0..count).map(|_| (random(VERTICES), random(VERTICES))).collect();
-        let batch = number_batch(edges.into_iter());
+        let batch = number_batch(edges);
         match random(4) {
             0 => store.delete_edges("knows", vec![batch]).map(drop),
             _ => store.add_edges("knows", vec![batch]).map(drop),
