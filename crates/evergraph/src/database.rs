@@ -127,8 +127,8 @@ impl Database {
     ///
     /// # Errors
     /// [`DatabaseLoadError::Read`] if the file cannot be read, with the line; [`DatabaseLoadError::Commit`] if its
-    /// edges cannot be added. Nothing is added then, and neither if `progress` says stop: [`LoadError::Cancelled`] while the file is
-    /// read, [`CommitError::Cancelled`] after that. What it hears are bytes of the file, each of which counts when it is read and
+    /// edges cannot be added. Nothing is added then, and neither if `progress` says stop: [`LoadError::Cancelled`](crate::LoadError::Cancelled) while the file is
+    /// read, [`CommitError::Cancelled`](crate::CommitError::Cancelled) after that. What it hears are bytes of the file, each of which counts when it is read and
     /// when it is committed, and once more if types have to be found out before.
     ///
     /// ```

@@ -106,7 +106,10 @@ impl Rows<'_> {
         let reader = &self.reader;
         let last = match &self.content {
             Content::Vertices(rows) => rows.last().map(Row::vertex),
-            Content::Column { rows, .. } | Content::Lists { rows, .. } => rows.last().map(Row::vertex),
+            // A deletion of edges that are not there leaves empty lists of vertices that are not there either.
+            Content::Column { rows, .. } | Content::Lists { rows, .. } => {
+                rows.iter().rfind(|row| row.count > 0).map(Row::vertex)
+            }
         };
         if last.is_some_and(|last| last >= bound) {
             return Err(reader.damage("it has a row of a vertex that does not exist"));
