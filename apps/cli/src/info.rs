@@ -161,14 +161,16 @@ fn text(report: &Report) -> String {
 }
 
 fn disk(report: &Report) -> String {
-    let per_edge = report.disk_bytes as f64 / report.edges.max(1) as f64;
+    let per_edge = match report.edges {
+        0 => String::new(),
+        edges => format!(", {} bytes per edge", units::significant(report.disk_bytes as f64 / edges as f64)),
+    };
     format!(
-        "{} ({} in {}, log {}), {} bytes per edge",
+        "{} ({} in {}, log {}){per_edge}",
         units::bytes(report.disk_bytes),
         units::bytes(report.segment_bytes),
         units::counted(report.segments, "segment", "segments"),
         units::bytes(report.log_bytes),
-        units::significant(per_edge),
     )
 }
 

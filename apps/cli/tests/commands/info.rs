@@ -52,10 +52,11 @@ fn what_is_needed_is_no_waste() {
     assert!((1.0..1.05).contains(&amplification), "{full}");
     assert!(full["levels"][1]["other_bytes"].as_u64() > full["levels"][1]["live_bytes"].as_u64(), "{full}");
 
-    let shell = Shell::new().store("net.eg", "src,dst\n");
+    let shell = Shell::new();
+    Database::open(shell.path("net.eg"), Options::default()).unwrap().close().unwrap();
     let empty = shell.run(&["info", "net.eg", "--layout", "--svg", "net.svg"]);
     assert_eq!((empty.code, empty.stderr.as_str()), (0, ""));
     let svg = std::fs::read_to_string(shell.path("net.svg")).unwrap();
-    assert!(svg.contains("no edges") && svg.contains("– bytes per edge"), "{svg}");
+    assert!(svg.contains("no edges") && svg.contains("– bytes per entry"), "{svg}");
     assert!(layout(&shell)["bytes_per_entry"].is_null());
 }
