@@ -280,10 +280,10 @@ class Database(Schematic["_native.Database"]):
             appended since then are added. A file that has changed before that place is refused, and so is one
             that goes on behind a last line without an end. The place belongs to the edge type: it is kept
             when that is renamed, and gone when it is dropped. A load without ``resume`` keeps no place: one
-            with it that comes later begins at the start, and a *multi* type has the edges twice. Types that are
-            neither said (``keys``, ``properties``) nor known to the database are found out from the whole file
-            first, so that nothing of a file with a bad line is loaded; where all are known, the parts before
-            that line are.
+            with it that comes later begins at the start, and a *multi* type has the edges twice. Types that
+            are neither said (``keys``, ``properties``) nor known to the database are found out from all of
+            the file first, so that nothing of a file with a bad line is loaded; where all are known, the
+            parts before that line are.
         progress : bool
             Show a progress bar, on a terminal or in a notebook.
 
@@ -325,8 +325,8 @@ class Database(Schematic["_native.Database"]):
         Columns are numpy arrays, lists, or columns of pyarrow, pandas, polars and anything else with Arrow's
         PyCapsule interface. Vertices, types and properties that are new are created. While a million edges
         and more are added, others commit, and what they write counts as later. If Ctrl-C raises
-        ``KeyboardInterrupt``, nothing was added. Without rows it makes the edge type, if it is not there, and is
-        a version like any other.
+        ``KeyboardInterrupt``, nothing was added. Without rows it makes the edge type, if it is not there, and
+        is a version like any other.
 
         Parameters
         ----------
@@ -473,7 +473,7 @@ class Database(Schematic["_native.Database"]):
     def delete_vertex(self, key: Key) -> bool:
         """Delete a vertex with all its edges, and tell whether there was one.
 
-        Its key is kept: a vertex that is put again gets its old id, and what key and id take is not given back.
+        Its key is kept: a vertex that is put again gets its old id, and what both take is not given back.
         """
         return self._native.delete_vertex(key)
 
@@ -768,8 +768,8 @@ class Database(Schematic["_native.Database"]):
         return Stats(**self._native.stats())
 
     def checkpoint(self) -> None:
-        """Archive what is in memory only, and trim the log. Nothing to do in memory. Ctrl-C stops it; everything
-        is then as it was.
+        """Archive what is in memory only, and trim the log. Nothing to do in memory. Ctrl-C stops it;
+        everything is then as it was.
 
         Raises
         ------

@@ -40,9 +40,9 @@ class Stats:
     disk: dict[str, int]
     """These by purpose.
 
-    They are ``log``, ``log_room`` (made ahead for what comes next), ``segments``, ``history`` (what only versions
-    of the past need), ``removed`` (merged away, but still reached by a snapshot that is held), ``under_way``
-    (of loads and archives) and ``other``.
+    They are ``log``, ``log_room`` (made ahead for what comes next), ``segments``, ``history`` (what only
+    versions of the past need), ``removed`` (merged away, but still reached by a snapshot that is held),
+    ``under_way`` (of loads and archives) and ``other``.
     """
     write_amplification: float | None
     """How often what was archived since opening has been written to segments, merges counted in; ``None`` if

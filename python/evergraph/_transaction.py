@@ -106,7 +106,7 @@ class Transaction(Schematic["_native.Transaction"]):
     def delete_vertex(self, key: Key) -> bool:
         """Delete a vertex with all its edges, and tell whether there was one.
 
-        Its key is kept: a vertex that is put again gets its old id, and what key and id take is not given back.
+        Its key is kept: a vertex that is put again gets its old id, and what both take is not given back.
         """
         return self._native.delete_vertex(key)
 
