@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-import reprlib
 from datetime import timedelta
 
+from evergraph._text import quoted
 from evergraph._types import Duration
 
 _UNIT_SECONDS = {
@@ -44,7 +44,7 @@ def seconds_of(name: str, duration: Duration) -> float:
         found = _TEXT.fullmatch(duration)
         if found is None or not is_duration(duration):
             message = (
-                f"{name}: {reprlib.repr(duration)} is no span of time: "
+                f"{name}: {quoted(duration)} is no span of time: "
                 f"write a number and one of {', '.join(_UNIT_SECONDS)}, as in '5s'"
             )
             raise ValueError(message)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from evergraph import _native
+from evergraph._arguments import whole
 from evergraph._database import Database
 from evergraph._registry import weight_of
 from evergraph._results import (
@@ -93,10 +94,7 @@ class Incremental(Generic[R]):
         >>> list(degrees.top(1).rows())
         [('hub', 2)]
         """
-        if count < 0:
-            message = f"count: {count} is not 0 or above"
-            raise ValueError(message)
-        return Table(self._native.top(count))
+        return Table(self._native.top(whole("count", count)))
 
     @property
     def snapshot(self) -> Snapshot:

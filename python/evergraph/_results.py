@@ -10,6 +10,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, overload
 
 from evergraph import _native, _text
+from evergraph._arguments import whole
 from evergraph._errors import NotFoundError
 from evergraph._table import Table
 from evergraph._types import Key
@@ -136,10 +137,7 @@ class VertexResult(_Tabular, Mapping[Key, V]):
         ValueError
             If ``count`` is below 0.
         """
-        if count < 0:
-            message = f"argument count: {count} is not 0 or above"
-            raise ValueError(message)
-        return Table(self._native.top(count))
+        return Table(self._native.top(whole("count", count)))
 
     def _headline(self) -> str:
         return _text.count(len(self), "vertex")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from evergraph._arguments import whole
 from evergraph._durations import seconds_of
 from evergraph._events import DeadLetter, Subscription
 from evergraph._snapshot import ArrowGraph, Csr, Snapshot
@@ -150,10 +151,7 @@ class View(Snapshot):
         direction : {"out", "in", "both"}
             Along edges, against them, or both.
         """
-        if hops < 0:
-            message = f"hops: {hops} is not 0 or above"
-            raise ValueError(message)
-        return View(self._view.expand(hops, direction))
+        return View(self._view.expand(whole("hops", hops), direction))
 
     def _combined(self, operation: str, other: View | Iterable[Key], induced: bool | None) -> View:
         if isinstance(other, View):

@@ -89,9 +89,7 @@ pub fn local_cluster(
     if !(options.alpha > 0.0 && options.alpha < 1.0) {
         return Err(invalid("alpha", format!("{} is not above 0 and below 1", options.alpha)));
     }
-    if !(options.epsilon > 0.0 && options.epsilon.is_finite()) {
-        return Err(invalid("epsilon", format!("{} is not a number above 0", options.epsilon)));
-    }
+    require_epsilon(options.epsilon)?;
     control.check()?;
     control.progress(0, 0);
     let edges = Incident::new(view);
@@ -100,6 +98,14 @@ pub fn local_cluster(
     let done = control.status().done.max(1);
     control.progress(done, done);
     Ok(result)
+}
+
+/// What is not spread any more is what a vertex holds less of per edge: a number above 0.
+pub(crate) fn require_epsilon(epsilon: f64) -> Result<(), AlgorithmError> {
+    match epsilon > 0.0 && epsilon.is_finite() {
+        true => Ok(()),
+        false => Err(invalid("epsilon", format!("{epsilon} is not a number above 0"))),
+    }
 }
 
 /// The cluster that scores make: the prefix of least conductance of the vertices by score per degree.

@@ -21,8 +21,10 @@ use hashbrown::HashMap;
 
 use crate::control::require_sources;
 use crate::incident::Incident;
-use crate::local_cluster::{CONDUCTANCE, MEMBERS, SIZE, cluster_of, outcome, verify_scores, verify_sweep};
-use crate::registry::{Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, invalid};
+use crate::local_cluster::{
+    CONDUCTANCE, MEMBERS, SIZE, cluster_of, outcome, require_epsilon, verify_scores, verify_sweep,
+};
+use crate::registry::{Algorithm, Argument, Arguments, Check, Field, Kind, Outcome};
 use crate::{AlgorithmError, Control, LocalCluster};
 
 /// Vertices spread between two looks at [`Control`].
@@ -64,9 +66,7 @@ pub fn nibble(
     control: &Control,
 ) -> Result<LocalCluster, AlgorithmError> {
     require_sources(view, &[seed])?;
-    if !(options.epsilon > 0.0 && options.epsilon.is_finite()) {
-        return Err(invalid("epsilon", format!("{} is not a number above 0", options.epsilon)));
-    }
+    require_epsilon(options.epsilon)?;
     let edges = Incident::new(view);
     let total = u64::from(options.steps) + 1;
     let mut mass = vec![(seed, 1.0)];
