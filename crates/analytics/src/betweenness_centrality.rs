@@ -114,7 +114,7 @@ pub fn betweenness_centrality(
         return in_pool(|| by_weight(view, options, control));
     }
     in_pool(|| {
-        let flat = simple(view.flat(), control)?;
+        let flat = simple(view.flat(), control)?.end_to_end(|| control.check())?;
         let sources = chosen(view, &options.sources);
         let mut scores = vec![0.0; flat.id_bound() as usize];
         let at_once =

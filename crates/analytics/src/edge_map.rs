@@ -80,9 +80,6 @@ const PUSH_BYTES: usize = 256;
 /// How many edges of a list ahead of its own a push asks for what lies at their ends.
 const ENDS_AHEAD: usize = 16;
 
-/// How many lists ahead of its own a pull asks for.
-const LISTS_AHEAD: usize = 16;
-
 /// Applies `function` to the edges that leave `frontier` in `direction`; gives the vertices for which it was `true`.
 pub fn edge_map<F: EdgeFunction>(
     view: &FlatView,
@@ -189,42 +186,69 @@ fn pull<F: EdgeFunction>(
         if let Some(ahead) = &ahead {
             ahead.at(task, vertices, |dst| function.cond(dst));
         }
-        let mut count = 0;
-        for (index, word) in words.iter_mut().enumerate() {
-            let first = ((task * WORDS_PER_TASK + index) * WORD_BITS) as VertexId;
-            let found = pull_word(table, frontier, function, first..bound.min(first.saturating_add(64)));
-            *word = found;
-            count += found.count_ones() as usize;
-        }
-        Ok(count)
+        Ok(pull_pages(table, frontier, function, vertices(task), words))
     });
     let count = counts.try_reduce(|| 0, |left, right| Ok(left + right))?;
     Ok(VertexSubset::from_counted(next, count))
 }
 
-/// The vertices of one word of the bitmap. Which of them want edges is found out first, so that the heads of their lists
-/// can be on their way from memory before they are needed: that is what a pull spends its time on.
-#[inline]
-fn pull_word<F: EdgeFunction>(
+/// Some pages of vertices, each a word of the bitmap; tells how many vertices are in the next set. Which of a page want edges is found
+/// out while the page before is worked on, so that the heads of their lists are on their way from memory before they are needed: that is
+/// what a pull spends its time on.
+fn pull_pages<F: EdgeFunction>(
     table: &FlatTable,
     frontier: &Bitmap,
     function: &F,
     vertices: Range<VertexId>,
-) -> u64 {
-    let first = vertices.start;
-    table.prefetch_page(first.saturating_add(PAGES_AHEAD));
-    let wants = |dst: VertexId| function.cond(dst) & table.has_neighbors(dst);
-    let wanted = vertices.fold(0, |wanted, dst| wanted | u64::from(wants(dst)) << (dst - first));
-    let mut ahead = bits(wanted);
-    ahead.by_ref().take(LISTS_AHEAD).for_each(|bit| table.prefetch_list(first + bit, 1));
-    let mut found = 0;
-    for bit in bits(wanted) {
-        if let Some(bit) = ahead.next() {
-            table.prefetch_list(first + bit, 1);
+    words: &mut [u64],
+) -> usize {
+    let page = |first: VertexId| first..vertices.end.min(first.saturating_add(WORD_BITS as VertexId));
+    let mut wanted = Wanted::of(table, function, page(vertices.start));
+    wanted.ids(wanted.vertices).for_each(|vertex| table.prefetch_list(vertex, 1));
+    let mut count = 0;
+    for word in words {
+        let next = Wanted::of(table, function, page(wanted.page.end));
+        // Their directories have come.
+        wanted.ids(wanted.in_runs).for_each(|vertex| table.prefetch_run(vertex));
+        let mut ahead = next.ids(next.vertices);
+        for vertex in wanted.ids(wanted.vertices) {
+            ahead.next().into_iter().for_each(|later| table.prefetch_list(later, 1));
+            let found = u64::from(pull_into(table, frontier, function, vertex));
+            *word |= found << (vertex - wanted.page.start);
         }
-        found |= u64::from(pull_into(table, frontier, function, first + bit)) << bit;
+        ahead.for_each(|later| table.prefetch_list(later, 1));
+        count += word.count_ones() as usize;
+        wanted = next;
     }
-    found
+    count
+}
+
+/// The vertices of a page that want edges, as bits.
+struct Wanted {
+    page: Range<VertexId>,
+    vertices: u64,
+    /// Those of them whose lists lie in runs.
+    in_runs: u64,
+}
+
+impl Wanted {
+    #[inline]
+    fn of<F: EdgeFunction>(table: &FlatTable, function: &F, page: Range<VertexId>) -> Self {
+        table.prefetch_page(page.start.saturating_add(PAGES_AHEAD));
+        let (mut vertices, mut in_runs) = (0, 0);
+        for (place, vertex) in page.clone().enumerate() {
+            let wants = function.cond(vertex) & table.has_neighbors(vertex);
+            vertices |= u64::from(wants) << place;
+            in_runs |= u64::from(wants & table.is_in_runs(vertex)) << place;
+        }
+        Wanted { page, vertices, in_runs }
+    }
+
+    /// The vertices of these bits.
+    fn ids(&self, set: u64) -> impl Iterator<Item = VertexId> + use<> {
+        let first = self.page.start;
+        bits(set).map(move |bit| first + bit)
+    }
 }
 
 #[inline]

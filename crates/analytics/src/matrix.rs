@@ -7,7 +7,7 @@
 //!  Direction::Out  lists of edges going out:  A * x,  a vertex gathers from those that it points to
 //! ```
 //!
-//! Parallel edges count each. Without weights lists are read where they lie; with them they are laid out once.
+//! Parallel edges count each. With weights lists are laid out once, and without where they lie apart.
 //!
 //! Invariant: each sum is taken in the order of its list, a hub's in pieces of a fixed size, so that products do not
 //! depend on the number of threads.
@@ -15,7 +15,7 @@
 use std::sync::Arc;
 
 use evergraph_types::{Direction, VertexId};
-use evergraph_view::{FlatView, GraphView};
+use evergraph_view::{FlatTable, FlatView, GraphView};
 use rayon::prelude::*;
 
 use crate::gather::sum_over;
@@ -26,9 +26,14 @@ use crate::{AlgorithmError, Control, Ranges};
 /// The lists of one direction as rows of a matrix.
 pub(crate) struct Matrix {
     flat: Arc<FlatView>,
-    direction: Direction,
     ranges: Ranges,
-    weights: Option<WeightedTable>,
+    rows: Rows,
+}
+
+enum Rows {
+    /// Lists whose edges weigh 1.
+    Plain(FlatTable),
+    Weighted(WeightedTable),
 }
 
 impl Matrix {
@@ -39,12 +44,11 @@ impl Matrix {
         (weight, sign): (&Weight, Sign),
         control: &Control,
     ) -> Result<Self, AlgorithmError> {
-        let weights = match weight.lists(view)? {
-            Some(_) => Some(WeightedTable::new(view, flat, weight, direction, sign, control)?),
-            None => None,
+        let rows = match weight.lists(view)? {
+            Some(_) => Rows::Weighted(WeightedTable::new(view, flat, weight, direction, sign, control)?),
+            None => Rows::Plain(flat.table(direction).end_to_end(|| control.check())?),
         };
-        let ranges = Ranges::by_edges(flat, direction);
-        Ok(Matrix { flat: flat.clone(), direction, ranges, weights })
+        Ok(Matrix { flat: flat.clone(), ranges: Ranges::by_edges(flat, direction), rows })
     }
 
     /// Writes `finish(vertex, sum)` of every vertex that exists to `into`, and 0 for the others.
@@ -72,9 +76,9 @@ impl Matrix {
         let pieces = self.ranges.par_iter_vertices().zip(self.ranges.split_mut(&mut sums));
         pieces.try_for_each(|(range, sums)| {
             for (vertex, sum) in range.zip(sums) {
-                *sum = match &self.weights {
-                    Some(table) => table.list(vertex).1.iter().sum(),
-                    None => self.flat.table(self.direction).degree(vertex) as f64,
+                *sum = match &self.rows {
+                    Rows::Weighted(table) => table.list(vertex).1.iter().sum(),
+                    Rows::Plain(table) => table.degree(vertex) as f64,
                 };
             }
             control.check()
@@ -83,12 +87,12 @@ impl Matrix {
     }
 
     fn row(&self, vertex: VertexId, vector: &[f64]) -> f64 {
-        match &self.weights {
-            Some(table) => {
+        match &self.rows {
+            Rows::Weighted(table) => {
                 let (neighbors, weights) = table.list(vertex);
                 weighted_row(neighbors, weights, vector)
             }
-            None => sum_over(self.flat.neighbors(self.direction, vertex), vector, |number| *number),
+            Rows::Plain(table) => sum_over(table.neighbors(vertex), vector, |number| *number),
         }
     }
 }

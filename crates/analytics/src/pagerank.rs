@@ -18,12 +18,11 @@
 use std::ops::Range;
 
 use evergraph_types::{Direction, VertexId};
-use evergraph_view::{FlatView, GraphView, Neighbors};
+use evergraph_view::{FlatTable, FlatView, GraphView, Neighbors};
 use rayon::prelude::*;
 
 use crate::control::{ensure, in_pool};
 use crate::gather::sum_over;
-use crate::prefetch::prefetch_place;
 use crate::registry::{
     Algorithm, Argument, Arguments, CONVERGED, Check, Field, ITERATIONS, Kind, OPTIONAL_WEIGHT, Outcome,
     Scalar, VertexColumn, invalid, invalid_at,
@@ -153,11 +152,6 @@ fn iterate<S: Share>(
     Ok(PageRank { scores: state.scores(control)?, iterations, error, converged })
 }
 
-/// How many vertices ahead the shares of neighbors in lists that lie anywhere are asked for, and how many of each list: the list
-/// itself has come by then.
-const SHARES_AHEAD: VertexId = 2;
-const SHARES_MAX: usize = 16;
-
 /// How much rounding to 32 bits moves a number, relative to it.
 const ROUNDING: f64 = 1.0 / (1 << 24) as f64;
 
@@ -255,14 +249,16 @@ impl Change {
 /// array that a pass has to read or write besides takes room in the cache from the shares.
 struct State<'a, S> {
     view: &'a FlatView,
+    /// The lists that vertices gather over, end to end.
+    table: FlatTable,
     ranges: Ranges,
     /// The score of each vertex divided by its out-degree; the score itself where that is 0, for nobody gathers it.
     shares: Vec<S>,
     next_shares: Vec<S>,
     /// The out-degree of each vertex: a quarter of what the table entries take.
     degrees: Vec<u32>,
-    /// How the in-lists of each range lie in memory.
-    layouts: Vec<Layout>,
+    /// Whether many lists of a range give no hints, for they are compressed or not in memory.
+    unhinted: Vec<bool>,
     /// The score of all vertices without out-edges.
     dangling: f64,
 }
@@ -289,8 +285,9 @@ impl<'a, S: Share> State<'a, S> {
             Ok::<u64, AlgorithmError>(dangling)
         });
         let dangling = dangling.try_reduce(|| 0, |left, right| Ok(left + right))? as f64 * start;
-        let layouts = ranges.par_iter_vertices().map(|range| Layout::of(view, range)).collect();
-        Ok(State { view, ranges, shares, next_shares: none(), degrees, layouts, dangling })
+        let table = view.table(Direction::In).end_to_end(|| control.check())?;
+        let unhinted = ranges.par_iter_vertices().map(|range| is_unhinted(&table, range)).collect();
+        Ok(State { view, table, ranges, shares, next_shares: none(), degrees, unhinted, dangling })
     }
 
     /// Replaces all scores by what `next_score` makes of the sum of the shares that a vertex gathers. Gives the L1 change.
@@ -300,14 +297,10 @@ impl<'a, S: Share> State<'a, S> {
         next_score: impl Fn(VertexId, f64) -> f64 + Copy + Sync,
     ) -> Result<f64, AlgorithmError> {
         let pieces = self.ranges.par_iter().zip(self.ranges.split_mut(&mut self.next_shares));
-        let (view, shares, degrees) = (self.view, &self.shares[..], &self.degrees[..]);
-        let changes = pieces.zip(&self.layouts).map(|((range, next_shares), &layout)| {
+        let (view, shares, degrees) = ((self.view, &self.table), &self.shares[..], &self.degrees[..]);
+        let changes = pieces.zip(&self.unhinted).map(|((range, next_shares), &asks)| {
             control.check()?;
-            let advance = match layout {
-                Layout::InOrder => advance_range::<S, _, false, false>,
-                Layout::InRuns => advance_range::<S, _, true, false>,
-                Layout::Anywhere => advance_range::<S, _, true, true>,
-            };
+            let advance = if asks { advance_range::<S, _, true> } else { advance_range::<S, _, false> };
             Ok(advance(view, shares, degrees, next_shares, range, next_score))
         });
         let changes = changes.collect::<Result<Vec<Change>, AlgorithmError>>()?;
@@ -333,56 +326,30 @@ impl<'a, S: Share> State<'a, S> {
     }
 }
 
-/// How most lists of a range of vertices lie, which decides what is asked for ahead.
-#[derive(Clone, Copy)]
-enum Layout {
-    /// One after the other, so that the processor sees them coming.
-    InOrder,
-    /// Many are in runs, which [`Neighbors::fold_ahead`](evergraph_view::Neighbors::fold_ahead) asks for.
-    InRuns,
-    /// Many are in one piece each, anywhere, so that shares are asked for as well.
-    Anywhere,
-}
-
-impl Layout {
-    /// Of the in-neighbors of these vertices.
-    fn of(view: &FlatView, range: Range<VertexId>) -> Self {
-        let (mut all, mut pieces, mut runs) = (0, 0, 0);
-        for list in view.table(Direction::In).lists(range) {
-            all += list.len();
-            match (list.hinted(), list.as_slice()) {
-                (Some(_), _) => {}
-                (None, Some(piece)) => pieces += piece.len(),
-                (None, None) => runs += list.len(),
-            }
-        }
-        match (pieces > all / 8, pieces + runs > all / 8) {
-            (true, _) => Layout::Anywhere,
-            (false, true) => Layout::InRuns,
-            (false, false) => Layout::InOrder,
-        }
+/// Whether more than an eighth of the neighbors of these vertices are in lists that give no hints.
+fn is_unhinted(table: &FlatTable, range: Range<VertexId>) -> bool {
+    let (mut all, mut unhinted) = (0, 0);
+    for list in table.lists(range) {
+        all += list.len();
+        unhinted += if list.hinted().is_some() { 0 } else { list.len() };
     }
+    unhinted > all / 8
 }
 
 /// One range of an iteration; a function of its own, so that what its loop needs stays in registers.
 #[inline(never)]
-fn advance_range<S: Share, F: Fn(VertexId, f64) -> f64, const LISTS: bool, const SHARES: bool>(
-    view: &FlatView,
+fn advance_range<S: Share, F: Fn(VertexId, f64) -> f64, const ASKS: bool>(
+    (view, table): (&FlatView, &FlatTable),
     shares: &[S],
     degrees: &[u32],
     next_shares: &mut [S],
     range: Range<VertexId>,
     next_score: F,
 ) -> Change {
-    let table = view.table(Direction::In);
     let places = range.start as usize..range.end as usize;
     let known = shares[places.clone()].iter().zip(&degrees[places]).zip(next_shares);
     // The loop that takes all the time.
     let advance = |mut change: Change, ((vertex, list), ((old, &degree), next_share)): Step<'_, '_, S>| {
-        if SHARES {
-            let later = table.first_neighbors(vertex.saturating_add(SHARES_AHEAD), SHARES_MAX);
-            later.iter().for_each(|&neighbor| prefetch_place(shares, neighbor));
-        }
         let sum = sum_over(list, shares, |share| share.to_f64());
         // As in `State::new`, nothing branches on what exists.
         let next = next_score(vertex, sum) * f64::from(u8::from(view.has_vertex(vertex)));
@@ -392,7 +359,7 @@ fn advance_range<S: Share, F: Fn(VertexId, f64) -> f64, const LISTS: bool, const
         *next_share = S::from_f64(next / parts);
         change
     };
-    if LISTS {
+    if ASKS {
         range.clone().zip(table.lists_ahead(range)).zip(known).fold(Change::default(), advance)
     } else {
         range.clone().zip(table.lists(range)).zip(known).fold(Change::default(), advance)

@@ -245,20 +245,6 @@ impl Entry {
         }
     }
 
-    /// The first neighbors of a list that is one uncompressed run, at most so many; none of another one.
-    ///
-    /// # Safety
-    /// The version the entry belongs to stays alive for `'a`.
-    #[inline]
-    pub(crate) unsafe fn first_neighbors<'a>(self, most: usize) -> &'a [VertexId] {
-        // All others have this tag.
-        if self.0 & COMPRESSED != 0 || self.is_empty() {
-            return &[];
-        }
-        // SAFETY: the run has as many neighbors as the word says, alive by contract.
-        unsafe { std::slice::from_raw_parts(self.pointer().cast(), self.words().min(most)) }
-    }
-
     /// Asks the processor for what a search or a change reads first: lists lie anywhere in memory.
     pub(crate) fn prefetch(self) {
         if self.is_empty() {

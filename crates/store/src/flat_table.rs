@@ -29,9 +29,9 @@ use crate::pool::in_pool;
 use crate::prefetch::prefetch;
 
 /// The entries of 64 vertices.
-type Page = [Entry; LEAF_CELLS as usize];
+pub(crate) type Page = [Entry; LEAF_CELLS as usize];
 
-static EMPTY_PAGE: Page = [Entry::EMPTY; LEAF_CELLS as usize];
+pub(crate) static EMPTY_PAGE: Page = [Entry::EMPTY; LEAF_CELLS as usize];
 
 /// Leaves that begin so near behind the one before lie end to end with it.
 const STRIDE_MAX: usize = 2 * size_of::<Leaf<Entry>>();
@@ -190,20 +190,10 @@ impl FlatTable {
         let mut directories: Vec<Vec<u64>> = Vec::new();
         let entries = offsets.windows(2).map(|bounds| {
             let list = &neighbors[bounds[0] as usize..bounds[1] as usize];
-            let runs: Vec<ChunkRef> = match list.len() <= chunk_len {
-                true => vec![run(list).with_more(true)],
-                false => list.chunks(chunk_len).map(run).collect(),
-            };
-            if let [run] = runs[..]
-                && let Some(entry) = Entry::flat(run)
-            {
-                return entry;
+            match list.len() <= chunk_len {
+                true => entry_of(list, &mut directories),
+                false => by_directory(&list.chunks(chunk_len).map(run).collect::<Vec<_>>(), &mut directories),
             }
-            let mut directory = vec![0; Entry::directory_bytes(runs.len()) / size_of::<u64>()];
-            // SAFETY: there is room, nobody else knows of it, and the owner keeps it where it is.
-            let entry = unsafe { Entry::by_directory(directory.as_mut_ptr().cast(), &runs) };
-            directories.push(directory);
-            entry
         });
         let mut pages: Vec<Page> = vec![EMPTY_PAGE; offsets.len().div_ceil(LEAF_CELLS as usize)];
         let cells = pages.as_flattened_mut().iter_mut();
@@ -314,14 +304,33 @@ impl FlatTable {
         }
     }
 
-    /// The first neighbors of a list that is one run as it is, at most so many; none of another one, or out of range. For
-    /// asking ahead for what belongs to them, once the list itself has come.
+    /// Whether a list lies in runs that a directory lists.
+    ///
+    /// # Panics
+    /// As [`FlatTable::degree`].
     #[inline]
-    pub fn first_neighbors(&self, vertex: VertexId, most: usize) -> &[VertexId] {
-        let Some(page) = self.page(vertex) else { return &[] };
-        let entry = page[(vertex % LEAF_CELLS) as usize];
-        // SAFETY: the owner keeps the lists alive as long as `self` is borrowed.
-        unsafe { entry.first_neighbors(most) }
+    pub fn is_in_runs(&self, vertex: VertexId) -> bool {
+        self.entry(vertex).has_directory()
+    }
+
+    /// Asks for the first line of a list that lies in runs, once its directory has come.
+    ///
+    /// # Panics
+    /// As [`FlatTable::degree`], and if there is no directory.
+    #[inline]
+    pub fn prefetch_run(&self, vertex: VertexId) {
+        // SAFETY: the owner keeps the directories alive as long as `self` is borrowed.
+        prefetch(unsafe { self.entry(vertex).directory() }[0].pointer(), 1);
+    }
+
+    /// The pages, in order.
+    pub(crate) fn pages(&self) -> &[&'static Page] {
+        &self.pages
+    }
+
+    /// The same with other pages, which `owner` keeps alive with what their entries reach beyond that of this table.
+    pub(crate) fn with_pages(&self, pages: Vec<&'static Page>, owner: Arc<dyn Any + Send + Sync>) -> Self {
+        FlatTable { pages: pages.into(), _owner: Arc::new((self._owner.clone(), owner)), ..self.clone() }
     }
 
     #[inline]
@@ -329,7 +338,7 @@ impl FlatTable {
         self.pages.get((vertex / LEAF_CELLS) as usize).copied()
     }
 
-    fn entries<const ASKS: bool>(&self, range: Range<VertexId>) -> Entries<'_, ASKS> {
+    pub(crate) fn entries<const ASKS: bool>(&self, range: Range<VertexId>) -> Entries<'_, ASKS> {
         Entries { pages: &self.pages, cells: [].iter(), next: range.start, end: range.end }
     }
 
@@ -345,7 +354,7 @@ impl FlatTable {
 ///   page read        one on                  two on
 ///   first runs       starts of lists         entries          are asked for when the page is turned
 /// ```
-struct Entries<'a, const ASKS: bool> {
+pub(crate) struct Entries<'a, const ASKS: bool> {
     pages: &'a [&'static Page],
     /// What is left of the page before `next`.
     cells: std::slice::Iter<'a, Entry>,
@@ -420,6 +429,20 @@ fn copy_scattered(pages: &mut [&'static Page]) -> Vec<Page> {
         pages[at] = unsafe { &*std::ptr::from_ref(copy) };
     }
     copies
+}
+
+/// The entry of a list after which [`AHEAD`] more words can be read; its directory, if it takes one, is put with the others.
+pub(crate) fn entry_of(list: &[VertexId], directories: &mut Vec<Vec<u64>>) -> Entry {
+    let run = run(list).with_more(true);
+    Entry::flat(run).unwrap_or_else(|| by_directory(&[run], directories))
+}
+
+fn by_directory(runs: &[ChunkRef], directories: &mut Vec<Vec<u64>>) -> Entry {
+    let mut directory = vec![0; Entry::directory_bytes(runs.len()) / size_of::<u64>()];
+    // SAFETY: there is room, nobody else knows of it, and whoever keeps the directories keeps it where it is.
+    let entry = unsafe { Entry::by_directory(directory.as_mut_ptr().cast(), runs) };
+    directories.push(directory);
+    entry
 }
 
 fn run(list: &[VertexId]) -> ChunkRef {

@@ -25,6 +25,7 @@ mod dictionary;
 mod diff;
 mod disk_use;
 mod draft;
+mod end_to_end;
 mod entry;
 mod error;
 mod expiry;

@@ -12,7 +12,10 @@ use evergraph_types::VertexId;
 
 use crate::adjacency::{AHEAD, ChunkRef};
 use crate::compression::RunBuffer;
-use crate::prefetch::prefetch;
+use crate::prefetch::{LINE, prefetch};
+
+/// As many neighbors as a cache line holds.
+const LINE_NEIGHBORS: usize = LINE / size_of::<VertexId>();
 
 #[derive(Clone, Copy)]
 enum List<'a> {
@@ -112,6 +115,11 @@ impl<'a> Neighbors<'a> {
         }
     }
 
+    /// Whether a part of the list is compressed.
+    pub(crate) fn is_compressed(&self) -> bool {
+        self.runs().iter().any(|run| run.is_compressed())
+    }
+
     /// The runs of a list that is not flat.
     #[inline]
     fn runs(&self) -> &[ChunkRef] {
@@ -156,7 +164,7 @@ impl<'a> Neighbors<'a> {
     #[inline(never)]
     fn try_for_each_run<B>(&self, mut visit: impl FnMut(&[VertexId]) -> ControlFlow<B>) -> ControlFlow<B> {
         let mut buffer = RunBuffer::new();
-        for (run, _) in in_turn(self.runs()) {
+        for (place, run) in self.runs().iter().enumerate() {
             if run.is_compressed() {
                 // SAFETY: the runs of a list are alive while it is.
                 let mut decoder = unsafe { run.decoder() };
@@ -164,8 +172,16 @@ impl<'a> Neighbors<'a> {
                     visit(block)?;
                 }
             } else {
+                // Most searches end in the first line; only who gets past it needs the next run.
                 // SAFETY: as above.
-                visit(unsafe { run.neighbors() })?;
+                let neighbors = unsafe { run.neighbors() };
+                let (line, rest) = neighbors.split_at(neighbors.len().min(LINE_NEIGHBORS));
+                visit(line)?;
+                let next = self.runs().get(place + 1);
+                next.into_iter().for_each(|next| prefetch(next.pointer(), 4 * next.len as usize));
+                if !rest.is_empty() {
+                    visit(rest)?;
+                }
             }
         }
         ControlFlow::Continue(())

@@ -34,6 +34,9 @@ fn check_flat(store: &Store, expected: &[VertexId], what: &str) {
     assert!(!flat.has_neighbors(1), "{what}");
     let lists: Vec<Vec<VertexId>> = flat.lists(0..2).map(|list| list.to_vec()).collect();
     assert_eq!(lists, [expected, &[]], "{what}");
+    let end_to_end = flat.end_to_end(|| Ok::<(), std::convert::Infallible>(())).expect("nothing to fail");
+    let copied: Vec<Vec<VertexId>> = end_to_end.lists(0..2).map(|list| list.to_vec()).collect();
+    assert_eq!(copied, lists, "{what}");
     let asked: Vec<Vec<VertexId>> = flat.lists_ahead(0..2).map(|list| list.to_vec()).collect();
     assert_eq!(asked, lists, "{what}");
     let found = flat.neighbors(HUB).fold_ahead(Vec::new(), |mut found, neighbor, _| {

@@ -34,6 +34,7 @@ pub const UNSAFE_FILES: &[(&str, &str)] = &[
         "decodes runs eight neighbors at a time, with instructions that were found to be there",
     ),
     ("crates/store/src/draft.rs", "reads and writes blocks of the commit being applied"),
+    ("crates/store/src/end_to_end.rs", "copies lists that an owner keeps alive"),
     ("crates/store/src/entry.rs", "follows the tagged pointers of vertex table entries"),
     ("crates/store/src/expiry.rs", "reads an old list, less what leaves it is the new one"),
     ("crates/store/src/flat_table.rs", "follows entries that an owner keeps alive"),

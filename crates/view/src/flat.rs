@@ -172,6 +172,16 @@ impl FlatView {
         }
     }
 
+    /// The same view over lists of which those are copied that lie apart, for whoever passes over it several times
+    /// ([`FlatTable::end_to_end`]).
+    ///
+    /// # Errors
+    /// What `check` gives, which is called now and then.
+    pub fn end_to_end<E: Send>(&self, check: impl Fn() -> Result<(), E> + Sync) -> Result<FlatView, E> {
+        let reverse = self.reverse.as_ref().map(|reverse| reverse.end_to_end(&check)).transpose()?;
+        Ok(FlatView { out: self.out.end_to_end(&check)?, reverse, ..self.clone() })
+    }
+
     /// The neighbors of `vertex` in one direction.
     #[inline]
     pub fn neighbors(&self, direction: Direction, vertex: VertexId) -> Neighbors<'_> {

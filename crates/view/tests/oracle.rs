@@ -326,6 +326,7 @@ fn check_view(snapshot: &Snapshot, model: &Model, selected: &[usize]) {
     assert_eq!(flat.num_edges(), snapshot.num_edges());
     assert_eq!(flat.num_vertices(), snapshot.num_vertices());
     assert_eq!(flat.id_bound(), snapshot.id_bound());
+    let end_to_end = flat.end_to_end(|| Ok::<(), std::convert::Infallible>(())).expect("nothing to fail");
     let mut all_ascend = true;
     for direction in DIRECTIONS {
         let mut entries = 0;
@@ -339,6 +340,7 @@ fn check_view(snapshot: &Snapshot, model: &Model, selected: &[usize]) {
                 expected.sort_unstable();
             }
             assert_eq!(whole, expected);
+            assert_eq!(list(&end_to_end, direction, id), whole);
             all_ascend &= whole.is_sorted_by(|left, right| left < right);
             entries += whole.len() as u64;
             if snapshot.has_vertex(id) {
