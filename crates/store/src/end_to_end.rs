@@ -26,7 +26,7 @@ use crate::flat_table::{EMPTY_PAGE, FlatTable, Page, entry_of};
 use crate::paged_array::LEAF_CELLS;
 
 /// So many vertices are looked at, and copied, together.
-const STRETCH: usize = 1 << 13;
+const STRETCH: usize = 1 << 11;
 
 /// Lists are copied where more than one in so many neighbors is in a list that lies apart from the list before.
 const APART: usize = 16;
