@@ -209,23 +209,31 @@ def triangle_count(view: Snapshot, *, verify: bool = False, progress: bool = Fal
 
 @overload
 def clustering(  # type: ignore[overload-overlap]
-    view: Snapshot, nodes: Key, *, verify: bool = False, progress: bool = False
+    view: Snapshot, nodes: Key, weight: str | None = None, *, verify: bool = False, progress: bool = False
 ) -> float: ...
 @overload
 def clustering(
-    view: Snapshot, nodes: Iterable[Key] | None = None, *, verify: bool = False, progress: bool = False
+    view: Snapshot,
+    nodes: Iterable[Key] | None = None,
+    weight: str | None = None,
+    *,
+    verify: bool = False,
+    progress: bool = False,
 ) -> ClusteringResult: ...
 @registered
 def clustering(
     view: Snapshot,
     nodes: Key | Iterable[Key] | None = None,
+    weight: str | None = None,
     *,
     verify: bool = False,
     progress: bool = False,
 ) -> ClusteringResult | float:
     """Find how many of the pairs of neighbors of each vertex are neighbors themselves.
 
-    Parallel edges and loops do not matter.
+    Parallel edges and loops do not matter. With a ``weight``, a property of edges, a triangle counts by the
+    geometric mean of its edges' weights over the largest weight; parallel edges weigh as much as all together,
+    loops only count for the largest weight, and an edge without a value weighs 1.
 
     Returns
     -------
@@ -237,6 +245,8 @@ def clustering(
     ------
     NotFoundError
         If one of the ``nodes`` is not in the view.
+    ValueError
+        If the edges have no such property, or a weight is negative or not finite.
 
     Examples
     --------
@@ -250,7 +260,9 @@ def clustering(
     >>> eg.clustering(db.snapshot(), 1)
     1.0
     """
-    found = ClusteringResult(*run("clustering", view, {"nodes": nodes}, verify=verify, progress=progress))
+    found = ClusteringResult(
+        *run("clustering", view, {"nodes": nodes, "weight": weight}, verify=verify, progress=progress)
+    )
     if nodes is None or (isinstance(nodes, Iterable) and not isinstance(nodes, str)):
         return found
     return found[nodes]

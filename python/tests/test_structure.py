@@ -1,6 +1,7 @@
 """Components, cores, clusters, communities and independent sets: the answers of NetworkX on random graphs."""
 
 import math
+import random
 
 import networkx as nx
 import pytest
@@ -73,6 +74,34 @@ def test_clustering(dense: Both) -> None:
     assert dict(eg.clustering(view, [])) == {}
     with pytest.raises(eg.NotFoundError, match="no vertex 999"):
         eg.clustering(view, [999])
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_clustering_by_weight(symmetric: bool) -> None:
+    seed = 7
+    graph = nx.gnm_random_graph(60, 500, seed=seed, directed=not symmetric)
+    rng = random.Random(seed)
+    for src, dst in graph.edges:
+        if rng.random() < 0.9:
+            graph[src][dst]["cost"] = rng.choice([0.0, 0.25, rng.random(), 7.5])
+    graph.add_edge(3, 3, cost=9.0)
+    db = eg.open()
+    db.create_edge_type("edge", symmetric=symmetric)
+    rows = [(src, dst, data.get("cost")) for src, dst, data in graph.edges(data=True)]
+    src, dst, cost = zip(*rows, strict=True)
+    db.add_edges(list(src), list(dst), cost=list(cost))
+    view = db.snapshot()
+    expected = nx.clustering(graph, weight="cost")
+    found = eg.clustering(view, weight="cost", verify=True)
+    assert dict(found) == pytest.approx(expected, abs=1e-12)
+    assert math.isclose(found.average, nx.average_clustering(graph, weight="cost"))
+    some = list(graph)[3:17]
+    assert dict(eg.clustering(view, some, "cost", verify=True)) == pytest.approx(
+        nx.clustering(graph, some, weight="cost"), abs=1e-12
+    )
+    assert math.isclose(eg.clustering(view, some[0], "cost"), nx.clustering(graph, some[0], weight="cost"))
+    with pytest.raises(ValueError, match="color"):
+        eg.clustering(view, weight="color")
 
 
 def test_local_clustering_coefficient(dense: Both) -> None:

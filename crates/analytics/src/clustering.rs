@@ -12,7 +12,7 @@
 //! ranks (Latapy, TCS 407, 2008, section 3.1), kept as blocks of bits (`oriented.rs`); the common part of the lists of u and v
 //! are the third vertices w. Which edges have an opposite one is a second bitmap. Complexity: O(E sqrt(E)).
 //!
-//! Parallel edges and self-loops do not matter. Vertices with fewer than two neighbors have coefficient 0.
+//! By weight: `weighted_clustering.rs`. Parallel edges and self-loops do not matter. Vertices with fewer than two neighbors have coefficient 0.
 //!
 //! Invariant: tallies are whole numbers, so the result does not depend on the number of threads.
 
@@ -27,7 +27,11 @@ use crate::bitmap::bits;
 use crate::control::{ensure, in_pool, require_sources};
 use crate::oriented::{BLOCK_BITS, Oriented};
 use crate::per_thread::PerThread;
-use crate::registry::{Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, Scalar, VertexColumn};
+use crate::registry::{
+    Algorithm, Argument, Arguments, Check, Field, Kind, OPTIONAL_WEIGHT, Outcome, Scalar, VertexColumn,
+};
+use crate::weighted_clustering::{self, weighted_clustering};
+use crate::weights::Weight;
 use crate::{AlgorithmError, Control, Ranges};
 
 /// Steps in a range: well below a millisecond.
@@ -203,6 +207,17 @@ fn coefficients(
     control.progress(3, 3);
     let average = coefficients.iter().sum::<f64>() / (flat.num_vertices().max(1) as f64);
     Ok(Clustering { coefficients, average })
+}
+
+impl Clustering {
+    /// The same of some vertices alone, which exist: the others have no number.
+    fn only(self, nodes: &[VertexId]) -> Clustering {
+        let nodes: BTreeSet<VertexId> = nodes.iter().copied().collect();
+        let mut coefficients = vec![f64::NAN; self.coefficients.len()];
+        nodes.iter().for_each(|&vertex| coefficients[vertex as usize] = self.coefficients[vertex as usize]);
+        let sum: f64 = nodes.iter().map(|&vertex| coefficients[vertex as usize]).sum();
+        Clustering { coefficients, average: sum / nodes.len().max(1) as f64 }
+    }
 }
 
 /// For every block of the oriented lists, which of its edges go both ways.
@@ -425,12 +440,19 @@ pub(crate) static ALGORITHM: Algorithm = Algorithm {
     summary: "How many of the pairs of neighbors of a vertex are neighbors themselves",
     complexity: "O(E sqrt(E))",
     source: "Latapy: Main-memory triangle computations, TCS 407, 2008, section 3.1; directed: Fagiolo, Phys. Rev. E 76, \
-             2007; as networkx.clustering",
-    arguments: &[Argument::optional("nodes", Kind::Vertices, "all", "of these vertices only")],
+             2007; by weight: Onnela et al., Phys. Rev. E 71, 2005; as networkx.clustering",
+    arguments: &[
+        Argument::optional("nodes", Kind::Vertices, "all", "of these vertices only"),
+        OPTIONAL_WEIGHT,
+    ],
     results: RESULTS,
-    run: |view, arguments, check, control| match arguments.optional_vertices("nodes") {
-        Some(nodes) => run_of(view, nodes, check, control),
-        None => run(view, Definition::NetworkX, check, control),
+    run: |view, arguments, check, control| {
+        let weight = arguments.optional_weight();
+        match arguments.optional_vertices("nodes") {
+            nodes if weight.lists(view)?.is_some() => run_by_weight(view, nodes, &weight, check, control),
+            Some(nodes) => run_of(view, nodes, check, control),
+            None => run(view, Definition::NetworkX, check, control),
+        }
     },
 };
 
@@ -469,6 +491,24 @@ fn run_of(
         verify_of(view, nodes, &result, control)?;
     }
     Ok(outcome(result))
+}
+
+fn run_by_weight(
+    view: &dyn GraphView,
+    nodes: Option<&[VertexId]>,
+    weight: &Weight,
+    check: Check,
+    control: &Control,
+) -> Result<Outcome, AlgorithmError> {
+    nodes.map_or(Ok(()), |nodes| require_sources(view, nodes))?;
+    let result = weighted_clustering(view, weight, control)?;
+    if check == Check::Verify {
+        weighted_clustering::verify(view, weight, &result, control)?;
+    }
+    Ok(outcome(match nodes {
+        Some(nodes) => result.only(nodes),
+        None => result,
+    }))
 }
 
 fn outcome(result: Clustering) -> Outcome {

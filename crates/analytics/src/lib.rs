@@ -78,6 +78,7 @@ pub mod topological_sort;
 pub mod triangle_count;
 mod vertex_subset;
 mod weighted_betweenness;
+pub mod weighted_clustering;
 mod weighted_edge_map;
 mod weighted_pagerank;
 mod weights;
@@ -129,5 +130,6 @@ pub use temporal_reachability::{TemporalOptions, TemporalReachability, temporal_
 pub use topological_sort::{TopologicalOrder, find_cycle, topological_sort};
 pub use triangle_count::triangle_count;
 pub use vertex_subset::{VertexSubset, vertex_filter, vertex_map, vertex_reduce};
+pub use weighted_clustering::weighted_clustering;
 pub use weighted_edge_map::weighted_edge_map;
 pub use weights::{Sign, Weight, WeightedTable};

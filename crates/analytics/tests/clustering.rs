@@ -4,7 +4,10 @@ mod common;
 
 use common::{Graph, any_graph, degenerate_graphs, on_one_and_two_threads};
 use evergraph_analytics::clustering::{clustering_of, verify, verify_of};
-use evergraph_analytics::{Clustering, Control, Definition, clustering, local_clustering_coefficient};
+use evergraph_analytics::{
+    AlgorithmError, Clustering, Control, Definition, Weight, clustering, local_clustering_coefficient,
+    weighted_clustering,
+};
 use evergraph_generate::{Generator, Kronecker, Model};
 use evergraph_view::FlatView;
 use proptest::prelude::*;
@@ -61,6 +64,55 @@ proptest! {
             verify_of(&graph.view(), nodes, &result, &Control::new()).expect("a right result");
         }
     }
+}
+
+fn by_weight(view: &FlatView) -> Clustering {
+    let result = on_one_and_two_threads(|| {
+        weighted_clustering(view, &Weight::Usual, &Control::new()).expect("a result")
+    });
+    let verified = weighted_clustering::verify(view, &Weight::Usual, &result, &Control::new());
+    verified.expect("a right result");
+    result
+}
+
+proptest! {
+    /// The verifier goes pair by pair of neighbors. Equal weights are no weights, and a scale changes nothing.
+    #[test]
+    fn weights_agree_with_their_definition(
+        graph in any_graph(),
+        weights in prop::collection::vec(prop_oneof![Just(0.0), 0.0f64..10.0], 1..30),
+        one in 0.1f64..10.0,
+    ) {
+        let found = by_weight(&graph.weighted_view(&weights)).coefficients;
+        let scaled: Vec<f64> = weights.iter().map(|weight| 8.0 * weight).collect();
+        for (found, scaled) in found.iter().zip(by_weight(&graph.weighted_view(&scaled)).coefficients) {
+            prop_assert!((found - scaled).abs() < 1e-12);
+        }
+        if !graph.multi {
+            let plain = checked(&graph.view(), Definition::NetworkX).coefficients;
+            for (found, wanted) in by_weight(&graph.weighted_view(&[one])).coefficients.iter().zip(plain) {
+                prop_assert!((found - wanted).abs() < 1e-12, "{found}, not {wanted}");
+            }
+        }
+    }
+}
+
+#[test]
+fn figures_of_networkx_by_weight() {
+    let edges = [(0, 1, 1.0), (1, 0, 2.0), (1, 2, 3.0), (2, 0, 0.5), (3, 0, 4.0), (0, 3, 1.0)];
+    // networkx.clustering(directed, weight="weight") of a DiGraph of these edges
+    let directed = by_weight(&FlatView::from_weighted_edges(4, &edges, false)).coefficients;
+    for (found, wanted) in
+        directed.iter().zip([0.04042130957594906, 0.16168523830379627, 0.3233704766075925, 0.0])
+    {
+        assert!((found - wanted).abs() < 1e-12, "{found}, not {wanted}");
+    }
+    let refused = |weight: f64| {
+        let view = FlatView::from_weighted_edges(2, &[(0, 1, weight)], false);
+        weighted_clustering(&view, &Weight::Usual, &Control::new()).map(|_| ())
+    };
+    assert_eq!(refused(-1.0), Err(AlgorithmError::NegativeWeight { src: 0, dst: 1 }));
+    assert_eq!(refused(f64::INFINITY), Err(AlgorithmError::NotFinite { src: 0, dst: 1 }));
 }
 
 #[test]
