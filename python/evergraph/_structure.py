@@ -232,7 +232,7 @@ def clustering(
     """Find how many of the pairs of neighbors of each vertex are neighbors themselves.
 
     Parallel edges and loops do not matter. With a ``weight``, a property of edges, a triangle counts by the
-    geometric mean of its edges' weights over the largest weight; parallel edges weigh as much as all together,
+    geometric mean of its edges' weights over the largest weight; parallel edges weigh what all weigh together,
     loops only count for the largest weight, and an edge without a value weighs 1.
 
     Returns
