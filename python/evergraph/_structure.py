@@ -232,8 +232,8 @@ def clustering(
     """Find how many of the pairs of neighbors of each vertex are neighbors themselves.
 
     Parallel edges and loops do not matter. With a ``weight``, a property of edges, a triangle counts by the
-    geometric mean of its edges' weights over the largest weight; parallel edges weigh what all weigh together,
-    loops only count for the largest weight, and an edge without a value weighs 1.
+    geometric mean of its edges' weights over the largest weight. Parallel edges weigh what all weigh
+    together, loops only count for the largest weight, and an edge without a value weighs 1.
 
     Returns
     -------
