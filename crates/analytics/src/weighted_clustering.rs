@@ -86,13 +86,12 @@ impl Sides {
         let side = |weight: f64| if largest > 0.0 { (weight / largest).cbrt() } else { 0.0 };
         let lists = (0..flat.id_bound()).into_par_iter().map(|vertex| {
             control.check()?;
-            let mut list: Vec<(VertexId, f64, u64)> = Vec::new();
+            let mut list: Vec<(VertexId, u32, f64)> = Vec::new();
             let edges = out.edges(vertex).chain(reverse.iter().flat_map(|table| table.edges(vertex)));
-            list.extend(
-                edges.filter(|(other, _)| *other != vertex).map(|(other, weight)| (other, side(weight), 1)),
-            );
-            // Stable, so that both ends of an edge add up its directions in the same order or commute: a sum of two.
-            list.sort_by_key(|(other, ..)| *other);
+            let others = edges.filter(|(other, _)| *other != vertex);
+            list.extend(others.map(|(other, weight)| (other, 1, side(weight))));
+            list.sort_unstable_by_key(|(other, ..)| *other);
+            // Of at most two directions, whose sum does not depend on their order.
             list.dedup_by(|next, kept| {
                 let same = next.0 == kept.0;
                 if same {
@@ -106,9 +105,9 @@ impl Sides {
         let rank = |vertex: VertexId| (lists[vertex as usize].len(), vertex);
         let lower = (0..flat.id_bound()).into_par_iter().map(|vertex| {
             let lower = lists[vertex as usize].iter().filter(|(other, ..)| rank(*other) < rank(vertex));
-            lower.map(|&(other, side, _)| (other, side)).collect()
+            lower.map(|&(other, _, side)| (other, side)).collect()
         });
-        let mutual = |list: &[(VertexId, f64, u64)]| list.iter().filter(|(.., ways)| *ways == 2).count();
+        let mutual = |list: &[(VertexId, u32, f64)]| list.iter().filter(|(_, ways, _)| *ways == 2).count();
         let counts = lists.iter().map(|list| (list.len() as u64, mutual(list) as u64)).collect();
         Ok(Sides { symmetric: flat.is_symmetric(), lower: lower.collect(), counts })
     }
@@ -205,12 +204,9 @@ pub fn verify(
     let mut sum = 0.0;
     for vertex in 0..bound {
         control.check()?;
-        let neighbors: Vec<VertexId> = {
-            let all = directions.iter().flat_map(|lists| lists[vertex].keys()).copied();
-            let mut all: Vec<VertexId> = all.filter(|&other| other as usize != vertex).collect();
-            all.sort_unstable();
-            all
-        };
+        let ends = directions.iter().flat_map(|lists| lists[vertex].keys()).copied();
+        let mut neighbors: Vec<VertexId> = ends.filter(|&other| other as usize != vertex).collect();
+        neighbors.sort_unstable();
         let mut distinct = neighbors.clone();
         distinct.dedup();
         let (edges, mutual) = (neighbors.len() as f64, (neighbors.len() - distinct.len()) as f64);

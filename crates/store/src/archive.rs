@@ -162,9 +162,10 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge, progress: &dyn Progress) -
     };
     let mut archived = home.archive.lock();
     inner.usable()?;
-    let (version, progress) = {
+    let (version, until_now) = {
         let committer = inner.committer.lock();
-        (inner.current.load_full(), inner.progress(&committer))
+        committer.intact()?;
+        (inner.current.load_full(), inner.written(&committer))
     };
     let kept = archived.kept_segments(&version, merge);
     if version.sequence == archived.manifest.sequence && archived.is_settled(&version, kept) {
@@ -206,7 +207,7 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge, progress: &dyn Progress) -
 
     let mut committer = inner.committer.lock();
     inner.repoint_with(archived.mapped(), |_| true);
-    inner.note_archived(home, &mut committer, progress);
+    inner.note_archived(home, &mut committer, until_now);
     inner.trim_log(&archived, &mut committer);
     // Of what was committed meanwhile.
     inner.note_growth(&committer);

@@ -304,7 +304,7 @@ impl Load<'_> {
             if let Some(disk) = &mut disk {
                 disk.settle(inner, committer, sequence, is_logged);
             }
-            inner.progress(committer)
+            inner.written(committer)
         });
         drop(turn);
         // It holds what was archived on the heap, which is freed while nobody waits.

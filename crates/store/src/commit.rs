@@ -108,7 +108,7 @@ pub(crate) struct Committer {
     /// What it has appended to the log.
     pub(crate) logged_bytes: u64,
     /// How far it was when the version was made that is archived.
-    pub(crate) archived: Progress,
+    pub(crate) archived: Written,
     /// What a load under way is to know of commits.
     pub(crate) branch: Option<Branch>,
     /// Why no more commits are taken.
@@ -117,7 +117,7 @@ pub(crate) struct Committer {
 
 /// How much commits have written since the store was opened.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Progress {
+pub(crate) struct Written {
     /// To the log; what was replayed counts.
     pub(crate) logged_bytes: u64,
     /// To the heap.
@@ -423,6 +423,11 @@ impl Committer {
             Some(Refusal::Failed(reason)) => Some(reason.clone()),
             _ => None,
         }
+    }
+
+    /// Refuses after a failure: the disk is left alone until the store is opened again.
+    pub(crate) fn intact(&self) -> Result<(), CommitError> {
+        self.failure().map_or(Ok(()), |reason| Err(CommitError::Durability { reason }))
     }
 
     /// What was accepted as it is logged, if there is a log and anything to log. `base` tells the edges of vertices that are deleted.

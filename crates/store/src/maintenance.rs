@@ -23,7 +23,7 @@ use evergraph_types::{NoProgress, Sequence};
 use parking_lot::{Condvar, Mutex};
 
 use crate::archive::{Merge, checkpoint};
-use crate::commit::{Committer, Progress, Refusal};
+use crate::commit::{Committer, Refusal, Written};
 use crate::error::CommitError;
 use crate::home::Home;
 use crate::options::Durability;
@@ -280,12 +280,12 @@ impl Inner {
     }
 
     /// How far commits are.
-    pub(crate) fn progress(&self, committer: &Committer) -> Progress {
-        Progress { logged_bytes: committer.logged_bytes, heap_bytes: self.reclaimer.written_bytes() }
+    pub(crate) fn written(&self, committer: &Committer) -> Written {
+        Written { logged_bytes: committer.logged_bytes, heap_bytes: self.reclaimer.written_bytes() }
     }
 
     /// Notes what is on the heap once an archive is done, and how far commits were when its version was made.
-    pub(crate) fn note_archived(&self, home: &Home, committer: &mut Committer, archived: Progress) {
+    pub(crate) fn note_archived(&self, home: &Home, committer: &mut Committer, archived: Written) {
         home.heap_bytes.store(self.reclaimer.live_bytes(), Ordering::Relaxed);
         committer.archived = archived;
     }
@@ -403,9 +403,9 @@ impl Space {
             return Space { needed_bytes: segment_bytes, segment_bytes, copied_bytes: 0 };
         }
         let entries = inner.current.load().list_entries();
-        let (progress, archived) = (inner.progress(committer), committer.archived);
-        let copied = progress.heap_bytes - archived.heap_bytes;
-        let brought = progress.logged_bytes - archived.logged_bytes;
+        let (until_now, archived) = (inner.written(committer), committer.archived);
+        let copied = until_now.heap_bytes - archived.heap_bytes;
+        let brought = until_now.logged_bytes - archived.logged_bytes;
         Space {
             needed_bytes: (segment_bytes as f64 * entries as f64 / written as f64) as u64,
             segment_bytes,

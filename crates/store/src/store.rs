@@ -13,14 +13,14 @@ use std::time::{Duration, Instant};
 use arc_swap::{ArcSwap, Guard};
 use evergraph_disk::{Access, Disk, MemoryDisk, OsDisk, Process};
 use evergraph_types::{
-    Alteration, EdgeBatch, EdgeTypeOptions, KeyKind, KeyRef, NoProgress, PropertyType, Schema, Sequence,
-    Value,
+    Alteration, EdgeBatch, EdgeTypeOptions, KeyKind, KeyRef, NoProgress, Progress, PropertyType, Schema,
+    Sequence, Value,
 };
 use parking_lot::{Condvar, Mutex};
 
 use crate::batch::BatchWrites;
 use crate::bulk::{STEPS_PER_ROW, commit_bulk};
-use crate::commit::{BatchSummary, Committer, Progress, Refusal, Request};
+use crate::commit::{BatchSummary, Committer, Refusal, Request, Written};
 use crate::conflict::RecentChanges;
 use crate::cursors::Cursors;
 use crate::dictionary::Dictionary;
@@ -522,7 +522,7 @@ impl Store {
     pub(crate) fn commit_batch(
         &self,
         batch: BatchWrites,
-        progress: &dyn evergraph_types::Progress,
+        progress: &dyn Progress,
     ) -> Result<BatchSummary, CommitError> {
         self.usable()?;
         let watch = &Watch::new(progress, Some(STEPS_PER_ROW * batch.rows() as u64));
@@ -562,7 +562,7 @@ impl Inner {
         cursors: Cursors,
         options: Options,
     ) -> Self {
-        let archived = home.as_ref().map_or_else(Progress::default, |home| Progress {
+        let archived = home.as_ref().map_or_else(Written::default, |home| Written {
             logged_bytes: 0,
             heap_bytes: home.heap_bytes.load(Ordering::Relaxed) as u64,
         });

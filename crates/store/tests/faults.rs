@@ -58,9 +58,8 @@ fn refuses_writes(runner: &mut Runner, what: &str) {
     assert_eq!(dump(&runner.store.version().expect("open")), before.dump(), "{what}");
     assert!(runner.store.stats().failure.is_some(), "{what}");
     let bulk = Action::Add { edge_type: 4, edges: vec![(1, 2); 20], columns: 0, parts: 1 };
-    for action in
-        [put_edge(8, 9, 0), bulk, Action::One(Write::PutVertex { key: 1, label: None, given: Vec::new() })]
-    {
+    let vertex = Action::One(Write::PutVertex { key: 1, label: None, given: Vec::new() });
+    for action in [put_edge(8, 9, 0), bulk, vertex, Action::Checkpoint, Action::Compact] {
         match runner.try_run(&action) {
             Err(Failure::Commit(CommitError::Durability { .. })) => {}
             outcome => panic!("{what}: {outcome:?}"),
