@@ -98,11 +98,8 @@ pub fn clustering_of(
         let coefficient = |&vertex| coefficient_of(view, vertex, control);
         nodes.par_iter().map(coefficient).collect::<Result<Vec<f64>, AlgorithmError>>()
     })?;
-    let mut coefficients = vec![f64::NAN; view.id_bound() as usize];
-    nodes.iter().zip(&found).for_each(|(&vertex, &value)| coefficients[vertex as usize] = value);
     control.progress(nodes.len() as u64, nodes.len() as u64);
-    let average = found.iter().sum::<f64>() / (nodes.len().max(1) as f64);
-    Ok(Clustering { coefficients, average })
+    Ok(Clustering::of_nodes(view, nodes.into_iter().zip(found)))
 }
 
 /// The coefficient of one vertex as NetworkX defines it: its neighbors are marked, and their lists are searched for marks.
@@ -210,13 +207,15 @@ fn coefficients(
 }
 
 impl Clustering {
-    /// The same of some vertices alone, which exist: the others have no number.
-    fn only(self, nodes: &[VertexId]) -> Clustering {
-        let nodes: BTreeSet<VertexId> = nodes.iter().copied().collect();
-        let mut coefficients = vec![f64::NAN; self.coefficients.len()];
-        nodes.iter().for_each(|&vertex| coefficients[vertex as usize] = self.coefficients[vertex as usize]);
-        let sum: f64 = nodes.iter().map(|&vertex| coefficients[vertex as usize]).sum();
-        Clustering { coefficients, average: sum / nodes.len().max(1) as f64 }
+    /// Of some vertices alone: the others have no number.
+    fn of_nodes(view: &dyn GraphView, found: impl ExactSizeIterator<Item = (VertexId, f64)>) -> Clustering {
+        let mut coefficients = vec![f64::NAN; view.id_bound() as usize];
+        let (count, mut sum) = (found.len(), 0.0);
+        for (vertex, coefficient) in found {
+            coefficients[vertex as usize] = coefficient;
+            sum += coefficient;
+        }
+        Clustering { coefficients, average: sum / count.max(1) as f64 }
     }
 }
 
@@ -506,7 +505,11 @@ fn run_by_weight(
         weighted_clustering::verify(view, weight, &result, control)?;
     }
     Ok(outcome(match nodes {
-        Some(nodes) => result.only(nodes),
+        Some(nodes) => {
+            let nodes: BTreeSet<VertexId> = nodes.iter().copied().collect();
+            let of = |vertex: VertexId| (vertex, result.coefficients[vertex as usize]);
+            Clustering::of_nodes(view, nodes.into_iter().map(of))
+        }
         None => result,
     }))
 }

@@ -143,7 +143,8 @@ impl<'a> Neighbors<'a> {
     #[inline(never)]
     fn for_each_run(&self, mut visit: impl FnMut(&[VertexId])) {
         let mut buffer = RunBuffer::new();
-        for (run, _) in in_turn(self.runs()) {
+        for (place, run) in self.runs().iter().enumerate() {
+            ask_for(self.runs().get(place + 1));
             // SAFETY: the runs of a list are alive while it is.
             visit(unsafe { run.read(&mut buffer) });
         }
@@ -177,8 +178,7 @@ impl<'a> Neighbors<'a> {
                 let neighbors = unsafe { run.neighbors() };
                 let (line, rest) = neighbors.split_at(neighbors.len().min(LINE_NEIGHBORS));
                 visit(line)?;
-                let next = self.runs().get(place + 1);
-                next.into_iter().for_each(|next| prefetch(next.pointer(), 4 * next.len as usize));
+                ask_for(self.runs().get(place + 1));
                 if !rest.is_empty() {
                     visit(rest)?;
                 }
@@ -359,15 +359,10 @@ impl<'a> Neighbors<'a> {
     }
 }
 
-/// Runs in order, each with the next one, which the processor is asked for: runs lie anywhere in memory, so that it does not
-/// see the next one coming.
+/// Asks the processor for the next run: runs lie anywhere in memory, so that it does not see that one coming.
 #[inline]
-fn in_turn(runs: &[ChunkRef]) -> impl Iterator<Item = (ChunkRef, Option<ChunkRef>)> {
-    runs.iter().enumerate().map(|(place, &run)| {
-        let next = runs.get(place + 1).copied();
-        next.into_iter().for_each(|next| prefetch(next.pointer(), 4 * next.len as usize));
-        (run, next)
-    })
+fn ask_for(next: Option<&ChunkRef>) {
+    next.into_iter().for_each(|next| prefetch(next.pointer(), 4 * next.len as usize));
 }
 
 /// Each neighbor of a run with the word [`AHEAD`] places on.
