@@ -14,6 +14,13 @@ use rayon::prelude::*;
 use crate::prefetch::prefetch_place;
 use crate::ranges::{HUB_DEGREE, HUB_PIECE, split_list};
 
+/// How many places ahead a value is asked for: the way there takes about as long as it takes to come, from a cache or from memory.
+const NEAR: usize = 32;
+const FAR: usize = 96;
+
+/// Values of more bytes than this come from memory.
+const CACHED_BYTES: usize = 1 << 23;
+
 /// The sum of what `number` makes of the value of each neighbor.
 ///
 /// # Panics
@@ -24,19 +31,20 @@ pub(crate) fn sum_over<T: Sync>(list: Neighbors<'_>, values: &[T], number: impl 
         prefetch_place(values, hint);
         sum + number(&values[neighbor as usize])
     };
-    match list.hinted() {
+    let ahead = if size_of_val(values) <= CACHED_BYTES { NEAR } else { FAR };
+    match list.hinted(ahead) {
         Some(hinted) if list.len() < HUB_DEGREE => {
             hinted.fold(0.0, |sum, (neighbor, hint)| add(sum, neighbor, hint))
         }
-        _ if list.len() < HUB_DEGREE => fold_pieces(list, add),
+        _ if list.len() < HUB_DEGREE => fold_pieces(list, ahead, add),
         _ => sum_over_hub(list, values, number),
     }
 }
 
 /// By itself, so that the sum of a list in one piece stays in a register.
 #[inline(never)]
-fn fold_pieces(list: Neighbors<'_>, add: impl Fn(f64, VertexId, u32) -> f64) -> f64 {
-    list.fold_ahead(0.0, add)
+fn fold_pieces(list: Neighbors<'_>, ahead: usize, add: impl Fn(f64, VertexId, u32) -> f64) -> f64 {
+    list.fold_ahead(ahead, 0.0, add)
 }
 
 /// Block by block, in parallel: blocks are of one length, so that they begin and end within the parts of the list.

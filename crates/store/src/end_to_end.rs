@@ -28,7 +28,7 @@ use crate::paged_array::LEAF_CELLS;
 /// So many vertices are looked at, and copied, together.
 const STRETCH: usize = 1 << 11;
 
-/// Lists are copied where more than one in so many neighbors is in a list that lies apart from the list before.
+/// Lists are copied where more than one in so many neighbors of a sample is in a list that lies apart from the list before.
 const APART: usize = 16;
 
 /// The lists of some pages, end to end.
@@ -54,7 +54,7 @@ impl FlatTable {
             check()?;
             let range = stretch * STRETCH..vertices.min((stretch + 1) * STRETCH);
             let range = range.start as VertexId..range.end as VertexId;
-            Ok(self.lies_apart(range.clone()).map(|len| self.copy(range, len)))
+            Ok(self.lie_apart(range.clone()).then(|| self.copy(range)))
         });
         let stretches = stretches.collect::<Result<Vec<Option<Stretch>>, E>>()?;
         let mut pages = self.pages().to_vec();
@@ -67,31 +67,30 @@ impl FlatTable {
         Ok(self.with_pages(pages, Arc::new(stretches)))
     }
 
-    /// How many neighbors there are to copy, if many lists lie apart.
-    fn lies_apart(&self, range: Range<VertexId>) -> Option<usize> {
-        let (mut all, mut apart, mut copied) = (0, 0, 0);
-        let mut end = std::ptr::null();
-        for list in self.lists(range) {
-            all += list.len();
-            match list.as_slice() {
-                Some([]) => {}
-                Some(slice) => {
-                    apart += if slice.as_ptr() == end { 0 } else { slice.len() };
-                    copied += slice.len();
-                    end = slice.as_ptr_range().end;
-                }
-                None if list.is_compressed() => {}
-                None => {
-                    apart += list.len();
-                    copied += list.len();
+    /// Whether many lists lie apart, as far as a sample tells.
+    fn lie_apart(&self, range: Range<VertexId>) -> bool {
+        let (mut all, mut apart) = (0, 0);
+        for lists in self.samples(range) {
+            let mut end = None;
+            for list in lists {
+                all += list.len();
+                match list.as_slice() {
+                    Some([]) => {}
+                    Some(slice) => {
+                        apart += if end.is_none_or(|end| slice.as_ptr() == end) { 0 } else { slice.len() };
+                        end = Some(slice.as_ptr_range().end);
+                    }
+                    None if list.is_compressed() => {}
+                    None => apart += list.len(),
                 }
             }
         }
-        (apart * APART > all).then_some(copied)
+        apart * APART > all
     }
 
-    /// The lists of these vertices, `len` neighbors in all.
-    fn copy(&self, range: Range<VertexId>, len: usize) -> Stretch {
+    /// The lists of these vertices.
+    fn copy(&self, range: Range<VertexId>) -> Stretch {
+        let len = self.degrees(range.clone()).sum::<usize>();
         let mut neighbors: Vec<VertexId> = Vec::with_capacity(len + AHEAD);
         let room = neighbors.capacity();
         let mut directories = Vec::new();
@@ -120,6 +119,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::flat_table::SAMPLED_OF;
 
     /// Lists of these lengths, all numbers different.
     fn table(lengths: &[usize], chunk_len: usize) -> FlatTable {
@@ -155,8 +155,10 @@ mod tests {
             let mut end = std::ptr::null();
             for first in (0..lengths.len()).step_by(STRETCH) {
                 let stretch = first..lengths.len().min(first + STRETCH);
-                let in_runs = lengths[stretch.clone()].iter().filter(|len| **len > chunk_len).sum::<usize>();
-                let apart = in_runs * APART > lengths[stretch.clone()].iter().sum();
+                let pages = lengths[stretch.clone()].chunks(LEAF_CELLS as usize);
+                let sample: Vec<usize> = pages.step_by(SAMPLED_OF as usize).flatten().copied().collect();
+                let in_runs = sample.iter().filter(|len| **len > chunk_len).sum::<usize>();
+                let apart = in_runs * APART > sample.iter().sum();
                 for vertex in stretch {
                     let (list, as_it_was) = (after.neighbors(vertex as VertexId), before.neighbors(vertex as VertexId));
                     prop_assert_eq!(list.to_vec(), as_it_was.to_vec());
@@ -166,7 +168,7 @@ mod tests {
                         continue;
                     };
                     let was = as_it_was.as_slice().map(<[VertexId]>::as_ptr_range);
-                    prop_assert!(!apart || list.hinted().is_some());
+                    prop_assert!(!apart || list.hinted(AHEAD).is_some());
                     prop_assert!(!apart || place.start == end || vertex == first || lengths[first..vertex].iter().all(|len| *len == 0));
                     prop_assert_eq!(was == Some(place.clone()), !apart);
                     end = place.end;

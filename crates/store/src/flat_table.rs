@@ -36,6 +36,9 @@ pub(crate) static EMPTY_PAGE: Page = [Entry::EMPTY; LEAF_CELLS as usize];
 /// Leaves that begin so near behind the one before lie end to end with it.
 const STRIDE_MAX: usize = 2 * size_of::<Leaf<Entry>>();
 
+/// One in so many vertices is in a sample.
+pub(crate) const SAMPLED_OF: VertexId = 8;
+
 /// So many pages are worth a parallel task to copy.
 const PAGES_PER_TASK: usize = 1 << 9;
 
@@ -266,6 +269,18 @@ impl FlatTable {
     pub fn lists_ahead(&self, range: Range<VertexId>) -> impl Iterator<Item = Neighbors<'_>> {
         // SAFETY: the owner keeps the lists alive as long as `self` is borrowed.
         self.entries::<true>(range).map(|entry| unsafe { entry.neighbors() })
+    }
+
+    /// The lists of 64 vertices in a row, then again of 64 some way behind, in order: enough to tell how the lists of a range lie.
+    ///
+    /// # Panics
+    /// As [`FlatTable::degree`].
+    pub fn samples(
+        &self,
+        range: Range<VertexId>,
+    ) -> impl Iterator<Item = impl Iterator<Item = Neighbors<'_>>> {
+        let first = range.clone().step_by((SAMPLED_OF * LEAF_CELLS) as usize);
+        first.map(move |first| self.lists(first..range.end.min(first.saturating_add(LEAF_CELLS))))
     }
 
     /// The number of neighbors of each vertex of a range, in order.
@@ -509,12 +524,12 @@ mod tests {
             for (vertex, bounds) in (0..).zip(offsets.windows(2)) {
                 let (list, expected) =
                     (table.neighbors(vertex), &neighbors[bounds[0] as usize..bounds[1] as usize]);
-                let found = list.fold_ahead(Vec::new(), |mut found, neighbor, _| {
+                let found = list.fold_ahead(AHEAD, Vec::new(), |mut found, neighbor, _| {
                     found.push(neighbor);
                     found
                 });
                 assert_eq!(found, expected);
-                if let Some(hinted) = list.hinted() {
+                if let Some(hinted) = list.hinted(AHEAD) {
                     assert!(hinted.map(|(neighbor, _)| neighbor).eq(found));
                 }
                 let head = list.head();

@@ -230,23 +230,29 @@ impl<'a> Neighbors<'a> {
         }
     }
 
-    /// Each neighbor in order with a hint, where the list lies among others: with a number found some places farther on in
-    /// memory. Lists of a segment lie end to end, so it mostly is a neighbor that a later list is going to name, in time
+    /// Each neighbor in order with a hint, where the list lies among others: with the number found so many places ahead in memory, 96
+    /// at the most. Lists of a segment lie end to end, so it mostly is a neighbor that a later list is going to name, in time
     /// for what is known of it to be fetched. But it can be any number at all, and must not change a result.
     #[inline]
-    pub fn hinted(&self) -> Option<impl Iterator<Item = (VertexId, u32)> + use<'a>> {
+    pub fn hinted(&self, ahead: usize) -> Option<impl Iterator<Item = (VertexId, u32)> + use<'a>> {
         match self.list {
             // SAFETY: the list has as many words after it, in the same block or mapping.
-            List::Flat(neighbors) if self.ahead => Some(unsafe { hinted(neighbors) }),
+            List::Flat(neighbors) if self.ahead => Some(unsafe { hinted(neighbors, ahead.min(AHEAD)) }),
             _ => None,
         }
     }
 
     /// Takes a state through the list in order, with a hint for each neighbor as that of [`Neighbors::hinted`], which is
     /// faster where it can be had. Of a piece that does not lie among others, hints are neighbors of the same list.
-    pub fn fold_ahead<S>(&self, mut state: S, mut step: impl FnMut(S, VertexId, u32) -> S) -> S {
+    pub fn fold_ahead<S>(
+        &self,
+        ahead: usize,
+        mut state: S,
+        mut step: impl FnMut(S, VertexId, u32) -> S,
+    ) -> S {
+        let ahead = ahead.min(AHEAD);
         if let List::Flat(neighbors) = self.list {
-            return fold_with_hints(neighbors, &[], state, &mut step);
+            return fold_with_hints((neighbors, &[]), ahead, state, &mut step);
         }
         let mut buffer = RunBuffer::new();
         for (place, &run) in self.runs().iter().enumerate() {
@@ -254,7 +260,7 @@ impl<'a> Neighbors<'a> {
             if run.has_more() {
                 let next = next.map_or(run.pointer(), |next| next.pointer());
                 // SAFETY: the runs of a list are alive while it is, and after this one more words can be read.
-                let hinted = unsafe { hinted(run.neighbors()) }.enumerate();
+                let hinted = unsafe { hinted(run.neighbors(), ahead) }.enumerate();
                 state = hinted.fold(state, |state, (place, (neighbor, hint))| {
                     prefetch(next.wrapping_add(4 * place), 1);
                     step(state, neighbor, hint)
@@ -266,7 +272,7 @@ impl<'a> Neighbors<'a> {
             let next = next.map_or(&[][..], |next| unsafe { next.neighbors() });
             // SAFETY: as above.
             let run = unsafe { run.read(&mut buffer) };
-            state = fold_with_hints(run, next, state, &mut step);
+            state = fold_with_hints((run, next), ahead, state, &mut step);
         }
         state
     }
@@ -365,27 +371,25 @@ fn ask_for(next: Option<&ChunkRef>) {
     next.into_iter().for_each(|next| prefetch(next.pointer(), 4 * next.len as usize));
 }
 
-/// Each neighbor of a run with the word [`AHEAD`] places on.
+/// Each neighbor of a run with the word so many places ahead.
 ///
 /// # Safety
 /// As many words can be read after the run.
 #[inline]
-unsafe fn hinted(run: &[VertexId]) -> impl Iterator<Item = (VertexId, u32)> {
+unsafe fn hinted(run: &[VertexId], ahead: usize) -> impl Iterator<Item = (VertexId, u32)> {
     // By its address, for the pointer of a slice may not be used beyond the slice.
-    let hints = run.as_ptr() as usize as *const u32;
+    let hints = (run.as_ptr() as usize + size_of::<u32>() * ahead) as *const u32;
     // SAFETY: by contract.
-    run.iter()
-        .enumerate()
-        .map(move |(place, &neighbor)| (neighbor, unsafe { hints.add(place + AHEAD).read() }))
+    run.iter().enumerate().map(move |(place, &neighbor)| (neighbor, unsafe { hints.add(place).read() }))
 }
 
-/// Each neighbor of a run with the one [`AHEAD`] places on, be that in the next run; where there is none, with the last there is.
+/// Each neighbor of a run with the one so many places ahead, be that in the next run; where there is none, with the last there is.
 /// While a line of the run is read, one of the next is asked for. How long runs are is as good as random, and a branch that is
 /// guessed wrong has the processor forget what it was about to ask for: so this is one loop, and nothing in it branches.
 #[inline]
 fn fold_with_hints<S>(
-    run: &[VertexId],
-    next: &[VertexId],
+    (run, next): (&[VertexId], &[VertexId]),
+    ahead: usize,
     mut state: S,
     step: &mut impl FnMut(S, VertexId, u32) -> S,
 ) -> S {
@@ -394,11 +398,11 @@ fn fold_with_hints<S>(
     let next = if next.is_empty() { &run[last..] } else { next };
     for (place, &neighbor) in run.iter().enumerate() {
         prefetch(next.as_ptr().wrapping_add(place).cast(), 1);
-        let ahead = place + AHEAD;
-        let beyond = ahead.wrapping_sub(run.len()).min(next.len() - 1);
+        let wanted = place + ahead;
+        let beyond = wanted.wrapping_sub(run.len()).min(next.len() - 1);
         let hint = std::hint::select_unpredictable(
-            ahead < run.len(),
-            run.as_ptr().wrapping_add(ahead),
+            wanted < run.len(),
+            run.as_ptr().wrapping_add(wanted),
             next.as_ptr().wrapping_add(beyond),
         );
         // SAFETY: either place lies in its run.

@@ -39,7 +39,7 @@ fn check_flat(store: &Store, expected: &[VertexId], what: &str) {
     assert_eq!(copied, lists, "{what}");
     let asked: Vec<Vec<VertexId>> = flat.lists_ahead(0..2).map(|list| list.to_vec()).collect();
     assert_eq!(asked, lists, "{what}");
-    let found = flat.neighbors(HUB).fold_ahead(Vec::new(), |mut found, neighbor, _| {
+    let found = flat.neighbors(HUB).fold_ahead(96, Vec::new(), |mut found, neighbor, _| {
         found.push(neighbor);
         found
     });

@@ -54,9 +54,9 @@ impl Kernel {
     /// How often it is run for each repeat: short ones more often.
     pub(super) fn turns(self) -> usize {
         match self {
-            Kernel::Bfs | Kernel::Components => 3,
-            Kernel::Pagerank => 2,
-            Kernel::Sssp | Kernel::Betweenness | Kernel::Triangles => 1,
+            Kernel::Bfs | Kernel::Components => 5,
+            Kernel::Pagerank | Kernel::Betweenness => 3,
+            Kernel::Sssp | Kernel::Triangles => 1,
         }
     }
 
