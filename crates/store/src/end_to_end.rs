@@ -15,6 +15,7 @@
 //! [`Neighbors::hinted`]: crate::Neighbors::hinted
 #![allow(unsafe_code)]
 
+use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -31,11 +32,10 @@ const STRETCH: usize = 1 << 11;
 /// Lists are copied where more than one in so many neighbors of a sample is in a list that lies apart from the list before.
 const APART: usize = 16;
 
-/// The lists of some pages, end to end.
+/// The pages of some vertices whose lists were copied.
+#[derive(Default)]
 struct Stretch {
     pages: Vec<Page>,
-    /// What the entries lead to.
-    _neighbors: Vec<VertexId>,
     _directories: Vec<Vec<u64>>,
 }
 
@@ -49,22 +49,41 @@ impl FlatTable {
         if self.is_cold() {
             return Ok(self.clone());
         }
-        let vertices = self.pages().len() * LEAF_CELLS as usize;
-        let stretches = (0..vertices.div_ceil(STRETCH)).into_par_iter().map(|stretch| {
+        let vertices = (self.pages().len() * LEAF_CELLS as usize) as VertexId;
+        let range = |stretch: usize| {
+            let start = (stretch * STRETCH) as VertexId;
+            start..vertices.min(start.saturating_add(STRETCH as VertexId))
+        };
+        let words = (0..(vertices as usize).div_ceil(STRETCH)).into_par_iter().map(|stretch| {
             check()?;
-            let range = stretch * STRETCH..vertices.min((stretch + 1) * STRETCH);
-            let range = range.start as VertexId..range.end as VertexId;
-            Ok(self.lie_apart(range.clone()).then(|| self.copy(range)))
+            Ok(if self.lie_apart(range(stretch)) { self.degrees(range(stretch)).sum() } else { 0 })
         });
-        let stretches = stretches.collect::<Result<Vec<Option<Stretch>>, E>>()?;
+        let words = words.collect::<Result<Vec<usize>, E>>()?;
+        // In one piece, which the system gives in large pages.
+        let mut neighbors: Vec<VertexId> = Vec::with_capacity(words.iter().sum::<usize>() + AHEAD);
+        let mut left = neighbors.spare_capacity_mut();
+        let mut rooms = Vec::with_capacity(words.len());
+        for len in words {
+            let (room, rest) = left.split_at_mut(len);
+            rooms.push(room);
+            left = rest;
+        }
+        left.fill(MaybeUninit::new(0));
+        let stretches = rooms.into_par_iter().enumerate().map(|(stretch, room)| {
+            check()?;
+            Ok(if room.is_empty() { Stretch::default() } else { self.copy(range(stretch), room) })
+        });
+        let stretches = stretches.collect::<Result<Vec<Stretch>, E>>()?;
+        // SAFETY: all rooms, and what is left, have been filled.
+        unsafe { neighbors.set_len(neighbors.capacity()) };
         let mut pages = self.pages().to_vec();
         for (places, stretch) in pages.chunks_mut(STRETCH / LEAF_CELLS as usize).zip(&stretches) {
-            for (place, page) in places.iter_mut().zip(stretch.iter().flat_map(|stretch| &stretch.pages)) {
+            for (place, page) in places.iter_mut().zip(&stretch.pages) {
                 // SAFETY: the owner keeps the stretch where it is.
                 *place = unsafe { &*std::ptr::from_ref(page) };
             }
         }
-        Ok(self.with_pages(pages, Arc::new(stretches)))
+        Ok(self.with_pages(pages, Arc::new((neighbors, stretches))))
     }
 
     /// Whether many lists lie apart, as far as a sample tells.
@@ -88,11 +107,8 @@ impl FlatTable {
         apart * APART > all
     }
 
-    /// The lists of these vertices.
-    fn copy(&self, range: Range<VertexId>) -> Stretch {
-        let len = self.degrees(range.clone()).sum::<usize>();
-        let mut neighbors: Vec<VertexId> = Vec::with_capacity(len + AHEAD);
-        let room = neighbors.capacity();
+    /// Copies the lists of these vertices into a room that is as large, all of which is filled.
+    fn copy(&self, range: Range<VertexId>, mut room: &mut [MaybeUninit<VertexId>]) -> Stretch {
         let mut directories = Vec::new();
         let mut pages = vec![EMPTY_PAGE; range.len() / LEAF_CELLS as usize];
         for (cell, entry) in pages.as_flattened_mut().iter_mut().zip(self.entries::<true>(range)) {
@@ -101,14 +117,20 @@ impl FlatTable {
             *cell = if list.is_compressed() {
                 entry
             } else {
-                let start = neighbors.len();
-                list.for_each_slice(|slice| neighbors.extend_from_slice(slice));
-                entry_of(&neighbors[start..], &mut directories)
+                let (copy, rest) = room.split_at_mut(list.len());
+                room = rest;
+                let mut end = 0;
+                list.for_each_slice(|slice| {
+                    copy[end..end + slice.len()].write_copy_of_slice(slice);
+                    end += slice.len();
+                });
+                assert_eq!(end, copy.len(), "a list is as long as it says");
+                // SAFETY: all of it was written.
+                entry_of(unsafe { copy.assume_init_ref() }, &mut directories)
             };
         }
-        neighbors.resize(neighbors.len() + AHEAD, 0);
-        assert_eq!(neighbors.capacity(), room, "entries lead to where lists were");
-        Stretch { pages, _neighbors: neighbors, _directories: directories }
+        room.fill(MaybeUninit::new(0));
+        Stretch { pages, _directories: directories }
     }
 }
 
