@@ -169,16 +169,23 @@ impl Tally {
     }
 
     fn coefficient(self, symmetric: bool, definition: Definition) -> f64 {
-        let (neighbors, edges) = (self.neighbors, self.neighbors + self.mutual);
-        let (triangles, pairs) = match (symmetric, definition) {
-            (true, _) => (2 * self.triangles, neighbors * neighbors.saturating_sub(1)),
-            (false, Definition::Graphalytics) => (self.triangles, neighbors * neighbors.saturating_sub(1)),
-            (false, Definition::NetworkX) => {
-                (self.triangles, edges * edges.saturating_sub(1) - 2 * self.mutual)
-            }
+        let triangles = if symmetric { 2 * self.triangles } else { self.triangles };
+        let pairs = match (symmetric, definition) {
+            (false, Definition::NetworkX) => directed_pairs(self.neighbors, self.mutual),
+            _ => ordered_pairs(self.neighbors),
         };
         if triangles == 0 { 0.0 } else { triangles as f64 / pairs as f64 }
     }
+}
+
+/// How many ordered pairs there are of so many.
+pub(crate) fn ordered_pairs(neighbors: u64) -> u64 {
+    neighbors * neighbors.saturating_sub(1)
+}
+
+/// How many ordered pairs there are of edges in and out, without those of opposite ones.
+pub(crate) fn directed_pairs(neighbors: u64, mutual: u64) -> u64 {
+    ordered_pairs(neighbors + mutual) - 2 * mutual
 }
 
 fn coefficients(

@@ -21,7 +21,7 @@ use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatView, GraphView};
 use rayon::prelude::*;
 
-use crate::clustering::Clustering;
+use crate::clustering::{Clustering, directed_pairs, ordered_pairs};
 use crate::control::{ensure, in_pool};
 use crate::per_thread::PerThread;
 use crate::weights::{Sign, Weight, WeightedTable, weighted_lists_in};
@@ -148,14 +148,11 @@ impl Sides {
     fn coefficient(&self, vertex: usize, triangles: u128) -> f64 {
         let (neighbors, mutual) = self.counts[vertex];
         let triangles = triangles as f64 * 2f64.powi(-FRACTION_BITS);
-        let (up, down) = match self.symmetric {
-            true => (2.0 * triangles, neighbors * neighbors.saturating_sub(1)),
-            false => {
-                let edges = neighbors + mutual;
-                (triangles, edges * edges.saturating_sub(1) - 2 * mutual)
-            }
+        let (triangles, pairs) = match self.symmetric {
+            true => (2.0 * triangles, ordered_pairs(neighbors)),
+            false => (triangles, directed_pairs(neighbors, mutual)),
         };
-        if triangles == 0.0 { 0.0 } else { up / down as f64 }
+        if triangles == 0.0 { 0.0 } else { triangles / pairs as f64 }
     }
 }
 
