@@ -158,6 +158,7 @@ impl<'a> Values<'a> {
     }
 
     /// The bytes of a cell of variable width; none for one of fixed width.
+    #[inline]
     pub(crate) fn bytes(&self, row: usize) -> &'a [u8] {
         match *self {
             Values::Cells { .. } | Values::Packed(_) => &[],
@@ -206,6 +207,7 @@ fn are_strings(bounds: impl Iterator<Item = usize> + Clone, heap: &[u8], is_text
 ///
 /// # Panics
 /// If it has not 1, 2, 4 or 8 bytes, as all cells have.
+#[inline]
 #[inline]
 fn cell(bytes: &[u8]) -> u64 {
     // By length: copying as many bytes as there happen to be would be a call.

@@ -49,12 +49,11 @@ impl FlatTable {
         if self.is_cold() {
             return Ok(self.clone());
         }
-        let vertices = (self.pages().len() * LEAF_CELLS as usize) as VertexId;
-        let range = |stretch: usize| {
-            let start = (stretch * STRETCH) as VertexId;
-            start..vertices.min(start.saturating_add(STRETCH as VertexId))
-        };
-        let words = (0..(vertices as usize).div_ceil(STRETCH)).into_par_iter().map(|stretch| {
+        let vertices = self.pages().len() * LEAF_CELLS as usize;
+        // Of 2^32 ids the last page stays where it is, since no range ends behind it.
+        let id = |vertex: usize| VertexId::try_from(vertex.min(vertices)).unwrap_or(VertexId::MAX);
+        let range = |stretch: usize| id(stretch * STRETCH)..id((stretch + 1) * STRETCH);
+        let words = (0..vertices.div_ceil(STRETCH)).into_par_iter().map(|stretch| {
             check()?;
             Ok(if self.lie_apart(range(stretch)) { self.degrees(range(stretch)).sum() } else { 0 })
         });

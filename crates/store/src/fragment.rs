@@ -152,6 +152,7 @@ fn property_of(descriptor: &[u8; 8]) -> PropertyId {
 
 impl<'a> ColumnSlice<'a> {
     /// Whether the row is null.
+    #[inline]
     pub(crate) fn is_null(&self, row: usize) -> bool {
         self.validity.is_some_and(|validity| validity[row / 8] >> (row % 8) & 1 == 0)
     }
@@ -163,6 +164,7 @@ impl<'a> ColumnSlice<'a> {
     }
 
     /// The bytes of a cell of variable width.
+    #[inline]
     pub(crate) fn bytes(&self, row: usize) -> &'a [u8] {
         self.values.bytes(row)
     }

@@ -125,10 +125,12 @@ impl<'a> LinkColumns<'a> {
         LinkColumns(PROPERTIES.map(|property| run.column(property)))
     }
 
+    #[inline]
     fn bits(&self, place: usize, row: usize) -> Result<u64, Fault> {
         self.0[place].and_then(|column| column.bits(row)).ok_or_else(missing)
     }
 
+    #[inline]
     fn offer(&self, dst: u64, row: usize, into: &mut Links) -> Result<(), Fault> {
         into.offer(self.bits(0, row)? as i64, dst, || {
             let data = self.0[3].and_then(|column| column.bytes(row)).ok_or_else(missing)?;
