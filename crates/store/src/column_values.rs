@@ -208,7 +208,6 @@ fn are_strings(bounds: impl Iterator<Item = usize> + Clone, heap: &[u8], is_text
 /// # Panics
 /// If it has not 1, 2, 4 or 8 bytes, as all cells have.
 #[inline]
-#[inline]
 fn cell(bytes: &[u8]) -> u64 {
     // By length: copying as many bytes as there happen to be would be a call.
     match *bytes {
