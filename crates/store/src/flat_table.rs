@@ -524,13 +524,15 @@ mod tests {
             for (vertex, bounds) in (0..).zip(offsets.windows(2)) {
                 let (list, expected) =
                     (table.neighbors(vertex), &neighbors[bounds[0] as usize..bounds[1] as usize]);
-                let found = list.fold_ahead(AHEAD, Vec::new(), |mut found, neighbor, _| {
-                    found.push(neighbor);
-                    found
-                });
-                assert_eq!(found, expected);
-                if let Some(hinted) = list.hinted(AHEAD) {
-                    assert!(hinted.map(|(neighbor, _)| neighbor).eq(found));
+                for ahead in [0, 32, AHEAD, usize::MAX] {
+                    let found = list.fold_ahead(ahead, Vec::new(), |mut found, neighbor, _| {
+                        found.push(neighbor);
+                        found
+                    });
+                    assert_eq!(found, expected);
+                    if let Some(hinted) = list.hinted(ahead) {
+                        assert!(hinted.map(|(neighbor, _)| neighbor).eq(found));
+                    }
                 }
                 let head = list.head();
                 assert!(expected.starts_with(&head) && head.is_empty() == expected.is_empty());
