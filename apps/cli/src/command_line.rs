@@ -76,6 +76,9 @@ enum Command {
     #[cfg(target_os = "linux")]
     #[command(hide = true)]
     BenchBounded(bench::BoundedArgs),
+    /// Measure the same work as with other numbers of threads (bench scaling runs this)
+    #[command(hide = true)]
+    BenchScaling(bench::PassArgs),
     /// Write to a store until killed (the demo and the tests do the killing)
     #[command(hide = true)]
     DemoWriter(crash::WriterArgs),
@@ -126,6 +129,7 @@ impl CommandLine {
             Command::BenchIngestMemory(args) => bench::measure_child(args, console),
             #[cfg(target_os = "linux")]
             Command::BenchBounded(args) => bench::measure_bounded(args, console),
+            Command::BenchScaling(args) => bench::measure_pass(args, console),
             Command::DemoWriter(args) => crash::write(args),
         }?;
         console.flush()

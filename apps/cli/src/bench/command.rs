@@ -14,7 +14,7 @@ use super::report::{Row, layout};
 use super::subjects::Subjects;
 use super::{
     bfs, bytes, churn, components, events, graph_file, ingest, linkbench, load, lookups, memory, pagerank,
-    scan, snapshot, stream, triangles, window,
+    scaling, scan, snapshot, stream, triangles, window,
 };
 use crate::console::Console;
 use crate::error::CommandError;
@@ -79,6 +79,8 @@ enum Subject {
     OutOfCore(outofcore::OutOfCoreArgs),
     /// Edges deleted and put back again and again: what that does to space and scans
     Churn(churn::ChurnArgs),
+    /// Ingest, archives, merges, algorithms, reads and puts with one thread, with two, with four and so on
+    Scaling(scaling::ScalingArgs),
 }
 
 const EXAMPLES: &str = "\
@@ -92,6 +94,7 @@ Examples:
   evergraph bench stream                      what follows a graph as it changes
   evergraph bench window                      what a sliding window costs
   evergraph bench memory                      how much room it takes
+  evergraph bench scaling                     what more threads gain
 
 Both sides take turns on the same graph, and what they find is compared. Times depend on the
 machine and on what else it does; ratios, medians over the turns, much less. The bars are meant for
@@ -138,6 +141,7 @@ pub(crate) fn run(args: &BenchArgs, program: &[OsString], console: &mut Console)
         #[cfg(target_os = "linux")]
         Some(Subject::OutOfCore(args)) => return outofcore::run(args, program, console),
         Some(Subject::Churn(args)) => return churn::run(args, console),
+        Some(Subject::Scaling(args)) => return scaling::run(args, program, console),
         None => {}
     }
     let directory = args.dir.clone().unwrap_or_else(|| std::env::temp_dir().join("evergraph-bench"));

@@ -21,7 +21,7 @@ use super::command::{Table, YARDSTICK};
 use super::ingest::{BATCH, MEDIUM_BATCH, ingest};
 use super::load::{EDGE_TYPE, Loaded};
 use super::report::{Bar, Row, Unit};
-use super::resident::{output_of, peak_resident_bytes, resident_bytes};
+use super::resident::{giving_back, output_of, peak_resident_bytes, resident_bytes};
 use super::settle::settle;
 use super::shuffled::ShuffledEdges;
 use super::subjects::Subjects;
@@ -222,7 +222,7 @@ fn bytes(
         format!("--format={format_name}").into(),
     ];
     command.extend(multi.then(|| "--multi".into()));
-    let output = output_of(program, &command)?;
+    let output = output_of(program, &command, &giving_back())?;
     let mut numbers = output.split_whitespace().filter_map(|number| number.parse::<f64>().ok());
     let (Some(entries), Some(counted)) = (numbers.next(), numbers.next()) else { return Ok(Vec::new()) };
     let kind = if multi { ", multi" } else { "" };

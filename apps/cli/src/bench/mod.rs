@@ -8,6 +8,7 @@
 //! ingest: shuffled edges ─► batches ─► growing Database
 //! memory: as ingest, in both list formats ─► bytes per entry; Subjects ─► scan, pagerank, bfs
 //! outofcore: a store four times as large as memory ─► a process that is held to it ─► PageRank, BFS, bytes a second
+//! scaling: the same work in processes with 1, 2, 4 … threads ─► seconds of each
 //! churn: edges deleted and put back ─► bytes and scan, beside those from before
 //!
 //! each measurement ─► Rows: ours, the yardstick's, ratio, bar, whether both found the same ─► table or JSON
@@ -39,6 +40,7 @@ mod outofcore;
 mod pagerank;
 mod report;
 mod resident;
+mod scaling;
 mod scan;
 mod settle;
 mod shuffled;
@@ -55,4 +57,5 @@ pub(crate) use bounded::{BoundedArgs, measure_bounded};
 pub(crate) use command::{BenchArgs, processor, run};
 pub(crate) use memory::{ChildArgs, measure_child};
 pub(crate) use resident::{MemoryArgs, measure_memory};
+pub(crate) use scaling::{PassArgs, measure_pass};
 pub(crate) use timing::time;

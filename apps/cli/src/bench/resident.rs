@@ -34,22 +34,29 @@ pub(crate) struct MemoryArgs {
 pub(super) fn growth(program: &[OsString], file: &Path, keys: KeysArg) -> Result<Option<u64>, CommandError> {
     let keys = keys.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
     let args = ["bench-memory".into(), file.as_os_str().to_owned(), "--keys".into(), keys.into()];
-    Ok(output_of(program, &args)?.trim().parse().ok())
+    Ok(output_of(program, &args, &giving_back())?.trim().parse().ok())
 }
 
-/// What another process of this program writes, which gives freed memory back at once.
-pub(super) fn output_of(program: &[OsString], args: &[OsString]) -> Result<String, CommandError> {
+/// What has a process use as many threads as this one, and give freed memory back at once.
+pub(super) fn giving_back() -> [(&'static str, String); 2] {
+    [
+        ("MIMALLOC_PURGE_DELAY", "0".to_owned()),
+        ("RAYON_NUM_THREADS", rayon::current_num_threads().to_string()),
+    ]
+}
+
+/// What another process of this program writes, with these variables in its environment.
+pub(super) fn output_of(
+    program: &[OsString],
+    args: &[OsString],
+    variables: &[(&str, String)],
+) -> Result<String, CommandError> {
     let Some((name, first)) = program.split_first() else { return Ok(String::new()) };
     let mut command = Command::new(name);
-    command.args(first).args(args);
-    command
-        .env("MIMALLOC_PURGE_DELAY", "0")
-        .env("RAYON_NUM_THREADS", rayon::current_num_threads().to_string());
+    command.args(first).args(args).envs(variables.iter().map(|(name, value)| (name, value)));
     let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output()?;
     if !output.status.success() {
-        return Err(
-            io::Error::other(format!("a process that measures memory failed: {}", output.status)).into()
-        );
+        return Err(io::Error::other(format!("a process that measures failed: {}", output.status)).into());
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -125,6 +125,21 @@ fn memory_and_churn_are_measured_in_each_list_format() {
 }
 
 #[test]
+fn the_same_work_is_measured_with_more_and_more_threads() {
+    let shell = Shell::new();
+    let size = ["--scale", "9", "--edges-per-vertex", "8", "--threads", "3", "--repeats", "1", "--dir", "."];
+    let report = shell.json(&[&["bench", "scaling", "--json"][..], &size].concat());
+    assert_eq!(report["threads"], serde_json::json!([1, 2, 3]));
+    let rows = report["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 16, "{report}");
+    for row in rows {
+        let seconds = row["seconds"].as_array().unwrap();
+        assert_eq!(seconds.len(), 3, "{row}");
+        assert!(seconds.iter().all(|seconds| seconds.as_f64().unwrap() > 0.0), "{row}");
+    }
+}
+
+#[test]
 fn what_follows_a_stream_agrees_with_what_is_made_anew() {
     let shell = Shell::new();
     for (arguments, rows) in [
