@@ -797,7 +797,8 @@ class Database(Schematic["_native.Database"]):
     def backup(self, path: str | os.PathLike[str]) -> int:
         """Write the graph as it is now to a new database, compact and durable, while commits go on here.
 
-        A database in memory is saved to disk this way.
+        A database in memory is saved to disk this way. Ctrl-C stops it; what is in the directory is then no
+        database, and another backup may be written there.
 
         Parameters
         ----------

@@ -364,7 +364,7 @@ impl Database {
 
     /// Gives the version that was written.
     fn backup(&self, py: Python<'_>, path: PathBuf) -> PyResult<u64> {
-        enter_writing(py, None, |_| self.inner.backup(path))
+        enter_writing(py, None, |control| self.inner.watched(&Told(control)).backup(path))
     }
 
     /// What the store holds, as keyword arguments of `Stats`.

@@ -138,12 +138,15 @@ def test_a_load_that_is_stopped_leaves_nothing(
 
 def test_ctrl_c_ends_what_writes_or_comes_too_late(tmp_path: Path) -> None:
     script = f"""if True:
+        import os
+        import shutil
         import signal
         import threading
         import time
         import numpy as np
         import evergraph as eg
         db = eg.open({os.fspath(tmp_path / "net.eg")!r}, durability="none")
+        copy = {os.fspath(tmp_path / "copy.eg")!r}
         numbers = np.random.default_rng(0).integers(0, 1 << 18, (2, 2_000_000))
         is_working = False
 
@@ -160,12 +163,16 @@ def test_ctrl_c_ends_what_writes_or_comes_too_late(tmp_path: Path) -> None:
                 timer.start()
                 added = db.add_edges(numbers[0] + before.version, numbers[1]).edges
                 db.compact()
+                db.backup(copy)
             except KeyboardInterrupt:
                 pass
             is_working = False
             timer.cancel()
             timer.join()
             assert db.snapshot().num_edges == before.num_edges + added
+            if not os.path.exists(os.path.join(copy, "MANIFEST")):
+                db.backup(copy)
+            shutil.rmtree(copy)
         db.close()
         print("done")
         """

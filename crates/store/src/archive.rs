@@ -56,7 +56,7 @@ use thiserror::Error;
 
 use crate::commit::{Committer, Refusal, now_micros};
 use crate::draft::Draft;
-use crate::error::CommitError;
+use crate::error::{CommitError, OpenError};
 use crate::home::{Archived, Home, segment_directory, segment_name};
 use crate::install::rows_of;
 use crate::manifest::{EdgeCounts, Manifest, SegmentEntry};
@@ -325,10 +325,14 @@ impl NextFiles {
     }
 
     /// Removes what was written, so that further attempts do not fill the disk. A manifest that was replaced, but perhaps not
-    /// durably, may name it: then it stays.
+    /// durably, may name it: then it stays. A backup has none until its end.
     pub(crate) fn give_up(self, home: &Home) {
-        let Ok(manifest) = Manifest::read(&*home.disk, &home.directory) else { return };
-        let is_named = |number: &u64| manifest.segments.iter().any(|entry| entry.number == *number);
+        let named = match Manifest::read(&*home.disk, &home.directory) {
+            Ok(manifest) => manifest.segments,
+            Err(OpenError::Disk(DiskError::NotFound { .. })) => Vec::new(),
+            Err(_) => return,
+        };
+        let is_named = |number: &u64| named.iter().any(|entry| entry.number == *number);
         for number in self.written.iter().filter(|number| !is_named(number)) {
             let path = segment_directory(&home.directory).join(segment_name(*number));
             if let Err(error) = home.disk.remove(&path) {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use evergraph_disk::{Disk, LockMode, OsDisk};
 use evergraph_types::Sequence;
 
-use crate::archive::{Task, archive};
+use crate::archive::{ArchiveFault, Task, archive};
 use crate::error::BackupError;
 use crate::home::{Archived, Home, lock_path, segment_directory};
 use crate::manifest::Manifest;
@@ -17,8 +17,8 @@ use crate::open::{is_store, new_store_id};
 use crate::store::Inner;
 use crate::watch::Watch;
 
-/// Writes the newest version to a new store in `directory`; gives the commit it is the state after.
-pub(crate) fn backup(inner: &Inner, directory: &Path) -> Result<Sequence, BackupError> {
+/// Writes the newest version to a new store in `directory`, as long as whoever watches wants it; gives the commit it is the state after.
+pub(crate) fn backup(inner: &Inner, directory: &Path, watch: &Watch<'_>) -> Result<Sequence, BackupError> {
     inner.usable()?;
     let disk: Arc<dyn Disk> =
         inner.home.as_ref().map_or_else(|| Arc::new(OsDisk) as _, |home| home.disk.clone());
@@ -36,14 +36,10 @@ pub(crate) fn backup(inner: &Inner, directory: &Path) -> Result<Sequence, Backup
     let home = Home::new(disk, directory, lock, archived, 0);
     // As if every segment were merged: whatever any of them holds is written anew.
     let memory_limit = inner.options.memory_limit_bytes;
-    let task = Task {
-        version: &version,
-        upper: version.sequence,
-        kept: 0,
-        bulk: None,
-        memory_limit,
-        watch: &Watch::nobody(),
-    };
-    archive(&home, &mut home.archive.lock(), task, Sequence::MAX).map_err(|fault| failed(&fault))?;
-    Ok(version.sequence)
+    let task = Task { version: &version, upper: version.sequence, kept: 0, bulk: None, memory_limit, watch };
+    match archive(&home, &mut home.archive.lock(), task, Sequence::MAX) {
+        Ok(_) => Ok(version.sequence),
+        Err(ArchiveFault::GivenUp) => Err(BackupError::Cancelled),
+        Err(fault) => Err(failed(&fault)),
+    }
 }

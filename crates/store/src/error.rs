@@ -270,6 +270,9 @@ pub enum BackupError {
         /// What the disk said.
         reason: String,
     },
+    /// Whoever watched it told it to stop. What is in the directory is no store; another backup may be written there.
+    #[error("the backup was cancelled; its directory holds no store and may be removed or used again")]
+    Cancelled,
     /// The store was closed, or belongs to another process.
     #[error(transparent)]
     Closed(#[from] Closed),

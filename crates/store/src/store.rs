@@ -30,7 +30,7 @@ use crate::home::Home;
 use crate::maintenance::Signal;
 use crate::options::Options;
 use crate::past::HistoryCache;
-use crate::pool::{give_back_here, in_background, in_pool};
+use crate::pool::{give_back_here, in_pool};
 use crate::queue::CommitQueue;
 use crate::reads::Reads;
 use crate::reclaim::Reclaimer;
@@ -456,8 +456,7 @@ impl Store {
     /// # Errors
     /// Those of [`BackupError`]. What was written until then is no store and can be removed.
     pub fn backup(&self, directory: impl AsRef<Path>) -> Result<Sequence, BackupError> {
-        let directory = directory.as_ref();
-        in_background(|| crate::backup::backup(self.inner(), directory))
+        self.watched(&NoProgress).backup(directory)
     }
 
     /// Tells the system how the segments there are now will be read. It is a hint: results do not depend on it.

@@ -10,14 +10,17 @@
 //! for whole.
 
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-use evergraph_types::{EdgeBatch, EdgeTypeOptions, NoProgress, Progress};
+use evergraph_types::{EdgeBatch, EdgeTypeOptions, NoProgress, Progress, Sequence};
 
 use crate::archive::{Merge, checkpoint};
+use crate::backup::backup;
 use crate::batch::BatchWrites;
 use crate::commit::BatchSummary;
-use crate::error::CommitError;
+use crate::error::{BackupError, CommitError};
+use crate::pool::in_background;
 use crate::store::Store;
 
 /// What work asks whether it is to go on.
@@ -72,7 +75,7 @@ pub struct Watched<'a> {
 
 impl Store {
     /// The store, for work that takes long, with `progress` hearing how far it is and whether to stop. Work that was stopped
-    /// gives [`CommitError::Cancelled`], has done nothing, and leaves the store as it was; where it gives a result it has come to its end,
+    /// gives [`CommitError::Cancelled`] or [`BackupError::Cancelled`], has done nothing, and leaves the store as it was; where it gives a result it has come to its end,
     /// whatever `progress` said last. A batch that goes through the log at once, because history is kept or somebody
     /// follows it, is stopped before it begins or not at all.
     ///
@@ -148,6 +151,15 @@ impl Watched<'_> {
     /// Its errors, and [`CommitError::Cancelled`].
     pub fn compact(&self) -> Result<(), CommitError> {
         self.archive(Merge::Everything)
+    }
+
+    /// [`Store::backup`].
+    ///
+    /// # Errors
+    /// Its errors, and [`BackupError::Cancelled`].
+    pub fn backup(&self, directory: impl AsRef<Path>) -> Result<Sequence, BackupError> {
+        let (inner, directory) = (self.store.inner(), directory.as_ref());
+        in_background(|| backup(inner, directory, &Watch::new(self.progress, None)))
     }
 
     fn commit(&self, batch: BatchWrites) -> Result<BatchSummary, CommitError> {

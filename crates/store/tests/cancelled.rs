@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::{directory, dump, number_batch, on, open, options, with_columns};
 use evergraph_disk::{Disk, SimDisk};
-use evergraph_store::{CommitError, Options, Store, check_on};
+use evergraph_store::{BackupError, CommitError, Options, Store, check_on};
 use evergraph_types::{EdgeBatch, EdgeTypeOptions, Progress, PropertyType, Value};
 
 /// Says stop when it is asked for the time after so many, and never again.
@@ -134,6 +134,39 @@ fn an_archive_that_is_stopped_changes_nothing() {
             let report = check_on(on(&disk), directory()).expect("a store");
             assert!(report.is_healthy(), "{report:?}");
         }
+    }
+}
+
+#[test]
+fn a_backup_that_is_stopped_is_no_store_and_may_be_begun_again() {
+    for is_on_disk in [false, true] {
+        let disk = SimDisk::new(0);
+        let store = if is_on_disk { open(&disk, options()) } else { Store::in_memory(options()) };
+        store.add_edges("knows", edges(0, true)).expect("it fits");
+        // A store in memory is saved to a disk of the system.
+        let home = tempfile::tempdir().expect("a directory");
+        let target = if is_on_disk { directory().join("copy") } else { home.path().join("copy") };
+        let open_copy = || match is_on_disk {
+            true => Store::open_on(on(&disk), &target, Options { read_only: true, ..options() }),
+            false => Store::open(&target, Options { read_only: true, ..options() }),
+        };
+        let (mut after, mut stopped) = (0, 0);
+        loop {
+            let progress = StopAfter::new(after);
+            match store.watched(&progress).backup(&target) {
+                Ok(_) => break,
+                Err(BackupError::Cancelled) => stopped += 1,
+                Err(error) => panic!("stopped after {after}: {error}"),
+            }
+            open_copy().expect_err("it is no store");
+            if is_on_disk {
+                assert_eq!(disk.list(&target.join("segments")).expect("a directory"), Vec::<String>::new());
+            }
+            after += 1;
+        }
+        assert!(stopped > 2, "{stopped} times");
+        let copy = open_copy().expect("a store");
+        assert!(dump(&copy.version().expect("open")) == dump(&store.version().expect("open")));
     }
 }
 

@@ -4,9 +4,9 @@
 
 mod common;
 
-use common::{Action, Case, Failure, Model, Runner, Write, dump, try_open};
+use common::{Action, Case, Failure, Model, Runner, Write, directory, dump, on, open, options, try_open};
 use evergraph_disk::{CrashPlan, Disk, Fault, SimDisk};
-use evergraph_store::{CommitError, Durability, ListFormat, OpenError};
+use evergraph_store::{CommitError, Durability, ListFormat, OpenError, Options, Store};
 use evergraph_types::KeyKind;
 
 const CASE: Case = Case {
@@ -220,6 +220,41 @@ fn archives_that_fail_do_not_fill_the_disk() {
                     break;
                 }
             }
+        }
+    }
+}
+
+/// A backup that fails leaves no store and no files of lists, so that it may be begun again in the same place, unless its manifest is
+/// there: then it is one. The store that it is of goes on.
+#[test]
+fn backups_that_fail_may_be_begun_again() {
+    for fault in [Fault::Eio, Fault::Enospc, Fault::ShortWrite] {
+        for failing in 0.. {
+            let disk = SimDisk::new(failing);
+            let store = open(&disk, options());
+            for dst in 0..9i64 {
+                store.put_edge(1, dst, "knows", &[]).expect("a good disk");
+            }
+            let (copy, expected) = (directory().join("copy"), dump(&store.version().expect("open")));
+            let before = disk.operations();
+            disk.fail_at(failing, fault);
+            let outcome = store.backup(&copy);
+            if disk.operations() <= before + failing {
+                assert!(outcome.is_ok() && failing > 5, "a backup has more operations than {failing}");
+                break;
+            }
+            let what = format!("{fault:?} at operation {failing}: {outcome:?}");
+            store.put_edge(1, 9, "knows", &[]).unwrap_or_else(|error| panic!("{what}: {error}"));
+            if outcome.is_err() && !disk.list(&copy).unwrap_or_default().contains(&"MANIFEST".to_owned()) {
+                assert!(disk.list(&copy.join("segments")).unwrap_or_default().is_empty(), "{what}");
+                store.backup(&copy).unwrap_or_else(|error| panic!("{what}: {error}"));
+            }
+            let read_only = Options { read_only: true, ..options() };
+            let backup = Store::open_on(on(&disk), &copy, read_only);
+            let found =
+                dump(&backup.unwrap_or_else(|error| panic!("{what}: {error}")).version().expect("open"));
+            let now = dump(&store.version().expect("open"));
+            assert!(found == expected || found == now, "{what}");
         }
     }
 }
