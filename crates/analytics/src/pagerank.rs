@@ -331,7 +331,7 @@ fn is_unhinted(table: &FlatTable, range: Range<VertexId>) -> bool {
     let (mut all, mut unhinted) = (0, 0);
     for list in table.samples(range).flatten() {
         all += list.len();
-        unhinted += if list.hinted(0).is_some() { 0 } else { list.len() };
+        unhinted += if list.has_hints() { 0 } else { list.len() };
     }
     unhinted > all / 8
 }

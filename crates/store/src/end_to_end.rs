@@ -189,7 +189,7 @@ mod tests {
                         continue;
                     };
                     let was = as_it_was.as_slice().map(<[VertexId]>::as_ptr_range);
-                    prop_assert!(!apart || list.hinted(AHEAD).is_some());
+                    prop_assert!(!apart || list.has_hints());
                     prop_assert!(!apart || place.start == end || vertex == first || lengths[first..vertex].iter().all(|len| *len == 0));
                     prop_assert_eq!(was == Some(place.clone()), !apart);
                     end = place.end;

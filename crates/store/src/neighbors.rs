@@ -230,6 +230,12 @@ impl<'a> Neighbors<'a> {
         }
     }
 
+    /// Whether [`Neighbors::hinted`] has hints: the list lies among others.
+    #[inline]
+    pub fn has_hints(&self) -> bool {
+        self.ahead && matches!(self.list, List::Flat(_))
+    }
+
     /// Each neighbor in order with a hint, where the list lies among others: with the number found so many places ahead in memory, 96
     /// at the most. Lists of a segment lie end to end, so it mostly is a neighbor that a later list is going to name, in time
     /// for what is known of it to be fetched. But it can be any number at all, and must not change a result.
@@ -237,7 +243,7 @@ impl<'a> Neighbors<'a> {
     pub fn hinted(&self, ahead: usize) -> Option<impl Iterator<Item = (VertexId, u32)> + use<'a>> {
         match self.list {
             // SAFETY: the list has as many words after it, in the same block or mapping.
-            List::Flat(neighbors) if self.ahead => Some(unsafe { hinted(neighbors, ahead.min(AHEAD)) }),
+            List::Flat(neighbors) if self.has_hints() => Some(unsafe { hinted(neighbors, ahead.min(AHEAD)) }),
             _ => None,
         }
     }
