@@ -36,18 +36,17 @@ use crate::units;
 const KEYS: KeyKind = KeyKind::Dense;
 /// Turns of each algorithm.
 const REPEATS: usize = 3;
-/// Lists that clients read together.
-const READS: usize = 4_000_000;
-/// Edges they put, each in a transaction of its own: into a store in memory, and synced.
-const PUTS: usize = 400_000;
-const SYNCED_PUTS: usize = 8_000;
+/// For so many edges of the graph clients read a list, put an edge in a transaction of its own, and put one that is synced.
+const EDGES_PER_READ: usize = 4;
+const EDGES_PER_PUT: usize = 40;
+const EDGES_PER_SYNCED_PUT: usize = 2_000;
 
 /// The size of the graph, and how many threads to go up to.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ScalingArgs {
     #[command(flatten)]
-    size: SizeArgs,
+    pass: PassArgs,
     /// Each number of threads has so many turns, of which the fastest counts
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..))]
     repeats: u16,
@@ -58,11 +57,12 @@ Examples:
   evergraph bench scaling                         1, 2, 4 … threads, up to one per core; minutes
   evergraph bench scaling --scale 16 --threads 4
 
-Below each time, how many times faster than with one thread that is. The yardstick is a plain
+Beside each time, how many times faster than with one thread that is. The yardstick is a plain
 immutable CSR, which has nothing to share but the memory.";
 
-#[derive(Clone, Debug, Args)]
-struct SizeArgs {
+/// What each process is told, too.
+#[derive(Debug, Args)]
+pub(crate) struct PassArgs {
     /// The graph has 2^N vertices
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=30))]
     scale: u32,
@@ -72,13 +72,6 @@ struct SizeArgs {
     /// Where stores are made [default: the system's folder for temporary files]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-}
-
-/// What the process with so many threads is told.
-#[derive(Debug, Args)]
-pub(crate) struct PassArgs {
-    #[command(flatten)]
-    size: SizeArgs,
 }
 
 /// Seconds of a piece of work.
@@ -118,7 +111,7 @@ pub(super) fn run(
         for repeat in 0..args.repeats {
             let with = units::counted(count as u64, "thread", "threads");
             activity.say(format!("measuring {with}, turn {} of {}", repeat + 1, args.repeats));
-            for Work { name, seconds } in pass(&args.size, program, count)? {
+            for Work { name, seconds } in pass(&args.pass, program, count)? {
                 match rows.iter_mut().find(|row| row.name == name) {
                     Some(row) if row.seconds.len() > place => {
                         row.seconds[place] = row.seconds[place].min(seconds);
@@ -134,15 +127,15 @@ pub(super) fn run(
         return console.json(&Report {
             version: env!("CARGO_PKG_VERSION"),
             processor: processor(),
-            scale: args.size.scale,
-            edges_per_vertex: args.size.edges_per_vertex,
+            scale: args.pass.scale,
+            edges_per_vertex: args.pass.edges_per_vertex,
             threads,
             rows,
         });
     }
-    let SizeArgs { scale, .. } = args.size;
     console.line(format_args!(
-        "Kronecker graph, scale {scale}; {}\n\n{}",
+        "Kronecker graph, scale {}; {}\n\n{}",
+        args.pass.scale,
         processor(),
         table(&threads, &rows)
     ))
@@ -171,22 +164,21 @@ fn table(threads: &[usize], rows: &[Scaled]) -> String {
 }
 
 /// What a process with so many threads measures.
-fn pass(size: &SizeArgs, program: &[OsString], threads: usize) -> Result<Vec<Work>, CommandError> {
+fn pass(args: &PassArgs, program: &[OsString], threads: usize) -> Result<Vec<Work>, CommandError> {
     let mut command: Vec<OsString> = vec![
         "bench-scaling".into(),
-        format!("--scale={}", size.scale).into(),
-        format!("--edges-per-vertex={}", size.edges_per_vertex).into(),
+        format!("--scale={}", args.scale).into(),
+        format!("--edges-per-vertex={}", args.edges_per_vertex).into(),
     ];
-    command.extend(size.dir.iter().flat_map(|directory| ["--dir".into(), directory.into()]));
+    command.extend(args.dir.iter().flat_map(|directory| ["--dir".into(), directory.into()]));
     let output = output_of(program, &command, &[("RAYON_NUM_THREADS", threads.to_string())])?;
     serde_json::from_str(&output).map_err(|error| io::Error::other(error).into())
 }
 
 /// Runs the command in the process of its own.
 pub(crate) fn measure_pass(args: &PassArgs, console: &mut Console) -> Result<(), CommandError> {
-    let SizeArgs { scale, edges_per_vertex, dir } = &args.size;
-    let edges = ShuffledEdges::new(*scale, *edges_per_vertex)?;
-    let directory = dir.clone().unwrap_or_else(std::env::temp_dir);
+    let edges = ShuffledEdges::new(args.scale, args.edges_per_vertex)?;
+    let directory = args.dir.clone().unwrap_or_else(std::env::temp_dir);
     let mut work = in_memory(&edges)?;
     work.extend(on_disk(&edges, &directory)?);
     work.push(synced(&edges, &directory)?);
@@ -242,8 +234,11 @@ fn in_memory(edges: &ShuffledEdges) -> Result<Vec<Work>, CommandError> {
         work.extend(rows.into_iter().flat_map(Work::of));
     }
     let database = &subjects.loaded.database;
-    work.push(Work::new("a list read, a client a thread", reads(database)?));
-    work.push(Work::new("an edge put, a client a thread", puts(database, edges, PUTS)?));
+    work.push(Work::new(
+        "a list read, a client a thread",
+        reads(database, (edges.len() / EDGES_PER_READ).max(1))?,
+    ));
+    work.push(Work::new("an edge put, a client a thread", puts(database, edges, EDGES_PER_PUT)?));
     Ok(work)
 }
 
@@ -267,7 +262,7 @@ fn on_disk(edges: &ShuffledEdges, directory: &Path) -> Result<Vec<Work>, Command
 fn synced(edges: &ShuffledEdges, directory: &Path) -> Result<Work, CommandError> {
     let home = new_home(directory)?;
     let database = open(&home, Durability::Sync)?;
-    Ok(Work::new("an edge put and synced", puts(&database, edges, SYNCED_PUTS)?))
+    Ok(Work::new("an edge put and synced", puts(&database, edges, EDGES_PER_SYNCED_PUT)?))
 }
 
 /// Seconds by requests, so many, of as many clients as there are threads, each of which makes a range of them.
@@ -292,10 +287,10 @@ fn of_clients(
 }
 
 /// Lists of vertices anywhere, each read from the newest version.
-fn reads(database: &Database) -> Result<f64, CommandError> {
+fn reads(database: &Database, count: usize) -> Result<f64, CommandError> {
     let store = database.store();
     let edge_type = store.read()?.schema().edge_type(EDGE_TYPE).map_or(0, |(id, _)| id);
-    of_clients(READS, |turns| {
+    of_clients(count, |turns| {
         let mut sum = 0;
         for turn in turns {
             let version = store.read()?;
@@ -309,9 +304,9 @@ fn reads(database: &Database) -> Result<f64, CommandError> {
 }
 
 /// Edges put one by one that are not in the graph, most of them, between vertices with as many edges as those have.
-fn puts(database: &Database, edges: &ShuffledEdges, count: usize) -> Result<f64, CommandError> {
+fn puts(database: &Database, edges: &ShuffledEdges, edges_per_put: usize) -> Result<f64, CommandError> {
     let (pairs, len) = (edges.pairs(), edges.len());
-    of_clients(count, |turns| {
+    of_clients((len / edges_per_put).max(1), |turns| {
         for turn in turns {
             let (src, dst) = (pairs[turn % len].0, pairs[(turn + len / 2) % len].1);
             database.put_edge(key(src, KEYS), key(dst, KEYS), EDGE_TYPE, &[])?;
