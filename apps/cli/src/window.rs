@@ -90,7 +90,8 @@ fn seconds(text: &str) -> Result<f64, String> {
         other => return Err(format!("{other:?} is none of us, ms, s, m, min, h, d")),
     };
     let number: Option<f64> = digits.trim().parse().ok().filter(|number: &f64| number.is_finite());
-    number.map(|number| number * unit).ok_or_else(|| format!("{digits:?} is not a number"))
+    let seconds = number.ok_or_else(|| format!("{digits:?} is not a number"))? * unit;
+    if seconds.is_finite() { Ok(seconds) } else { Err(format!("{text:?} is longer than any time")) }
 }
 
 impl WindowArgs {

@@ -43,6 +43,7 @@ fn what_makes_no_window_is_said() {
         (&["--edges", "2", "--every", "0.5"][..], "whole edges"),
         (&["--edges", "2", "--lateness", "1s"][..], "lateness"),
         (&["--last", "soon"][..], "is none of us, ms, s"),
+        (&["--last", "1e308d"][..], "longer than any time"),
         (&[][..], "--last"),
     ] {
         let message = shell.refused(&[&["window", "net.eg"], arguments].concat(), 2);
