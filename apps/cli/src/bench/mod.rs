@@ -5,7 +5,7 @@
 //!                                          │        scan, lookups, bfs, pagerank, components, bytes, snapshot
 //!                                          └─► triangles, on the symmetrized graph
 //! linkbench: requests ─► Evergraph and the rivals, in turns ─► rates
-//! ingest: shuffled edges ─► batches ─► growing Database
+//! ingest: shuffled edges ─► batches ─► growing Database, also beside PageRank on it
 //! memory: as ingest, in both list formats ─► bytes per entry; Subjects ─► scan, pagerank, bfs
 //! outofcore: a store four times as large as memory ─► a process that is held to it ─► PageRank, BFS, bytes a second
 //! scaling: the same work in processes with 1, 2, 4 … threads ─► seconds of each
@@ -17,6 +17,7 @@
 //! Both sides do the same work and store both directions. Results are compared, and one that differs fails the run.
 
 mod analytics;
+mod beside;
 mod bfs;
 #[cfg(target_os = "linux")]
 mod bounded;

@@ -96,8 +96,8 @@ fn ingest_is_measured_by_batch_size_and_ends_with_the_same_graph() {
     let shell = Shell::new();
     let report = shell.json(&["bench", "ingest", "--json", "--scale", "10", "--dir", "."]);
     let rows = report["rows"].as_array().unwrap();
-    // Simple and multi, both kinds of keys, four sizes of batches; and each in order, and with a log.
-    assert_eq!(rows.len(), 20, "{report}");
+    // Simple and multi, both kinds of keys, four sizes of batches; each in order, and with a log; and batches and PageRank together.
+    assert_eq!(rows.len(), 22, "{report}");
     for row in rows {
         assert!(row["ours"].as_f64().unwrap() > 0.0, "{row}");
         assert_ne!(row["agreement"]["holds"], false, "{row}");
