@@ -11,10 +11,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use evergraph::algorithms::{self, Control, PageRankOptions};
-use evergraph::{Database, EdgeTypeOptions, GraphView, KeyKind, Options};
+use evergraph::{Database, GraphView, KeyKind, Options};
 
 use super::ingest::{BATCH, MEDIUM_BATCH, ingest};
-use super::load::EDGE_TYPE;
+use super::load::declare;
 use super::report::{Bar, Row, Unit};
 use super::shuffled::ShuffledEdges;
 use super::timing::{median, time};
@@ -63,8 +63,7 @@ pub(super) fn measure(edges: &ShuffledEdges) -> Result<Vec<Row>, CommandError> {
 
 fn new_store(background: bool) -> Result<Database, CommandError> {
     let database = Database::in_memory(Options { keys: Some(KEYS), background, ..Options::default() });
-    let kind = EdgeTypeOptions { symmetric: true, ..EdgeTypeOptions::default() };
-    database.create_edge_type(EDGE_TYPE, kind)?;
+    declare(&database, true, false)?;
     Ok(database)
 }
 

@@ -6,15 +6,15 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use evergraph::{Database, Direction, Durability, EdgeTypeOptions, GraphView, KeyKind, Options};
+use evergraph::{Database, Direction, Durability, GraphView, KeyKind, Options};
 use tempfile::TempDir;
 
 use super::command::Table;
 use super::ingest::{BATCH, ingest};
-use super::load::EDGE_TYPE;
+use super::load::{EDGE_TYPE, declare};
 use super::report::{Bar, Row, Unit};
 use super::settle::settle;
-use super::shuffled::ShuffledEdges;
+use super::shuffled::{ShuffledEdges, ShuffledSize};
 use super::timing::{median, time};
 use crate::console::Console;
 use crate::error::CommandError;
@@ -28,12 +28,8 @@ const SCANS: usize = 15;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  evergraph bench churn\n  evergraph bench churn --scale 16 --rounds 30")]
 pub(super) struct ChurnArgs {
-    /// The graph has 2^N vertices
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=30))]
-    scale: u32,
-    /// The graph is made of so many edges per vertex
-    #[arg(long, value_name = "K", default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..))]
-    edges_per_vertex: u64,
+    #[command(flatten)]
+    size: ShuffledSize,
     /// How often a tenth of the edges is deleted and put back
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..))]
     rounds: u16,
@@ -54,9 +50,9 @@ struct State {
 
 /// Runs the command.
 pub(super) fn run(args: &ChurnArgs, console: &mut Console) -> Result<(), CommandError> {
-    let edges = ShuffledEdges::new(args.scale, args.edges_per_vertex)?;
+    let edges = args.size.edges()?;
     let edge_count = units::count(edges.len() as u64);
-    let what = format_args!("Kronecker graph, scale {}, {edge_count} undirected edges", args.scale);
+    let what = format_args!("Kronecker graph, scale {}, {edge_count} undirected edges", args.size.scale);
     let mut table = Table::titled(console, what, "before")?;
     let directory = args.dir.clone().unwrap_or_else(std::env::temp_dir);
     for on_disk in [false, true] {
@@ -82,8 +78,7 @@ fn churn(
     rounds: u16,
     on_disk: bool,
 ) -> Result<Vec<Row>, CommandError> {
-    database
-        .create_edge_type(EDGE_TYPE, EdgeTypeOptions { symmetric: true, ..EdgeTypeOptions::default() })?;
+    declare(database, true, false)?;
     ingest(database, edges, 0..edges.len(), BATCH, KEYS)?;
     let before = State::of(database)?;
     let tenth = edges.len().div_ceil(10);

@@ -9,15 +9,15 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use evergraph::{Database, Durability, EdgeTypeOptions, KeyKind, Options};
+use evergraph::{Database, Durability, KeyKind, Options};
 use serde::Serialize;
 use tempfile::TempDir;
 
 use super::beside;
 use super::command::{Table, YARDSTICK, agreed, processor};
-use super::load::EDGE_TYPE;
+use super::load::{EDGE_TYPE, declare};
 use super::report::{Bar, Row, Unit};
-use super::shuffled::{ShuffledEdges, key};
+use super::shuffled::{ShuffledEdges, ShuffledSize, key};
 use super::timing::time;
 use crate::console::Console;
 use crate::error::CommandError;
@@ -28,12 +28,8 @@ use crate::units;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct IngestArgs {
-    /// The graph has 2^N vertices
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=30))]
-    scale: u32,
-    /// The graph is made of so many edges per vertex
-    #[arg(long, value_name = "K", default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..))]
-    edges_per_vertex: u64,
+    #[command(flatten)]
+    size: ShuffledSize,
     /// Where stores with a log are made [default: the system's folder for temporary files]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
@@ -91,10 +87,12 @@ const MULTI_BAR: f64 = 16e6;
 /// Runs the command.
 pub(super) fn run(args: &IngestArgs, console: &mut Console) -> Result<(), CommandError> {
     let activity = Activity::new("generating");
-    let edges = ShuffledEdges::new(args.scale, args.edges_per_vertex)?;
+    let edges = args.size.edges()?;
     let edge_count = units::count(edges.len() as u64);
-    let what =
-        format_args!("Kronecker graph, scale {}, {edge_count} undirected edges in random order", args.scale);
+    let what = format_args!(
+        "Kronecker graph, scale {}, {edge_count} undirected edges in random order",
+        args.size.scale
+    );
     let mut table = Table::titled(console, what, YARDSTICK)?;
     activity.say("ingesting");
     measure(args, &edges, &mut table)?;
@@ -104,8 +102,8 @@ pub(super) fn run(args: &IngestArgs, console: &mut Console) -> Result<(), Comman
             version: env!("CARGO_PKG_VERSION"),
             processor: processor(),
             threads: rayon::current_num_threads(),
-            scale: args.scale,
-            edges_per_vertex: args.edges_per_vertex,
+            scale: args.size.scale,
+            edges_per_vertex: args.size.edges_per_vertex,
             edges: edges.len() as u64,
             rows: &rows,
         })?;
@@ -151,8 +149,7 @@ fn new_store(
         Some(directory) => Database::open(directory, options)?,
         None => Database::in_memory(options),
     };
-    let kind = EdgeTypeOptions { symmetric, multi, ..EdgeTypeOptions::default() };
-    database.create_edge_type(EDGE_TYPE, kind)?;
+    declare(&database, symmetric, multi)?;
     Ok(database)
 }
 

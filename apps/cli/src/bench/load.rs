@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use evergraph::load::{LoadOptions, NoProgress};
-use evergraph::{Database, GraphView, KeyKind, LoadRequest, Options, Snapshot};
+use evergraph::{Database, EdgeTypeOptions, GraphView, KeyKind, LoadRequest, Options, Snapshot};
 use evergraph_yardstick::{Graph, parse_edge_list};
 use tempfile::TempDir;
 
@@ -15,6 +15,12 @@ use crate::error::CommandError;
 
 /// The edge type that graphs are loaded as.
 pub(super) const EDGE_TYPE: &str = "edge";
+
+/// Declares it.
+pub(super) fn declare(database: &Database, symmetric: bool, multi: bool) -> Result<(), CommandError> {
+    let kind = EdgeTypeOptions { symmetric, multi, ..EdgeTypeOptions::default() };
+    Ok(database.create_edge_type(EDGE_TYPE, kind)?)
+}
 
 /// A store in a directory that goes when it does.
 pub(super) struct Loaded {

@@ -13,13 +13,13 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use evergraph::{Database, Durability, EdgeTypeOptions, KeyKind, ListFormat, Options};
+use evergraph::{Database, Durability, KeyKind, ListFormat, Options};
 use evergraph_yardstick::Graph;
 use tempfile::TempDir;
 
 use super::command::{Table, YARDSTICK};
 use super::ingest::{BATCH, MEDIUM_BATCH, ingest};
-use super::load::{EDGE_TYPE, Loaded};
+use super::load::{Loaded, declare};
 use super::report::{Bar, Row, Unit};
 use super::resident::{giving_back, output_of, peak_resident_bytes, resident_bytes};
 use super::settle::settle;
@@ -133,12 +133,6 @@ pub(super) fn run(
 
 fn options(format: ListFormat) -> Options {
     Options { keys: Some(KEYS), format: Some(format), durability: Durability::Interval, ..Options::default() }
-}
-
-/// Declares the edge type that holds the graph.
-fn declare(database: &Database, symmetric: bool, multi: bool) -> Result<(), CommandError> {
-    let kind = EdgeTypeOptions { symmetric, multi, ..EdgeTypeOptions::default() };
-    Ok(database.create_edge_type(EDGE_TYPE, kind)?)
 }
 
 /// What becomes of a store before it is read.

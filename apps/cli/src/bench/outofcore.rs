@@ -16,7 +16,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use evergraph::{Database, Durability, EdgeTypeOptions, KeyKind, Options};
+use evergraph::{Database, Durability, KeyKind, Options};
 use rayon::prelude::*;
 use tempfile::TempDir;
 
@@ -24,7 +24,7 @@ use super::bounded::{self, AccessArg, Found};
 use super::command::Table;
 use super::control_group::ControlGroup;
 use super::ingest::{BATCH, ingest};
-use super::load::EDGE_TYPE;
+use super::load::{EDGE_TYPE, declare};
 use super::report::{Bar, Row, Unit};
 use super::resident::{giving_back, output_of};
 use super::shuffled::ShuffledEdges;
@@ -162,15 +162,10 @@ fn options(args: &OutOfCoreArgs) -> Options {
     }
 }
 
-fn declare(database: &Database) -> Result<(), CommandError> {
-    let kind = EdgeTypeOptions { symmetric: true, ..EdgeTypeOptions::default() };
-    Ok(database.create_edge_type(EDGE_TYPE, kind)?)
-}
-
 /// What both algorithms find in memory.
 fn in_memory(args: &OutOfCoreArgs, edges: &ShuffledEdges) -> Result<Found, CommandError> {
     let database = Database::in_memory(options(args));
-    declare(&database)?;
+    declare(&database, true, false)?;
     ingest(&database, edges, 0..edges.len(), BATCH, KEYS)?;
     bounded::run(&database.snapshot()?)
 }
@@ -182,7 +177,7 @@ fn on_disk(
     directory: &Path,
 ) -> Result<Vec<PathBuf>, CommandError> {
     let database = Database::open(directory, options(args))?;
-    declare(&database)?;
+    declare(&database, true, false)?;
     database.add_edges(EDGE_TYPE, vec![edges.batch(0..edges.len(), KEYS)])?;
     database.compact()?;
     database.close()?;

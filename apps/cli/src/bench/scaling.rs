@@ -13,17 +13,17 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use evergraph::{Database, Direction, Durability, EdgeTypeOptions, KeyKind, Options, VertexId};
+use evergraph::{Database, Direction, Durability, KeyKind, Options, VertexId};
 use evergraph_yardstick::Graph;
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
 use super::command::processor;
 use super::ingest::{BATCH, ingest};
-use super::load::{EDGE_TYPE, Loaded};
+use super::load::{EDGE_TYPE, Loaded, declare};
 use super::report::Row;
 use super::resident::output_of;
-use super::shuffled::{ShuffledEdges, key, mix_bits};
+use super::shuffled::{ShuffledEdges, ShuffledSize, key, mix_bits};
 use super::subjects::Subjects;
 use super::timing::time;
 use super::{bfs, components, pagerank, scan};
@@ -63,12 +63,8 @@ immutable CSR, which has nothing to share but the memory.";
 /// What each process is told, too.
 #[derive(Debug, Args)]
 pub(crate) struct PassArgs {
-    /// The graph has 2^N vertices
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=30))]
-    scale: u32,
-    /// The graph is made of so many edges per vertex
-    #[arg(long, value_name = "K", default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..))]
-    edges_per_vertex: u64,
+    #[command(flatten)]
+    size: ShuffledSize,
     /// Where stores are made [default: the system's folder for temporary files]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
@@ -127,15 +123,15 @@ pub(super) fn run(
         return console.json(&Report {
             version: env!("CARGO_PKG_VERSION"),
             processor: processor(),
-            scale: args.pass.scale,
-            edges_per_vertex: args.pass.edges_per_vertex,
+            scale: args.pass.size.scale,
+            edges_per_vertex: args.pass.size.edges_per_vertex,
             threads,
             rows,
         });
     }
     console.line(format_args!(
         "Kronecker graph, scale {}; {}\n\n{}",
-        args.pass.scale,
+        args.pass.size.scale,
         processor(),
         table(&threads, &rows)
     ))
@@ -167,8 +163,8 @@ fn table(threads: &[usize], rows: &[Scaled]) -> String {
 fn pass(args: &PassArgs, program: &[OsString], threads: usize) -> Result<Vec<Work>, CommandError> {
     let mut command: Vec<OsString> = vec![
         "bench-scaling".into(),
-        format!("--scale={}", args.scale).into(),
-        format!("--edges-per-vertex={}", args.edges_per_vertex).into(),
+        format!("--scale={}", args.size.scale).into(),
+        format!("--edges-per-vertex={}", args.size.edges_per_vertex).into(),
     ];
     command.extend(args.dir.iter().flat_map(|directory| ["--dir".into(), directory.into()]));
     let output = output_of(program, &command, &[("RAYON_NUM_THREADS", threads.to_string())])?;
@@ -177,7 +173,7 @@ fn pass(args: &PassArgs, program: &[OsString], threads: usize) -> Result<Vec<Wor
 
 /// Runs the command in the process of its own.
 pub(crate) fn measure_pass(args: &PassArgs, console: &mut Console) -> Result<(), CommandError> {
-    let edges = ShuffledEdges::new(args.scale, args.edges_per_vertex)?;
+    let edges = args.size.edges()?;
     let directory = args.dir.clone().unwrap_or_else(std::env::temp_dir);
     let mut work = in_memory(&edges)?;
     work.extend(on_disk(&edges, &directory)?);
@@ -197,15 +193,10 @@ impl Work {
     }
 }
 
-fn declare(database: &Database) -> Result<(), CommandError> {
-    let kind = EdgeTypeOptions { symmetric: true, ..EdgeTypeOptions::default() };
-    Ok(database.create_edge_type(EDGE_TYPE, kind)?)
-}
-
 fn open(home: &TempDir, durability: Durability) -> Result<Database, CommandError> {
     let database =
         Database::open(home.path(), Options { keys: Some(KEYS), durability, ..Options::default() })?;
-    declare(&database)?;
+    declare(&database, true, false)?;
     Ok(database)
 }
 
@@ -216,7 +207,7 @@ fn new_home(directory: &Path) -> Result<TempDir, CommandError> {
 /// Batches, algorithms, reads and puts of a store in memory.
 fn in_memory(edges: &ShuffledEdges) -> Result<Vec<Work>, CommandError> {
     let database = Database::in_memory(Options { keys: Some(KEYS), ..Options::default() });
-    declare(&database)?;
+    declare(&database, true, false)?;
     let seconds = ingest(&database, edges, 0..edges.len(), BATCH, KEYS)?;
     let mut work = vec![Work::new(&format!("batches of {}, in memory", units::count(BATCH as u64)), seconds)];
     let (seconds, compacted) = time(|| database.compact());

@@ -3,6 +3,7 @@
 //!
 //! Invariant: no edge is there in both directions, none is a loop, and a seed stands for one sequence.
 
+use clap::Args;
 use evergraph::generate::{Generator, Kronecker, Model};
 use evergraph::{EdgeBatch, KeyColumn, KeyKind};
 use rayon::prelude::*;
@@ -11,6 +12,24 @@ use super::web::web_links;
 use crate::error::CommandError;
 
 const SEED: u64 = 1;
+
+/// The size of the Kronecker graph.
+#[derive(Clone, Copy, Debug, Args)]
+pub(super) struct ShuffledSize {
+    /// The graph has 2^N vertices
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=30))]
+    pub(super) scale: u32,
+    /// The graph is made of so many edges per vertex
+    #[arg(long, value_name = "K", default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) edges_per_vertex: u64,
+}
+
+impl ShuffledSize {
+    /// The edges of a graph of this size.
+    pub(super) fn edges(self) -> Result<ShuffledEdges, CommandError> {
+        ShuffledEdges::new(self.scale, self.edges_per_vertex)
+    }
+}
 
 /// Undirected edges in the order they are to be added.
 pub(super) struct ShuffledEdges {

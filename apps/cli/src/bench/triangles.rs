@@ -4,10 +4,10 @@ use std::path::Path;
 
 use evergraph::algorithms::{self, Control};
 use evergraph::load::NoProgress;
-use evergraph::{Database, EdgeTypeOptions, GraphView, KeyKind, Options};
+use evergraph::{Database, GraphView, KeyKind, Options};
 use evergraph_yardstick::{self as yardstick, Graph, parse_edge_list};
 
-use super::load::{EDGE_TYPE, request};
+use super::load::{declare, request};
 use super::report::{Bar, Row};
 use super::timing::{in_turns, time};
 use crate::error::CommandError;
@@ -15,8 +15,7 @@ use crate::error::CommandError;
 /// Measures.
 pub(super) fn measure(file: &Path, keys: KeyKind) -> Result<Vec<Row>, CommandError> {
     let database = Database::in_memory(Options { keys: Some(keys), ..Options::default() });
-    database
-        .create_edge_type(EDGE_TYPE, EdgeTypeOptions { symmetric: true, ..EdgeTypeOptions::default() })?;
+    declare(&database, true, false)?;
     database.load(file, &request(keys), &NoProgress)?;
     let flat = database.snapshot()?.flat();
     let graph = Graph::undirected(&parse_edge_list(file)?)?;
