@@ -288,6 +288,9 @@ fn map_ends(parts: Vec<EdgeBatch>, id: impl Fn(i64) -> VertexId + Sync) -> Vec<E
         }
     };
     let rows = parts.iter().map(EdgeBatch::len).sum();
+    if rows < ROWS_PER_TASK {
+        return parts.into_iter().flat_map(map_part).collect();
+    }
     parts.into_par_iter().with_min_len(items_per_task(rows)).flat_map_iter(map_part).collect()
 }
 

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use evergraph_log::Log;
-use evergraph_types::Sequence;
+use evergraph_types::{Direction, Sequence};
 use parking_lot::MutexGuard;
 
 use crate::batch::BatchWrites;
@@ -53,6 +53,9 @@ const OVERLAPPED_REQUESTS: usize = 4;
 
 /// Batches of fewer edges are committed as transactions are, by the thread that leads: to hand them over takes longer.
 const FORKED_ROWS: usize = 1 << 9;
+
+/// What these read is asked for as soon as they are known; what more edges read comes while they are applied.
+const PREFETCHED_ROWS: usize = 16;
 
 /// What a caller wants committed.
 #[derive(Debug)]
@@ -325,6 +328,15 @@ impl Applier {
     }
 }
 
+/// Asks the processor for what few edges will be merged into, as a transaction does when they are put.
+fn prefetch_lists(version: &Version, writes: &WriteSet) {
+    for (edge_type, ops) in writes.edges.iter().filter(|(_, ops)| ops.len() <= PREFETCHED_ROWS) {
+        for (direction, ends) in [(Direction::Out, &ops.src), (Direction::In, &ops.dst)] {
+            ends.iter().for_each(|&vertex| version.prefetch_end(*edge_type, direction, vertex));
+        }
+    }
+}
+
 /// Applies a batch, unless whoever watches says no, and counts what it changed.
 pub(crate) fn apply_batch(draft: &mut Draft, writes: WriteSet, watch: Option<&Watch<'_>>) -> BatchSummary {
     let edge_type = writes.edges.first().map_or(0, |(edge_type, _)| *edge_type);
@@ -360,6 +372,9 @@ impl Committer {
                 Ok(writes) => (writes, None),
                 Err(error) => (WriteSet::default(), Some(error)),
             };
+            if is_batch {
+                prefetch_lists(&newest, &writes);
+            }
             // In vain but for the schema of a load under way, which the next try then finds.
             let mut brings_schema = false;
             if let Some(CommitError::Conflict { sequence: newest, .. }) = &mut refused {

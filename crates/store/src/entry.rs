@@ -76,20 +76,21 @@ impl Entry {
         Some(Entry(tags | u64::from(words) << TAGS_END))
     }
 
-    /// A short list that will begin at this word of a pack, which has no place yet.
+    /// A short list in a pack, of which what lies before `end` can be read.
     #[inline]
-    pub(crate) fn to_place(word: usize, len: usize, compressed: bool) -> Self {
+    pub(crate) fn packed(place: *const u8, len: usize, compressed: bool, end: *const u8) -> Self {
         debug_assert!(len <= CHUNK_MAX);
         let tags = SHARED | SECOND | if compressed { COMPRESSED } else { 0 };
-        Entry((size_of::<VertexId>() * word) as u64 | tags | (len as u64) << TAGS_END)
+        Entry(place_of(place) | tags | (len as u64) << TAGS_END).moved(0, end)
     }
 
-    /// The list of [`to_place`](Self::to_place) now that the pack, which has so many words, has its place.
+    /// A list in a pack once that was moved by so many bytes.
     #[inline]
-    pub(crate) fn placed(self, pack: *const u8, words: usize) -> Self {
-        let end = self.pointer() as usize / size_of::<VertexId>() + self.words();
-        let has_more = self.0 & COMPRESSED == 0 && end + AHEAD <= words;
-        Entry(self.0.wrapping_add(pack as u64) | if has_more { MORE } else { 0 })
+    pub(crate) fn moved(self, by: u64, end: *const u8) -> Self {
+        let place = (self.pointer() as u64).wrapping_add(by);
+        let read_ahead = place.wrapping_add((size_of::<VertexId>() * (self.words() + AHEAD)) as u64);
+        let has_more = (self.0 & COMPRESSED == 0) & (read_ahead <= end as u64);
+        Entry((self.0 & !MORE).wrapping_add(by) | if has_more { MORE } else { 0 })
     }
 
     /// The bytes of a directory of so many chunks.

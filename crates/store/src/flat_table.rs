@@ -481,7 +481,7 @@ mod tests {
 
     #[test]
     fn pages_that_lie_by_themselves_are_copied_and_say_the_same() {
-        let page = |number: usize| Entry::to_place(number, 1, false);
+        let page = |number: usize| Entry::packed((4 * number) as *const u8, 1, false, std::ptr::null());
         let end_to_end: Vec<Leaf<Entry>> = (0..2 * PAGES_PER_TASK)
             .map(|number| {
                 // SAFETY: zeros are a leaf without values.

@@ -221,6 +221,12 @@ impl Changes {
         block
     }
 
+    /// Frees a block that nobody but the caller has seen.
+    pub(crate) fn give_back(&mut self, block: Block) {
+        // SAFETY: nobody else reaches it.
+        self.allocated_bytes -= unsafe { block.free() };
+    }
+
     /// A block of at least `bytes` in place of `old`, which is alive: that one if it may be written to and is not much too
     /// large, else a new one with so much more room.
     pub(crate) fn replace(&mut self, old: Option<Block>, bytes: usize, room: usize) -> Block {

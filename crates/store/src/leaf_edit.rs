@@ -16,6 +16,7 @@
 //! lists, which grow in place, are never packed, nor are those of a graph that is written to where it lies.
 #![allow(unsafe_code)]
 
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use evergraph_types::VertexId;
@@ -24,40 +25,49 @@ use crate::adjacency::{CHUNK_MAX, ChunkRef};
 use crate::compression::{Coding, RunBuffer, SLACK_BYTES};
 use crate::entry::Entry;
 use crate::growth::append;
-use crate::heap::Changes;
-use crate::merge::{Delta, Policy, Scratch, entry_of, merge_list, merge_plain, push_run, write_run};
+use crate::heap::{Block, Changes};
+use crate::merge::{
+    Delta, Policy, Scratch, entry_of, merge_into, merge_list, merge_plain, push_run, write_run,
+};
 use crate::paged_array::Leaf;
 
 /// Writing a list by itself costs about as much as copying so many neighbors.
 const LIST_COST: usize = 128;
 
 /// How many neighbors of a leaf in memory are where.
-#[derive(Clone, Copy, Default)]
-struct Room {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Room {
     /// In lists that are packed or may be.
-    short: usize,
+    short: u32,
     /// Of these, in blocks of their own.
-    loose: usize,
+    loose: u32,
 }
 
 impl Room {
+    /// What nobody has counted.
+    pub(crate) const UNKNOWN: Room = Room { short: u32::MAX, loose: 0 };
+    const NONE: Room = Room { short: 0, loose: 0 };
+
     fn of(leaf: &Leaf<Entry>) -> Self {
-        let mut room = Room::default();
+        if leaf.room != Room::UNKNOWN {
+            return leaf.room;
+        }
+        let mut room = Room::NONE;
         leaf.cells.iter().for_each(|entry| room.add(*entry));
         room
     }
 
     fn of_list(entry: Entry) -> Self {
-        let mut room = Room::default();
+        let mut room = Room::NONE;
         room.add(entry);
         room
     }
 
     #[inline]
     fn add(&mut self, entry: Entry) {
-        let len = entry.packable();
+        let len = entry.packable() as u32;
         self.short += len;
-        self.loose += len * usize::from(entry.is_apart());
+        self.loose += len * u32::from(entry.is_apart());
     }
 
     /// The room after one list was replaced by another.
@@ -69,8 +79,8 @@ impl Room {
 
     /// Whether so much is loose, or dead in a pack of so many neighbors, that the leaf is packed again.
     fn is_scattered(self, pack_len: u32) -> bool {
-        let dead = (pack_len as usize).saturating_sub(self.short - self.loose);
-        self.loose > self.short / 2 || dead > self.short / 4 + LIST_COST
+        let dead = pack_len.saturating_sub(self.short - self.loose);
+        self.loose > self.short / 2 || dead > self.short / 4 + LIST_COST as u32
     }
 }
 
@@ -95,18 +105,19 @@ pub(crate) fn edit_leaf<D: Delta>(
     } else {
         let mut room = Room::of(leaf);
         if touches_most(leaf, deltas, room) {
-            pack(leaf, base, deltas, policy, &mut scratch, changes);
+            room = pack(leaf, base, deltas, policy, room, &mut scratch, changes);
         } else {
             for group in lists_of(deltas) {
                 let (old, new) = edit_list(leaf, group, policy, &mut scratch, changes);
                 room.replace(old, new);
             }
             if room.is_scattered(leaf.pack_len) {
-                pack::<D>(leaf, base, &[], policy, &mut scratch, changes);
+                room = pack::<D>(leaf, base, &[], policy, room, &mut scratch, changes);
             } else if room.short == room.loose {
                 release_pack(leaf, changes);
             }
         }
+        leaf.room = room;
     }
     changes.scratch = scratch;
 }
@@ -133,7 +144,7 @@ fn touches_most<D: Delta>(leaf: &Leaf<Entry>, deltas: &[D], room: Room) -> bool 
         .filter_map(short_run)
         .map(|run| run.len as usize + LIST_COST);
     let cost = touched.sum::<usize>();
-    cost > 0 && room.short <= 2 * cost
+    cost > 0 && room.short as usize <= 2 * cost
 }
 
 /// Changes one list; tells what it was and has become.
@@ -189,62 +200,144 @@ fn count_loops(entry: Entry, vertex: VertexId) -> i64 {
     unsafe { entry.neighbors() }.iter().filter(|&neighbor| neighbor == vertex).count() as i64
 }
 
-/// Writes all short lists of the leaf to a new pack, changes made. Lists in segments stay there unless they change.
+/// A pack while it is written.
+struct PackDraft<'a> {
+    words: &'a mut [MaybeUninit<u32>],
+    /// So many are written.
+    len: usize,
+    /// So many neighbors these are.
+    neighbors: usize,
+    coding: Coding,
+}
+
+impl PackDraft<'_> {
+    /// Where the next list begins, whether there will be one or not.
+    fn place(&self) -> *const u8 {
+        self.words.as_ptr().wrapping_add(self.len).cast()
+    }
+
+    fn end(&self) -> *const u8 {
+        self.words.as_ptr_range().end.cast()
+    }
+
+    /// The words written from this one on.
+    fn written_from(&self, start: usize) -> &[u32] {
+        // SAFETY: they are.
+        unsafe { self.words[start..self.len].assume_init_ref() }
+    }
+
+    fn push(&mut self, words: &[u32]) {
+        self.words[self.len..self.len + words.len()].write_copy_of_slice(words);
+        self.len += words.len();
+    }
+
+    /// Appends a short list, and gives its entry; `buffer` is room to work in.
+    fn push_list(&mut self, list: &[VertexId], buffer: &mut Vec<u32>) -> Entry {
+        buffer.clear();
+        let compressed = self.coding != Coding::Plain && push_run(list, self.coding, buffer);
+        let place = self.place();
+        self.push(if compressed { buffer } else { list });
+        self.note_list(place, list.len(), compressed)
+    }
+
+    /// The entry of a list that was written to this place.
+    fn note_list(&mut self, place: *const u8, len: usize, compressed: bool) -> Entry {
+        self.neighbors += len;
+        Entry::packed(place, len, compressed, self.end())
+    }
+}
+
+/// Writes all short lists of the leaf to a new pack, changes made, and tells what room they take then. Lists in segments stay there
+/// unless they change.
 fn pack<D: Delta>(
     leaf: &mut Leaf<Entry>,
     base: VertexId,
     deltas: &[D],
     policy: Policy<'_>,
+    mut room: Room,
     scratch: &mut Scratch,
     changes: &mut Changes,
-) {
-    let mut words = std::mem::take(&mut scratch.pack);
-    words.clear();
+) -> Room {
     let coding = policy.coding();
-    // The cells whose lists go to the pack, as bits. Until that has a place, they say where in the words these begin.
+    // Lists that are in no room yet, but in a segment.
+    let added = lists_of(deltas).map(|group| leaf.cells[(group[0].vertex() - base) as usize]);
+    let added = added.filter(|old| old.packable() == 0).filter_map(short_run).map(|run| run.len as usize);
+    let most = room.short as usize + deltas.len() + added.sum::<usize>();
+    let block = (coding == Coding::Plain && most > 0).then(|| changes.allocate(size_of::<u32>() * most));
+    let mut buffer = std::mem::take(&mut scratch.pack);
+    let words = match block {
+        // SAFETY: the new block has room for so many words, and nobody else reaches it.
+        Some(block) => unsafe { std::slice::from_raw_parts_mut(block.pointer().cast(), most) },
+        None => {
+            buffer.reserve(most);
+            &mut buffer.spare_capacity_mut()[..most]
+        }
+    };
+    let mut draft = PackDraft { words, len: 0, neighbors: 0, coding };
+    room = Room::NONE;
+    // The cells whose lists go to the pack, as bits.
     let mut packed = 0;
     let mut next = 0;
     for group in lists_of(deltas) {
         let slot = (group[0].vertex() - base) as usize;
-        packed |= pack_unchanged(leaf, next..slot, coding, &mut words, changes);
+        packed |= pack_unchanged(leaf, next..slot, &mut draft, scratch, changes);
         next = slot + 1;
         let old = leaf.cells[slot];
         if short_run(old).is_none() {
-            edit_list(leaf, group, policy, scratch, changes);
+            let (_, new) = edit_list(leaf, group, policy, scratch, changes);
+            room.add(new);
             continue;
         }
-        let new = pack_changed(old, group, policy, &mut words, scratch, changes);
+        let new = pack_changed(old, group, &mut draft, scratch, changes);
         leaf.set(base + slot as u32, (!new.is_empty()).then_some(new));
         packed |= u64::from(!new.is_empty() && !new.has_directory()) << slot;
     }
-    packed |= pack_unchanged(leaf, next..leaf.cells.len(), coding, &mut words, changes);
-    if let Some(pack) = leaf.pack.take() {
-        changes.retire(pack);
-    }
-    leaf.pack_len = 0;
-    if !words.is_empty() {
-        let slack = if coding == Coding::Plain { 0 } else { SLACK_BYTES };
-        let block = changes.allocate(size_of_val(&*words) + slack);
-        // SAFETY: the new block has room for the words.
-        unsafe { block.pointer().cast::<u32>().copy_from_nonoverlapping(words.as_ptr(), words.len()) };
-        for (slot, entry) in leaf.cells.iter_mut().enumerate() {
-            let is_packed = packed >> slot & 1 == 1;
-            let placed = entry.placed(block.pointer(), words.len());
-            leaf.pack_len += if is_packed { placed.words() as u32 } else { 0 };
-            *entry = std::hint::select_unpredictable(is_packed, placed, *entry);
-        }
-        leaf.pack = Some(block);
-    }
-    scratch.pack = words;
+    packed |= pack_unchanged(leaf, next..leaf.cells.len(), &mut draft, scratch, changes);
+    leaf.pack.take().into_iter().for_each(|pack| changes.retire(pack));
+    room.short += draft.neighbors as u32;
+    leaf.pack_len = draft.neighbors as u32;
+    leaf.pack = settle(leaf, packed, draft, block, changes);
+    scratch.pack = buffer;
+    room
 }
 
-/// Appends a short list to the pack with its changes made, and gives its entry, the place of the pack still to be told;
-/// a list that is short no more is written in chunks and not appended.
+/// The block of a pack that was written to this block, or to none: that one, if it is not much too large, else one of its size, to
+/// which the entries of the packed cells are moved.
+fn settle(
+    leaf: &mut Leaf<Entry>,
+    packed: u64,
+    draft: PackDraft<'_>,
+    block: Option<Block>,
+    changes: &mut Changes,
+) -> Option<Block> {
+    let PackDraft { words, len, coding, .. } = draft;
+    if block.is_some() && words.len() - len <= len / 8 {
+        // They may be read ahead of.
+        words[len..].fill(MaybeUninit::new(0));
+        return block;
+    }
+    let fitting = (len > 0).then(|| {
+        let slack = if coding == Coding::Plain { 0 } else { SLACK_BYTES };
+        let fitting = changes.allocate(size_of::<u32>() * len + slack);
+        // SAFETY: the new block has room for the words.
+        unsafe { fitting.pointer().cast::<MaybeUninit<u32>>().copy_from_nonoverlapping(words.as_ptr(), len) };
+        let by = (fitting.pointer() as u64).wrapping_sub(words.as_ptr() as u64);
+        let end = fitting.pointer().wrapping_add(size_of::<u32>() * len);
+        for (slot, entry) in leaf.cells.iter_mut().enumerate() {
+            *entry = std::hint::select_unpredictable(packed >> slot & 1 == 1, entry.moved(by, end), *entry);
+        }
+        fitting
+    });
+    block.into_iter().for_each(|block| changes.give_back(block));
+    fitting
+}
+
+/// Appends a short list to the pack with its changes made, and gives its entry; a list that is short no more is written in chunks and
+/// not appended.
 fn pack_changed<D: Delta>(
     old: Entry,
     group: &[D],
-    policy: Policy<'_>,
-    words: &mut Vec<u32>,
+    draft: &mut PackDraft<'_>,
     scratch: &mut Scratch,
     changes: &mut Changes,
 ) -> Entry {
@@ -252,12 +345,16 @@ fn pack_changed<D: Delta>(
     let mut buffer = RunBuffer::new();
     let before = list_of(old, &mut buffer);
     let Scratch { neighbors, words: run, .. } = scratch;
-    let start = words.len();
+    let (start, place) = (draft.len, draft.place());
     // What is not compressed is merged where it will lie.
-    let is_plain = policy.coding() == Coding::Plain;
-    neighbors.clear();
-    merge_plain(before, group, &mut changes.found, if is_plain { words } else { neighbors });
-    let after = if is_plain { &words[start..] } else { &**neighbors };
+    let is_plain = draft.coding == Coding::Plain;
+    let after = if is_plain {
+        draft.len += merge_plain(before, group, &mut changes.found, &mut draft.words[start..]);
+        draft.written_from(start)
+    } else {
+        merge_into(before, group, &mut changes.found, neighbors);
+        &**neighbors
+    };
     changes.entries += after.len() as i64 - before.len() as i64;
     let loops = |list: &[VertexId]| list.iter().filter(|&&neighbor| neighbor == vertex).count() as i64;
     if group.iter().any(|delta| delta.neighbor() == vertex) {
@@ -266,34 +363,33 @@ fn pack_changed<D: Delta>(
     note_newcomer(old, group, changes);
     note_emptied(vertex, before.len(), after.len(), changes);
     retire_list(old, changes);
-    let len = after.len();
-    if len == 0 {
-        return Entry::EMPTY;
+    match after.len() {
+        0 => Entry::EMPTY,
+        len @ 1..=CHUNK_MAX if is_plain => draft.note_list(place, len, false),
+        1..=CHUNK_MAX => draft.push_list(neighbors, run),
+        len => {
+            let pieces = len.div_ceil(CHUNK_MAX);
+            let bounds = (0..pieces).map(|piece| len * piece / pieces..len * (piece + 1) / pieces);
+            let runs: Vec<ChunkRef> =
+                bounds.map(|bounds| write_run(&after[bounds], draft.coding, run, None, changes)).collect();
+            draft.len = start;
+            entry_of(&runs, old, changes)
+        }
     }
-    if len <= CHUNK_MAX {
-        let compressed = !is_plain && push_run(neighbors, policy.coding(), words);
-        return Entry::to_place(start, len, compressed);
-    }
-    let pieces = len.div_ceil(CHUNK_MAX);
-    let bounds = (0..pieces).map(|piece| len * piece / pieces..len * (piece + 1) / pieces);
-    let runs: Vec<ChunkRef> =
-        bounds.map(|bounds| write_run(&after[bounds], policy.coding(), run, None, changes)).collect();
-    words.truncate(start);
-    entry_of(&runs, old, changes)
 }
 
-/// Appends the short lists in these cells to the pack as they are; tells in which cells they are, as bits, which say where the
-/// lists begin in the words. Mostly the lists lie side by side in the pack before and are copied as one.
+/// Appends the short lists in these cells to the pack as they are; tells in which cells they are, as bits. Mostly the lists lie side by
+/// side in the pack before and are copied as one.
 fn pack_unchanged(
     leaf: &mut Leaf<Entry>,
     slots: Range<usize>,
-    coding: Coding,
-    words: &mut Vec<u32>,
+    draft: &mut PackDraft<'_>,
+    scratch: &mut Scratch,
     changes: &mut Changes,
 ) -> u64 {
     let first = slots.start;
     let cells = &mut leaf.cells[slots];
-    let (mut from, mut to, mut bytes, mut is_stretch) = (u64::MAX, 0, 0, coding == Coding::Plain);
+    let (mut from, mut to, mut bytes, mut is_stretch) = (u64::MAX, 0, 0, draft.coding == Coding::Plain);
     let mut packed = 0;
     // Which lists there are is as good as random, so nothing branches on it.
     for (slot, entry) in cells.iter().enumerate() {
@@ -308,29 +404,29 @@ fn pack_unchanged(
     if packed == 0 {
         return 0;
     }
-    let start = words.len();
     if is_stretch && to - from == bytes {
+        let (by, len) = ((draft.place() as u64).wrapping_sub(from), bytes as usize / size_of::<u32>());
         // SAFETY: as many words lie there as the lists have neighbors, in one pack; the version being edited is alive.
-        words
-            .extend_from_slice(unsafe { std::slice::from_raw_parts(from as *const u32, bytes as usize / 4) });
+        draft.push(unsafe { std::slice::from_raw_parts(from as *const u32, len) });
+        draft.neighbors += len;
+        let end = draft.end();
         for (slot, entry) in cells.iter_mut().enumerate() {
-            let place = start + (entry.pointer() as u64).wrapping_sub(from) as usize / 4;
-            let is_packed = packed >> slot & 1 == 1;
-            *entry = if is_packed { Entry::to_place(place, entry.words(), false) } else { *entry };
+            *entry = if packed >> slot & 1 == 1 { entry.moved(by, end) } else { *entry };
         }
         return packed << first;
     }
     for (_, entry) in cells.iter_mut().enumerate().filter(|(slot, _)| packed >> slot & 1 == 1) {
-        let (run, start) = (entry.run(), words.len());
-        let compressed = if run.is_compressed() && coding != Coding::Plain {
+        let run = entry.run();
+        let new = if run.is_compressed() && draft.coding != Coding::Plain {
+            let place = draft.place();
             // SAFETY: the version being edited is alive.
-            words.extend_from_slice(unsafe { run.words() });
-            true
+            draft.push(unsafe { run.words() });
+            draft.note_list(place, run.len as usize, true)
         } else {
-            push_run(list_of(*entry, &mut RunBuffer::new()), coding, words)
+            draft.push_list(list_of(*entry, &mut RunBuffer::new()), &mut scratch.words)
         };
         retire_list(*entry, changes);
-        *entry = Entry::to_place(start, run.len as usize, compressed);
+        *entry = new;
     }
     packed << first
 }
@@ -391,12 +487,12 @@ mod tests {
 
     /// Edges put or deleted by one commit: few or many, on few vertices or many.
     fn commit() -> impl Strategy<Value = Vec<(VertexId, VertexId, bool)>> {
-        // The last one makes runs of `multi` lists that are longer than a word can tell.
+        // The last but one puts edges that are there; the last makes runs of `multi` lists that are longer than a word can tell.
         let shape = prop_oneof![
-            4 => Just((1u32, 5usize)), 4 => Just((3, 600)), 4 => Just((130, 40)), 4 => Just((130, 3000)),
-            1 => Just((1, 20_000))];
-        (shape, prop_oneof![Just(0.0), Just(0.4)]).prop_flat_map(|((vertices, rows), deleted)| {
-            let row = (0..vertices, 0u32..900, prop::bool::weighted(deleted));
+            4 => Just((1u32, 5usize, 900u32)), 4 => Just((3, 600, 900)), 4 => Just((130, 40, 900)),
+            4 => Just((130, 3000, 900)), 4 => Just((130, 3000, 30)), 1 => Just((1, 20_000, 900))];
+        (shape, prop_oneof![Just(0.0), Just(0.4)]).prop_flat_map(|((vertices, rows, neighbors), deleted)| {
+            let row = (0..vertices, 0..neighbors, prop::bool::weighted(deleted));
             prop::collection::vec(row, rows / 2..=rows)
         })
     }
@@ -453,6 +549,16 @@ mod tests {
                 // SAFETY: nothing is freed before the end of the test.
                 let list = leaf.get(vertex).map(|entry| unsafe { entry.neighbors() }.to_vec());
                 list.into_iter().for_each(|list| drop(found.insert(vertex, list)));
+            }
+            if leaf.room != Room::UNKNOWN {
+                assert_eq!(leaf.room, Room::of(&Leaf { room: Room::UNKNOWN, ..leaf.clone() }));
+            }
+            // What is not compressed takes about as much room as it has neighbors.
+            if let Some(pack) = leaf.pack {
+                // SAFETY: as above.
+                let words = unsafe { pack.payload_bytes() } / 4;
+                let most = leaf.pack_len as usize * 9 / 8;
+                assert!(words <= most + SLACK_BYTES / 4 + 1, "{words} words for {} neighbors", leaf.pack_len);
             }
             // A list in the pack, and what can be read after it, ends in the pack.
             let packed = leaf.cells.iter().filter(|entry| !entry.has_directory() && entry.run().is_packed());

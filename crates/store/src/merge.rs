@@ -6,6 +6,7 @@
 //! Invariant: the old list is never written to; blocks the new list does not share with it are retired.
 #![allow(unsafe_code)]
 
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use evergraph_types::{EdgeTypeId, Property, PropertyType, VertexId};
@@ -360,7 +361,7 @@ impl<D: Delta> ListMerge<'_, D> {
         let deltas = &self.deltas[range.clone()];
         if self.is_plain(run) {
             let found = &mut self.changes.found;
-            merge_plain(old, deltas, found, &mut self.scratch.neighbors);
+            merge_into(old, deltas, found, &mut self.scratch.neighbors);
             return self.emit(run);
         }
         let mut next = 0;
@@ -559,28 +560,47 @@ impl<D: Delta> ListMerge<'_, D> {
     }
 }
 
-/// Appends `old`, which ascends, to `out` with the changes made; none of them gives properties.
+/// Writes `old`, which ascends, to the front of `out` with the changes made, none of which gives properties; tells how long that
+/// is. There is to be room for all that may come.
 pub(crate) fn merge_plain<D: Delta>(
     old: &[VertexId],
     deltas: &[D],
     found: &mut Option<Vec<Pair>>,
-    out: &mut Vec<VertexId>,
-) {
-    out.reserve(old.len() + deltas.len());
-    let (mut next, mut at) = (0, 0);
+    out: &mut [MaybeUninit<VertexId>],
+) -> usize {
+    let (mut next, mut at, mut len) = (0, 0, 0);
     while at < deltas.len() {
         let neighbor = deltas[at].neighbor();
-        let end = next + count_below(&old[next..], neighbor);
-        out.extend_from_slice(&old[next..end]);
-        let was_there = old.get(end) == Some(&neighbor);
-        next = end + usize::from(was_there);
+        let kept = count_below(&old[next..], neighbor);
+        out[len..len + kept].write_copy_of_slice(&old[next..next + kept]);
+        len += kept;
+        next += kept;
+        let was_there = old.get(next) == Some(&neighbor);
+        next += usize::from(was_there);
         let same = deltas[at..].iter().take_while(|delta| delta.neighbor() == neighbor).count();
         if is_there_after(was_there, &deltas[at..at + same], found) {
-            out.push(neighbor);
+            out[len].write(neighbor);
+            len += 1;
         }
         at += same;
     }
-    out.extend_from_slice(&old[next..]);
+    let rest = &old[next..];
+    out[len..len + rest.len()].write_copy_of_slice(rest);
+    len + rest.len()
+}
+
+/// As [`merge_plain`], into a buffer in place of what it holds.
+pub(crate) fn merge_into<D: Delta>(
+    old: &[VertexId],
+    deltas: &[D],
+    found: &mut Option<Vec<Pair>>,
+    buffer: &mut Vec<VertexId>,
+) {
+    buffer.clear();
+    buffer.reserve(old.len() + deltas.len());
+    let len = merge_plain(old, deltas, found, buffer.spare_capacity_mut());
+    // SAFETY: so many were written.
+    unsafe { buffer.set_len(len) };
 }
 
 /// Whether an edge is there after changes to it; notes puts that find it there.

@@ -19,6 +19,7 @@ use std::marker::PhantomData;
 use rayon::prelude::*;
 
 use crate::heap::{Block, Changes};
+use crate::leaf_edit::Room;
 use crate::pool::in_pool;
 use crate::prefetch::prefetch;
 
@@ -82,6 +83,8 @@ pub(crate) struct Leaf<T> {
     pub(crate) pack: Option<Block>,
     /// How many neighbors the pack holds, dead ones included.
     pub(crate) pack_len: u32,
+    /// What [`leaf_edit`](crate::leaf_edit) has counted in the cells, unless they were set since.
+    pub(crate) room: Room,
     /// How many commits `touched` looks back.
     pub(crate) span: u32,
     pub(crate) cells: [T; LEAF_CELLS as usize],
@@ -128,6 +131,7 @@ impl<T: Cell> Leaf<T> {
     pub(crate) fn set_clean(&mut self, index: u32, value: Option<T>) {
         let slot = index % LEAF_CELLS;
         self.dirty &= !(1 << slot);
+        self.room = Room::UNKNOWN;
         match value {
             Some(value) => {
                 self.occupied |= 1 << slot;

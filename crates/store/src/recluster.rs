@@ -36,7 +36,7 @@ use crate::entry::Entry;
 use crate::error::CommitError;
 use crate::heap::{Block, Changes};
 use crate::install::Area;
-use crate::leaf_edit::release_pack;
+use crate::leaf_edit::{Room, release_pack};
 use crate::list_parts::Selected;
 use crate::list_pieces::Piece;
 use crate::merge::{entry_of, for_each_block};
@@ -283,6 +283,7 @@ impl Gathered {
     fn point_to(&self, base: VertexId, leaf: &mut Leaf<Entry>, changes: &mut Changes) {
         let area = self.area();
         let first = self.piece.index.partition_point(|row| row.vertex < base);
+        leaf.room = Room::UNKNOWN;
         for row in self.piece.index[first..].iter().take_while(|row| row.vertex - base < LEAF_CELLS) {
             let cell = &mut leaf.cells[(row.vertex % LEAF_CELLS) as usize];
             match self.changed.binary_search_by_key(&row.vertex, |list| list.0) {

@@ -329,7 +329,9 @@ impl Transaction {
         self.adopt(schema);
         let (src, dst) = (self.handle(src), self.handle(dst));
         let (src, dst) = self.canonical(id, src, dst);
-        self.prefetch_edge(id, src, dst);
+        for (end, direction) in [(src, Direction::Out), (dst, Direction::In)] {
+            base_id(end).into_iter().for_each(|vertex| self.version.prefetch_end(id, direction, vertex));
+        }
         self.touch(src);
         self.touch(dst);
         let edges = self.edge_writes(id);
@@ -697,19 +699,6 @@ impl Transaction {
 
     fn write_of(&self, handle: Handle) -> Option<&VertexWrite> {
         self.vertex_index.get(&handle).map(|&position| &self.writes.vertices[position].1)
-    }
-
-    /// Asks the processor for what this and the commit will read to put an edge: whether its ends exist, and where their lists are.
-    fn prefetch_edge(&self, id: EdgeTypeId, src: Handle, dst: Handle) {
-        let Some(tables) = self.version.edges.get(usize::from(id)) else { return };
-        let symmetric = self.writes.schema.edge_types[usize::from(id)].options.symmetric;
-        let lists_of_dst = if symmetric { tables.out } else { tables.reverse };
-        for (end, lists) in [(src, tables.out), (dst, lists_of_dst)] {
-            if let Some(vertex) = base_id(end) {
-                self.version.vertices.prefetch_leaves(&[vertex], &|vertex| *vertex);
-                lists.table.prefetch_leaves(&[vertex], &|vertex| *vertex);
-            }
-        }
     }
 
     /// Sees to it that an endpoint exists after the commit, even if this transaction deleted it before.

@@ -253,6 +253,13 @@ impl Version {
         })
     }
 
+    /// Asks the processor for what a commit reads of an edge's end: whether it exists, and where its list is.
+    pub(crate) fn prefetch_end(&self, edge_type: EdgeTypeId, direction: Direction, vertex: VertexId) {
+        let Some(adjacency) = self.adjacency(edge_type, direction) else { return };
+        self.vertices.prefetch_leaves(&[vertex], &|vertex| *vertex);
+        adjacency.table.prefetch_leaves(&[vertex], &|vertex| *vertex);
+    }
+
     pub(crate) fn entry(&self, edge_type: EdgeTypeId, direction: Direction, vertex: VertexId) -> Entry {
         let adjacency = self.adjacency(edge_type, direction);
         adjacency.and_then(|adjacency| adjacency.table.cell(vertex)).unwrap_or(Entry::EMPTY)
