@@ -13,8 +13,10 @@ use memmap2::{MmapMut, MmapOptions};
 
 /// How much is mapped at once, however little of it is room yet: to give a map up takes as long as a hundred copies.
 const MAP_BYTES: usize = 1 << 22;
-/// What is asked for at once, in bytes: a multiple of every usual page, so that most writes ask for nothing.
-const STEP_BYTES: usize = 1 << 16;
+/// Where maps begin in a file, in bytes: at multiples of every usual page.
+const MAP_ALIGN: u64 = 1 << 16;
+/// What is asked for at once, in bytes, or the page it is in: most writes ask for nothing, and none waits for many pages.
+const STEP_BYTES: usize = 1 << 12;
 /// After so long pages are asked for again: the system may have written them, or even let go of them.
 const FRESH: Duration = Duration::from_millis(100);
 
@@ -35,7 +37,7 @@ impl MappedRoom {
         if !cfg!(target_os = "linux") {
             return None;
         }
-        let start = offset / STEP_BYTES as u64 * STEP_BYTES as u64;
+        let start = offset / MAP_ALIGN * MAP_ALIGN;
         #[expect(unsafe_code)]
         // SAFETY: nobody else reads or writes these bytes as memory: a file with room ahead is not mapped while it is appended
         // to (`disk.rs`), and a reference into this map lives as long as one copy, into room.

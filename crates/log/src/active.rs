@@ -8,6 +8,7 @@ use std::sync::Arc;
 use evergraph_disk::{AppendFile, Checksum, Disk, DiskError, SyncFile};
 use evergraph_types::Sequence;
 
+use crate::LogOptions;
 use crate::format::{ALIGNMENT, FileIdentity, RecordHeader, RecordKind};
 
 /// The file that is appended to.
@@ -139,12 +140,13 @@ impl ActiveFile {
         if several { self.mark(last_sequence) } else { Ok(()) }
     }
 
-    /// Makes room for a record of so many bytes and the ones after it, if it is small beside `room_bytes` and three quarters of
-    /// the room are used. It becomes durable with the record, so that a sync seldom has a new length to record.
-    pub(crate) fn make_room(&mut self, payload_bytes: u64, room_bytes: u64) {
-        let low = room_bytes / 4;
-        if payload_bytes <= low && self.file.room_end() - self.appended.bytes <= low {
-            self.file.make_room(self.appended.bytes + room_bytes);
+    /// Makes room for a record of so many bytes and the ones after it, if it is small beside the room and a step of that is used.
+    /// It becomes durable with the record, so that a sync seldom has a new length to record.
+    pub(crate) fn make_room(&mut self, payload_bytes: u64, options: LogOptions) {
+        let LogOptions { room_bytes, step_bytes, .. } = options;
+        let end = self.appended.bytes + room_bytes;
+        if payload_bytes <= room_bytes / 4 && self.file.room_end() + step_bytes <= end {
+            self.file.make_room(end - end % step_bytes);
         }
     }
 

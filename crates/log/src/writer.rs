@@ -35,11 +35,14 @@ pub struct LogOptions {
     pub file_bytes: u64,
     /// How many bytes are made ahead, as zeros, for records that are small beside them: these are written and synced quicker.
     pub room_bytes: u64,
+    /// How many of these, at least one, are made at once, when as many are used: with few no record waits long for them, with many few
+    /// syncs have a new length to record.
+    pub step_bytes: u64,
 }
 
 impl Default for LogOptions {
     fn default() -> Self {
-        LogOptions { file_bytes: 64 << 20, room_bytes: 256 << 10 }
+        LogOptions { file_bytes: 64 << 20, room_bytes: 256 << 10, step_bytes: 192 << 10 }
     }
 }
 
@@ -344,7 +347,7 @@ impl Log {
         };
         let active = self.active.insert(active);
         let payload_bytes: usize = payload_parts.iter().map(|part| part.len()).sum();
-        active.make_room(payload_bytes as u64, self.options.room_bytes);
+        active.make_room(payload_bytes as u64, self.options);
         active.append(kind, (first, last), time_micros, payload_parts)?;
         self.has_begun = kind == RecordKind::Part;
         if !self.has_begun {

@@ -113,11 +113,16 @@ pub struct Options {
 }
 
 impl Options {
-    /// How the log is kept: in files small enough for trimming to keep it near its limit.
+    /// How the log is kept: in files small enough for trimming to keep it near its limit. Where commits are not synced one by one, room is
+    /// made page by page.
     pub(crate) fn log_options(&self) -> LogOptions {
         let file_bytes = self.log_limit_bytes / 4;
-        let LogOptions { room_bytes, .. } = LogOptions::default();
-        LogOptions { file_bytes, room_bytes: room_bytes.min(file_bytes / 4) }
+        let (room_bytes, step_bytes) = match self.durability {
+            Durability::Sync => (256 << 10, 192 << 10),
+            Durability::Interval | Durability::None => (64 << 10, 4 << 10),
+        };
+        let room_bytes = room_bytes.min(file_bytes / 4);
+        LogOptions { file_bytes, room_bytes, step_bytes: step_bytes.min(room_bytes / 4 * 3).max(1) }
     }
 }
 
