@@ -90,7 +90,7 @@ impl Entry {
         let place = (self.pointer() as u64).wrapping_add(by);
         let read_ahead = place.wrapping_add((size_of::<VertexId>() * (self.words() + AHEAD)) as u64);
         let has_more = (self.0 & COMPRESSED == 0) & (read_ahead <= end as u64);
-        Entry((self.0 & !MORE).wrapping_add(by) | if has_more { MORE } else { 0 })
+        Entry((self.0 & !MORE).wrapping_add(by) | (MORE * u64::from(has_more)))
     }
 
     /// The bytes of a directory of so many chunks.
@@ -152,7 +152,7 @@ impl Entry {
         let is_mapped = self.0 & (SHARED | SECOND) == SHARED;
         let has_columns = self.0 & COLUMNS != 0;
         let is_other = self.has_directory() | is_mapped | has_columns | (self.words() > CHUNK_MAX);
-        self.words() * usize::from(!is_other)
+        std::hint::select_unpredictable(is_other, 0, self.words())
     }
 
     /// Whether a list without a directory lies in a pack, and is not compressed.

@@ -16,6 +16,7 @@
 //! lists, which grow in place, are never packed, nor are those of a graph that is written to where it lies.
 #![allow(unsafe_code)]
 
+use std::hint::select_unpredictable;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
@@ -324,7 +325,7 @@ fn settle(
         let by = (fitting.pointer() as u64).wrapping_sub(words.as_ptr() as u64);
         let end = fitting.pointer().wrapping_add(size_of::<u32>() * len);
         for (slot, entry) in leaf.cells.iter_mut().enumerate() {
-            *entry = std::hint::select_unpredictable(packed >> slot & 1 == 1, entry.moved(by, end), *entry);
+            *entry = select_unpredictable(packed >> slot & 1 == 1, entry.moved(by, end), *entry);
         }
         fitting
     });
@@ -395,8 +396,8 @@ fn pack_unchanged(
     for (slot, entry) in cells.iter().enumerate() {
         let (place, len) = (entry.pointer() as u64, size_of::<VertexId>() as u64 * entry.packable() as u64);
         let is_there = len > 0;
-        from = from.min(if is_there { place } else { u64::MAX });
-        to = to.max(if is_there { place + len } else { 0 });
+        from = from.min(select_unpredictable(is_there, place, u64::MAX));
+        to = to.max(select_unpredictable(is_there, place + len, 0));
         bytes += len;
         is_stretch &= !is_there | entry.is_packed_plain();
         packed |= u64::from(is_there) << slot;
@@ -411,7 +412,7 @@ fn pack_unchanged(
         draft.neighbors += len;
         let end = draft.end();
         for (slot, entry) in cells.iter_mut().enumerate() {
-            *entry = if packed >> slot & 1 == 1 { entry.moved(by, end) } else { *entry };
+            *entry = select_unpredictable(packed >> slot & 1 == 1, entry.moved(by, end), *entry);
         }
         return packed << first;
     }
