@@ -281,7 +281,8 @@ class Database(Schematic["_native.Database"]):
             was interrupted goes on, one that was complete adds nothing, whatever was deleted since, and lines
             appended since then are added. A file that has changed before that place is refused, and so is one
             that goes on behind a last line without an end. The place belongs to the edge type: it is kept
-            when that is renamed, and gone when it is dropped. A load without ``resume`` keeps no place: one
+            when that is renamed, and gone when it is dropped. Where either happens between two parts, the
+            load ends with a `SchemaError`. A load without ``resume`` keeps no place: one
             with it that comes later begins at the start, and a *multi* type has the edges twice. Types that
             are neither said (``keys``, ``properties``) nor known to the database are found out from all of
             the file first, so that nothing of a file with a bad line is loaded; where all are known, the

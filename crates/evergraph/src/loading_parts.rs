@@ -20,7 +20,7 @@ use evergraph_load::{
     LoadError, LoadOptions, Place, Progress, PropertySpec, Survey, read_edges_in_parts, survey,
 };
 use evergraph_store::{BatchSummary, BulkLoad, CommitError, Store, Version, edge_type_item};
-use evergraph_types::{EdgeBatch, EdgeType, EdgeTypeOptions, Schema};
+use evergraph_types::{EdgeBatch, EdgeType, EdgeTypeId, EdgeTypeOptions, Schema, SchemaError};
 
 use crate::loading::{DatabaseLoadError, LoadReport, LoadRequest, with_time_as_found};
 use crate::loading_course::Course;
@@ -50,10 +50,9 @@ pub(crate) fn load_in_parts(
     let options = LoadOptions { window_bytes, ..request.options.clone() };
     let Survey { options, not_numeric, .. } = say_all(path, options, known, &course.surveying())?;
     let item = item_name(path);
-    let from = match request.resume {
-        true => place_in(&*store.version().map_err(CommitError::from)?, &request.edge_type, &item),
-        false => None,
-    };
+    let version = request.resume.then(|| store.version()).transpose().map_err(CommitError::from)?;
+    let earlier = version.and_then(|version| place_in(&version, &request.edge_type, &item));
+    let (known, from) = earlier.unzip();
     let columns = options.properties.iter().flatten();
     let columns = columns.filter_map(|spec| Some((spec.name.as_str(), spec.kind?)));
     let create = request.create.as_ref().map(|options| with_time_as_found(options, columns));
@@ -62,7 +61,8 @@ pub(crate) fn load_in_parts(
         store,
         course,
         edge_type: &request.edge_type,
-        load: store.bulk_load(&request.edge_type, create.clone()),
+        known,
+        load: None,
         create,
         item: request.resume.then_some(item),
         committed: from.unwrap_or_default(),
@@ -132,8 +132,10 @@ struct Parts<'a> {
     course: &'a Course<'a>,
     edge_type: &'a str,
     create: Option<EdgeTypeOptions>,
+    /// Where earlier parts went, if there were any.
+    known: Option<EdgeTypeId>,
     /// What is read and not committed.
-    load: BulkLoad,
+    load: Option<BulkLoad>,
     /// The item of the edge type that keeps the place, if the load can be resumed.
     item: Option<String>,
     /// The place of the last commit.
@@ -145,12 +147,23 @@ struct Parts<'a> {
 }
 
 impl Parts<'_> {
+    /// The next part.
+    fn begin(&self) -> BulkLoad {
+        let load = self.store.bulk_load(self.edge_type, self.create.clone());
+        match self.known {
+            Some(edge_type) => load.into_known(edge_type),
+            None => load,
+        }
+    }
+
     /// Takes the edges of a window, behind which `place` is.
     fn take(&mut self, edges: Vec<EdgeBatch>, place: Place) -> Result<(), CommitError> {
         let rows = edges.iter().map(|part| part.len() as u64).sum::<u64>();
         self.rows += rows;
         self.pending_rows += rows;
-        self.load.add(edges)?;
+        let mut load = self.load.take().unwrap_or_else(|| self.begin());
+        load.add(edges)?;
+        self.load = Some(load);
         if self.item.is_some() && place.offset - self.committed.offset >= self.part_bytes {
             self.commit(place)?;
         }
@@ -164,10 +177,9 @@ impl Parts<'_> {
             self.total.sequence = self.store.version()?.sequence();
             return Ok(());
         }
-        let next = self.store.bulk_load(self.edge_type, self.create.clone());
         let bytes = bytes_of(place);
         let items = self.item.iter().map(|name| (name.as_str(), &bytes[..])).collect::<Vec<_>>();
-        let load = std::mem::replace(&mut self.load, next);
+        let load = self.load.take().unwrap_or_else(|| self.begin());
         let summary = load.commit_watched(&items, &self.course.committing())?;
         self.course.note_commit();
         self.total.sequence = summary.sequence;
@@ -175,6 +187,14 @@ impl Parts<'_> {
         self.total.vertices += summary.vertices;
         self.committed = place;
         self.pending_rows = 0;
+        if self.item.is_some() && self.known.is_none() {
+            let version = self.store.version()?;
+            let (edge_type, _) = version
+                .schema()
+                .edge_type(self.edge_type)
+                .ok_or_else(|| SchemaError::EdgeTypeGone { name: self.edge_type.to_owned() })?;
+            self.known = Some(edge_type);
+        }
         Ok(())
     }
 }
@@ -185,9 +205,9 @@ fn item_name(path: &Path) -> String {
 }
 
 /// How far a file was loaded into an edge type, under whatever name that goes by now.
-fn place_in(version: &Version, edge_type: &str, item: &str) -> Option<Place> {
+fn place_in(version: &Version, edge_type: &str, item: &str) -> Option<(EdgeTypeId, Place)> {
     let (edge_type, _) = version.schema().edge_type(edge_type)?;
-    version.item(&edge_type_item(edge_type, item)).and_then(place_of)
+    Some((edge_type, version.item(&edge_type_item(edge_type, item)).and_then(place_of)?))
 }
 
 fn bytes_of(place: Place) -> [u8; 24] {

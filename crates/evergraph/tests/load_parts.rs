@@ -8,12 +8,13 @@ use std::io::Write as _;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use evergraph::load::{LoadOptions, NoProgress, Progress};
 use evergraph::{
     Alteration, CommitError, Database, DatabaseLoadError, Direction, EdgeTypeOptions, GraphView, Key,
-    KeyKind, LoadError, LoadReport, LoadRequest, Options, Store,
+    KeyKind, LoadError, LoadReport, LoadRequest, Options, SchemaError, Store,
 };
 use evergraph_disk::{CrashPlan, SimDisk};
 
@@ -218,6 +219,61 @@ fn the_place_belongs_to_the_edge_type_whatever_its_name() {
     drop_type(&db, "paid");
     db.create_edge_type("paid", multi.clone()).unwrap();
     assert_eq!((load(&db, "paid"), edges_of(&db, "paid")), (2, 2), "made again it is another one");
+}
+
+/// Waits a little for another thread wherever two parts of a load are committed and it is not done.
+struct WaitForOther<'a> {
+    db: &'a Database,
+    is_done: &'a AtomicBool,
+}
+
+impl Progress for WaitForOther<'_> {
+    fn update(&self, _: u64, _: Option<u64>) -> ControlFlow<()> {
+        if self.db.version().unwrap().sequence() > 1 && !self.is_done.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+#[test]
+fn a_load_whose_edge_type_is_renamed_between_parts_goes_to_no_other() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = write(directory.path(), "edges.csv", &format!("from,to,amount\n{}", text(0..LINES)));
+    let whole = Database::in_memory(Options::default());
+    load(&whole, &path, false).unwrap();
+    let (name, new_name) = ("sent".to_owned(), "paid".to_owned());
+    let rename = Alteration::RenameEdgeType { name: name.clone(), new_name };
+    let request = |edge_type: &str| LoadRequest { edge_type: edge_type.to_owned(), ..request(true) };
+    for (alteration, memory_limit_bytes) in
+        [(rename.clone(), None), (rename, Some(4000)), (Alteration::DropEdgeType { name }, None)]
+    {
+        let is_renamed = matches!(alteration, Alteration::RenameEdgeType { .. });
+        let home = directory.path().join(format!("{is_renamed} {memory_limit_bytes:?}.eg"));
+        let db = Database::open(home, Options { memory_limit_bytes, ..Options::default() }).unwrap();
+        let is_done = AtomicBool::new(false);
+        let error = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while db.version().unwrap().sequence() < 2 {
+                    std::thread::yield_now();
+                }
+                db.alter(&alteration).unwrap();
+                is_done.store(true, Ordering::Relaxed);
+            });
+            let progress = WaitForOther { db: &db, is_done: &is_done };
+            db.load(&path, &request("sent"), &progress).unwrap_err()
+        });
+        let is_gone =
+            matches!(error, DatabaseLoadError::Commit(CommitError::Schema(SchemaError::EdgeTypeGone { .. })));
+        assert!(is_gone, "{error}");
+        let (loaded, total) = (edges_of(&db, "paid"), db.snapshot().unwrap().num_edges());
+        assert!(loaded == total && (loaded > 0) == is_renamed, "{loaded} of {total}");
+        if is_renamed {
+            let report = db.load(&path, &request("paid"), &NoProgress).unwrap();
+            assert_eq!(report.edges + loaded, LINES as u64);
+            assert_eq!(edges(&db), edges(&whole));
+        }
+    }
 }
 
 #[test]

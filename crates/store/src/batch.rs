@@ -34,6 +34,8 @@ pub(crate) struct BatchWrites {
     pub(crate) edge_type: String,
     /// What the edge type must behave like, and how it is made if there is none.
     pub(crate) create: Option<EdgeTypeOptions>,
+    /// The edge type that `edge_type` has to be the name of, where edges before these went to it.
+    pub(crate) known: Option<EdgeTypeId>,
     /// Whether it may bring nothing else that was not declared.
     pub(crate) is_strict: bool,
     pub(crate) parts: Vec<EdgeBatch>,
@@ -156,6 +158,10 @@ fn schema_for(
     batch: &BatchWrites,
 ) -> Result<Schema, SchemaError> {
     let mut schema = schema.clone();
+    let found = schema.edge_type(&batch.edge_type).map(|(edge_type, _)| edge_type);
+    if batch.known.is_some_and(|known| found != Some(known)) {
+        return Err(SchemaError::EdgeTypeGone { name: batch.edge_type.clone() });
+    }
     if let Some(options) = &batch.create {
         ensure_edge_type_like(&mut schema, &batch.edge_type, options)?;
     }

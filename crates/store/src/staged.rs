@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use evergraph_disk::DiskError;
 use evergraph_types::{
-    Column, EdgeBatch, EdgeTypeOptions, KeyColumn, NoProgress, Progress, PropertyType, TextValues,
+    Column, EdgeBatch, EdgeTypeId, EdgeTypeOptions, KeyColumn, NoProgress, Progress, PropertyType, TextValues,
 };
 
 use crate::batch::{BatchWrites, check_pieces};
@@ -74,6 +74,13 @@ impl BulkLoad {
         BulkLoad { batch: store.batch_of(edge_type, create), store, bytes: 0 }
     }
 
+    /// Has the load go to this edge type, which earlier ones went to, and to no other that has its name by then.
+    #[must_use]
+    pub fn into_known(mut self, edge_type: EdgeTypeId) -> Self {
+        self.batch.known = Some(edge_type);
+        self
+    }
+
     /// Takes edges, which have the same columns as those before.
     ///
     /// # Errors
@@ -127,6 +134,7 @@ impl Store {
         BatchWrites {
             edge_type: edge_type.to_owned(),
             create,
+            known: None,
             is_strict: self.is_strict(),
             parts: Vec::new(),
             staged: None,
@@ -180,12 +188,12 @@ impl BatchWrites {
         limit: Option<u64>,
         mut take: impl FnMut(BatchWrites) -> Result<(), CommitError>,
     ) -> Result<(), CommitError> {
-        let BatchWrites { edge_type, create, is_strict, parts, staged, items, delete } = self;
+        let BatchWrites { edge_type, create, known, is_strict, parts, staged, items, delete } = self;
         let mut items = Some(items);
         let mut piece = |parts| {
             let items: Vec<ItemChange> = items.take().unwrap_or_default();
             let (edge_type, create) = (edge_type.clone(), create.clone());
-            take(BatchWrites { edge_type, create, is_strict, parts, staged: None, items, delete })
+            take(BatchWrites { edge_type, create, known, is_strict, parts, staged: None, items, delete })
         };
         if let Some(staged) = &staged {
             staged.places.iter().try_for_each(|place| piece(staged.read(place)?))?;

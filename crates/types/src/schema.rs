@@ -216,6 +216,15 @@ pub enum SchemaError {
         /// The names there are.
         known: Vec<String>,
     },
+    /// A load whose edge type was renamed or dropped after some of its parts.
+    #[error(
+        "edge type {name:?}, which earlier parts of the load went to, was renamed or dropped meanwhile; resume the load by the name it \
+         has now, or begin anew"
+    )]
+    EdgeTypeGone {
+        /// The name it had.
+        name: String,
+    },
     /// No such vertex type.
     #[error("no vertex type {}; the store has {}", quoted(name), listed(known, name))]
     UnknownVertexType {
