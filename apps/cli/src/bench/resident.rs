@@ -16,6 +16,7 @@ use evergraph::load::NoProgress;
 use evergraph::{Database, KeyKind, Options};
 
 use super::load::request;
+use crate::allocator::give_back;
 use crate::console::Console;
 use crate::error::CommandError;
 use crate::load_values::KeysArg;
@@ -63,6 +64,8 @@ pub(super) fn output_of(
 
 /// Runs the command in the process of its own.
 pub(crate) fn measure_memory(args: &MemoryArgs, console: &mut Console) -> Result<(), CommandError> {
+    // What the program has freed by now is not to be given back between the two readings.
+    give_back();
     let before = resident_bytes();
     let keys = KeyKind::from(args.keys);
     let database = Database::in_memory(Options { keys: Some(keys), ..Options::default() });
