@@ -146,7 +146,7 @@ impl ActiveFile {
         let LogOptions { room_bytes, step_bytes, .. } = options;
         let end = self.appended.bytes + room_bytes;
         if payload_bytes <= room_bytes / 4 && self.file.room_end() + step_bytes <= end {
-            self.file.make_room(end - end % step_bytes);
+            self.file.make_room(end);
         }
     }
 

@@ -35,7 +35,7 @@ pub struct LogOptions {
     pub file_bytes: u64,
     /// How many bytes are made ahead, as zeros, for records that are small beside them: these are written and synced quicker.
     pub room_bytes: u64,
-    /// How many of these, at least one, are made at once, when as many are used: with few no record waits long for them, with many few
+    /// How many of these are made at once, when as many are used: with few no record waits long for them, with many few
     /// syncs have a new length to record.
     pub step_bytes: u64,
 }

@@ -117,12 +117,14 @@ impl Options {
     /// made page by page.
     pub(crate) fn log_options(&self) -> LogOptions {
         let file_bytes = self.log_limit_bytes / 4;
-        let (room_bytes, step_bytes) = match self.durability {
-            Durability::Sync => (256 << 10, 192 << 10),
-            Durability::Interval | Durability::None => (64 << 10, 4 << 10),
+        let LogOptions { room_bytes, step_bytes, .. } = match self.durability {
+            Durability::Sync => LogOptions::default(),
+            Durability::Interval | Durability::None => {
+                LogOptions { file_bytes, room_bytes: 64 << 10, step_bytes: 4 << 10 }
+            }
         };
         let room_bytes = room_bytes.min(file_bytes / 4);
-        LogOptions { file_bytes, room_bytes, step_bytes: step_bytes.min(room_bytes / 4 * 3).max(1) }
+        LogOptions { file_bytes, room_bytes, step_bytes: step_bytes.min(room_bytes / 4 * 3) }
     }
 }
 
