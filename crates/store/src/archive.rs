@@ -415,7 +415,8 @@ impl Inner {
         draft.set_segments(segments);
         let settled = put(&mut draft);
         let (version, changes) = draft.finish();
-        self.publish(base, version, changes);
+        drop(base);
+        self.publish(version, changes);
         settled
     }
 

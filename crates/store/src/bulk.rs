@@ -299,7 +299,8 @@ impl Load<'_> {
                 // What it caught up with is in its own version a second time.
                 changes.retired.extend(branch.born_since(&base, &newest));
             }
-            inner.publish(newest, version, changes);
+            drop(newest);
+            inner.publish(version, changes);
             inner.follow.advance(sequence);
             if let Some(disk) = &mut disk {
                 disk.settle(inner, committer, sequence, is_logged);
@@ -461,7 +462,7 @@ impl Drop for Turn<'_> {
     fn drop(&mut self) {
         let mut committer = self.held.take().unwrap_or_else(|| self.inner.committer.lock());
         if let Some(branch) = committer.branch.take() {
-            self.inner.current.load_full().retire(branch.into_withheld());
+            self.inner.current.load_full().retire(branch.into_withheld(), None);
         }
         committer.resolver.take_back_schema(&self.inner.current.load());
         if let Some(failure) = self.failure.take() {

@@ -40,6 +40,7 @@ use crate::pool::in_pool;
 use crate::queue::{Lead, Outcome, Pace};
 use crate::reads::Reads;
 use crate::resolve::Resolver;
+use crate::spares::Spares;
 use crate::stages::Applier;
 use crate::store::Inner;
 use crate::version::Version;
@@ -174,8 +175,9 @@ impl AcceptedGroup {
 
 /// A group that was applied to the newest version.
 struct Applied {
-    base: Arc<Version>,
     draft: Draft,
+    /// Whether it is another version than that.
+    is_new: bool,
     answers: Vec<Outcome>,
 }
 
@@ -270,12 +272,13 @@ impl Inner {
         applied: Applied,
         branch: Option<&mut Branch>,
     ) -> Vec<Outcome> {
-        let Applied { base, draft, answers } = applied;
+        let Applied { draft, is_new, answers } = applied;
         let last = draft.version.sequence;
-        if last > base.sequence {
+        if is_new {
             let (version, mut changes) = draft.finish();
             branch.into_iter().for_each(|branch| branch.withhold(&mut changes.retired));
-            self.publish(base, version, changes);
+            applier.spares = self.publish(version, changes);
+            self.reclaimer.note_spares(&applier.spares);
         }
         if self.options.durability != Durability::Interval || self.home.is_none() {
             self.follow.advance(last);
@@ -293,11 +296,14 @@ impl Inner {
         }
     }
 
-    /// Makes a version the current one in place of `base`, and frees in time what the changes have retired.
-    pub(crate) fn publish(&self, base: Arc<Version>, version: Version, changes: Changes) {
-        self.reclaimer.allocated(changes.allocated_bytes);
-        self.current.store(Arc::new(version));
-        base.retire(changes.retired);
+    /// Makes a version the current one, and frees in time what the changes have retired of the one before, which they were made
+    /// to; gives back the spares of the changes, with what is free already.
+    pub(crate) fn publish(&self, version: Version, changes: Changes) -> Spares {
+        let Changes { allocated_bytes, retired, mut spares, .. } = changes;
+        self.reclaimer.allocated(allocated_bytes);
+        let base = self.current.swap(Arc::new(version));
+        base.retire(retired, Some(&mut spares));
+        spares
     }
 }
 
@@ -305,10 +311,12 @@ impl Applier {
     /// Makes the next version of what was accepted, and the answers.
     fn apply(&mut self, inner: &Inner, group: AcceptedGroup) -> Applied {
         self.is_busy = true;
-        let base = inner.current.load_full();
+        let base = inner.current.load();
+        let is_new = group.last > base.sequence;
         let mut draft = Draft::new(&base, group.dictionary, group.last, group.time_micros);
         draft.changes.scratch = std::mem::take(&mut self.scratch);
-        draft.changes.spares = inner.reclaimer.take_spares();
+        draft.changes.spares = std::mem::take(&mut self.spares);
+        inner.reclaimer.note_spares(&self.spares);
         let mut answers = Vec::with_capacity(group.accepted.len());
         for Accepted { writes, is_batch, sequence, refused } in group.accepted {
             let follows = sequence - u64::from(!writes.is_empty());
@@ -323,8 +331,7 @@ impl Applier {
         }
         draft.flush();
         self.scratch = std::mem::take(&mut draft.changes.scratch).kept();
-        inner.reclaimer.put_spares(std::mem::take(&mut draft.changes.spares));
-        Applied { base, draft, answers }
+        Applied { draft, is_new, answers }
     }
 }
 
@@ -510,7 +517,8 @@ mod tests {
         let ahead = now_micros() + 3_600_000_000;
         let draft = Draft::new(&base, base.dictionary.clone(), base.sequence + 1, ahead);
         let (version, changes) = draft.finish();
-        inner.publish(base, version, changes);
+        drop(base);
+        inner.publish(version, changes);
         store.put_edge(2, 3, "knows", &[])?;
         let version = store.version()?;
         assert_eq!((version.sequence(), version.time_micros), (3, ahead));

@@ -145,7 +145,7 @@ impl RecentChanges {
         }
         for (edge_type, all) in writes.edges.iter().enumerate() {
             let edge_type = edge_type as EdgeTypeId;
-            let options = writes.schema.edge_types.get(usize::from(edge_type)).map(|kind| &kind.options);
+            let options = writes.schema().edge_types.get(usize::from(edge_type)).map(|kind| &kind.options);
             let (multi, symmetric) =
                 options.map_or((false, false), |options| (options.multi, options.symmetric));
             for write in all.writes.iter().filter(|write| !write.dead) {

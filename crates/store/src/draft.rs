@@ -70,6 +70,7 @@ impl Draft {
             format: base.format,
             reclaimer: base.reclaimer.clone(),
             turned: TurnedLists::default(),
+            has_retired: false,
         };
         let changes = Changes::new(sequence);
         Draft { version, changes, born: sequence, pending_edges: Vec::new(), pending_vertices: Vec::new() }

@@ -19,6 +19,9 @@ mod column_values;
 mod commit;
 mod compression;
 mod conflict;
+mod current;
+#[cfg(test)]
+mod current_tests;
 mod cursors;
 mod derived;
 mod dictionary;
@@ -56,6 +59,7 @@ mod past;
 mod pool;
 mod prefetch;
 mod queue;
+mod reader_slots;
 mod reads;
 mod reclaim;
 #[cfg(test)]

@@ -353,6 +353,7 @@ impl Inner {
     /// Has all threads give back what memory was freed.
     pub(crate) fn give_back(&self) {
         self.given_back_bytes.store(self.taken_bytes(), Ordering::Relaxed);
+        self.reclaimer.collect();
         give_back();
     }
 

@@ -298,7 +298,7 @@ impl Recovery {
         let Draft { version, changes, .. } = &mut self.draft;
         let done = std::mem::replace(changes, changes.fork());
         version.reclaimer.allocated(done.allocated_bytes);
-        version.reclaimer.retire(Weak::new(), version.sequence, done.retired);
+        version.reclaimer.retire(Weak::new(), version.sequence, done.retired, None);
     }
 
     /// The newest version.

@@ -321,12 +321,9 @@ impl Past {
 
     fn publish(&mut self, draft: Draft) {
         let (version, changes) = draft.finish();
-        let reclaimer = version.reclaimer.clone();
-        reclaimer.allocated(changes.allocated_bytes);
+        version.reclaimer.allocated(changes.allocated_bytes);
         let before = std::mem::replace(&mut self.version, Arc::new(version));
-        let (sequence, weak) = (before.sequence, Arc::downgrade(&before));
-        drop(before);
-        reclaimer.retire(weak, sequence, changes.retired);
+        before.retire(changes.retired, None);
     }
 
     /// No other version is made from here on.

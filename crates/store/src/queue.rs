@@ -100,6 +100,13 @@ impl CommitQueue {
         commit: impl FnOnce(Vec<Request>, &mut Lead<'_>) -> Vec<Outcome>,
     ) -> Outcome {
         let mut state = lock(&self.state);
+        if !state.is_led && state.requests.is_empty() {
+            state.is_led = true;
+            drop(state);
+            let mut lead = Lead::new(self, pace, None);
+            let answer = commit(vec![request], &mut lead).pop();
+            return answer.unwrap_or_else(interrupted);
+        }
         let (own, place) = (state.group.clone(), state.requests.len());
         state.requests.push(request);
         while state.is_led {
@@ -118,7 +125,7 @@ impl CommitQueue {
         let requests = std::mem::take(&mut state.requests);
         let group = std::mem::take(&mut state.group);
         drop(state);
-        let mut lead = Lead { queue: self, pace, group, is_passed_on: false, answers: Vec::new() };
+        let mut lead = Lead::new(self, pace, Some(group));
         if !requests.is_empty() {
             lead.answers = commit(requests, &mut lead);
         }
@@ -139,8 +146,7 @@ impl CommitQueue {
         loop {
             if let Some(answers) = &mut state.answers {
                 let answer = answers.get_mut(place).and_then(Option::take);
-                let interrupted = || CommitError::Durability { reason: INTERRUPTED.to_owned() };
-                return Told::Answer(answer.unwrap_or_else(|| Err(interrupted())));
+                return Told::Answer(answer.unwrap_or_else(interrupted));
             }
             if let Some(offer) = state.offered.take() {
                 group.is_called.store(false, Ordering::Relaxed);
@@ -165,16 +171,26 @@ impl CommitQueue {
     }
 }
 
+/// The answer to whoever gets none.
+fn interrupted() -> Outcome {
+    Err(CommitError::Durability { reason: INTERRUPTED.to_owned() })
+}
+
 /// The lead. When dropped it goes on, unless it has, and the group is answered.
 pub(crate) struct Lead<'a> {
     queue: &'a CommitQueue,
     pace: Pace,
-    group: Arc<Group>,
+    /// Where those of the group wait; `None` if it is the caller alone, who leads.
+    group: Option<Arc<Group>>,
     is_passed_on: bool,
     answers: Vec<Outcome>,
 }
 
-impl Lead<'_> {
+impl<'a> Lead<'a> {
+    fn new(queue: &'a CommitQueue, pace: Pace, group: Option<Arc<Group>>) -> Self {
+        Lead { queue, pace, group, is_passed_on: false, answers: Vec::new() }
+    }
+
     /// Lets the next group be committed, if those who may wait for it are awake: if some sleep, it is the larger for waiting.
     pub(crate) fn pass_on(&mut self) {
         if self.queue.sleepers.load(Ordering::Relaxed) == 0 {
@@ -200,7 +216,8 @@ impl Lead<'_> {
 impl Drop for Lead<'_> {
     fn drop(&mut self) {
         self.go_on();
+        let Some(group) = &self.group else { return };
         let answers = std::mem::take(&mut self.answers).into_iter().map(Some).collect();
-        self.queue.tell(&self.group, |group| group.answers = Some(answers), Condvar::notify_all);
+        self.queue.tell(group, |group| group.answers = Some(answers), Condvar::notify_all);
     }
 }

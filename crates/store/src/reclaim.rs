@@ -33,6 +33,9 @@ const PARALLEL_BLOCKS: usize = 1 << 11;
 /// Some of so few blocks, which a small commit gave up, are kept for the next one.
 const SMALL_BLOCKS: usize = 1 << 6;
 
+/// What a dead version leaves to the next commit at the most: what some commits of few edges give up.
+const LEFT_BYTES: usize = 1 << 16;
+
 /// So many blocks before one is looked at it is asked for.
 const BLOCKS_AHEAD: usize = 1 << 4;
 
@@ -40,10 +43,11 @@ const BLOCKS_AHEAD: usize = 1 << 4;
 #[derive(Debug, Default)]
 pub(crate) struct Reclaimer {
     pub(crate) queue: Mutex<Queue>,
-    /// Freed blocks that wait for the next commit; none are kept before one has asked for them.
-    spares: Mutex<Option<Spares>>,
-    live_bytes: AtomicUsize,
+    /// Bytes of the blocks in the queue, for those who look before they lock it.
+    queued_bytes: AtomicUsize,
     written_bytes: AtomicU64,
+    freed_bytes: AtomicU64,
+    spare_bytes: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
@@ -52,6 +56,7 @@ pub(crate) struct Queue {
     /// The first version that blocks were retired with: nothing was born long before it.
     first: Option<Sequence>,
     blocks: usize,
+    bytes: usize,
     sweep_at: usize,
 }
 
@@ -60,12 +65,12 @@ pub(crate) struct Group {
     version: Weak<Version>,
     sequence: Sequence,
     blocks: Vec<Block>,
+    bytes: usize,
 }
 
 impl Reclaimer {
     /// Takes in what a commit allocated.
     pub(crate) fn allocated(&self, bytes: usize) {
-        self.live_bytes.fetch_add(bytes, Ordering::Relaxed);
         self.written_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
@@ -76,49 +81,53 @@ impl Reclaimer {
 
     /// Bytes of blocks that are not freed, headers included.
     pub(crate) fn live_bytes(&self) -> usize {
-        self.live_bytes.load(Ordering::Relaxed)
+        // What is freed was written, and is looked at first.
+        let freed = self.freed_bytes.load(Ordering::Acquire);
+        self.written_bytes().saturating_sub(freed) as usize
     }
 
     /// Of these, bytes of blocks that no newer version than one that was replaced reaches.
     pub(crate) fn retired_bytes(&self) -> usize {
-        let queue = self.queue.lock();
-        let blocks = queue.groups.iter().flat_map(|group| &group.blocks);
-        // SAFETY: a block in the queue is not freed yet.
-        blocks.map(|block| unsafe { block.footprint() }).sum()
+        self.queue.lock().bytes
     }
 
     /// Bytes of freed blocks that wait for the next commit.
     pub(crate) fn spare_bytes(&self) -> usize {
-        self.spares.lock().as_ref().map_or(0, Spares::bytes)
+        self.spare_bytes.load(Ordering::Relaxed)
     }
 
-    /// Freed blocks for a commit, until [`put_spares`](Self::put_spares).
-    pub(crate) fn take_spares(&self) -> Spares {
-        self.spares.lock().replace(Spares::default()).unwrap_or_default()
+    /// Takes note of the blocks that wait for the next commit.
+    pub(crate) fn note_spares(&self, spares: &Spares) {
+        self.spare_bytes.store(spares.bytes(), Ordering::Relaxed);
     }
 
-    /// Takes back what a commit has not used.
-    pub(crate) fn put_spares(&self, spares: Spares) {
-        self.spares.lock().get_or_insert_default().join(spares);
-    }
-
-    /// Takes over the blocks that version `sequence` and older ones may reach, but no newer one. Those born after it
-    /// were replaced before they were published: nobody ever reached them.
-    pub(crate) fn retire(&self, version: Weak<Version>, sequence: Sequence, mut blocks: Vec<Block>) {
-        let unpublished: Vec<Block> = {
+    /// Takes over the blocks that version `sequence` and older ones may reach, but no newer one, and frees what can be freed
+    /// now: some of it to `spares`, if there are any to keep. Blocks born after that version were replaced before they were
+    /// published: nobody ever reached them.
+    pub(crate) fn retire(
+        &self,
+        version: Weak<Version>,
+        sequence: Sequence,
+        mut blocks: Vec<Block>,
+        mut spares: Option<&mut Spares>,
+    ) {
+        let (unpublished, dead) = {
             let mut queue = self.queue.lock();
             let births_are_known = queue.knows_births(sequence);
+            let mut bytes = 0;
             let is_unpublished = |block: Block| {
                 // SAFETY: retired blocks are not freed yet.
-                births_are_known && sequence_distance(sequence, unsafe { block.born() }) < 0
+                let (born, footprint) = unsafe { (block.born(), block.footprint()) };
+                let is_unpublished = births_are_known && sequence_distance(sequence, born) < 0;
+                bytes += if is_unpublished { 0 } else { footprint };
+                is_unpublished
             };
             let unpublished = extract_asked(&mut blocks, is_unpublished);
-            queue.blocks += blocks.len();
-            queue.groups.push_back(Group { version, sequence, blocks });
-            unpublished
+            queue.push(Group { version, sequence, blocks, bytes });
+            (unpublished, self.pop_free(&mut queue))
         };
-        self.free(unpublished);
-        self.collect();
+        self.free(unpublished, spares.as_deref_mut());
+        self.free(dead, spares);
     }
 
     /// Whether births can be told from their low halves for a billion commits more.
@@ -132,30 +141,41 @@ impl Reclaimer {
         if self.queue.lock().knows_births(sequence) {
             // SAFETY: none of the blocks is freed yet.
             blocks.retain(|block| unsafe { block.born() } == sequence as u32);
-            self.free(blocks);
+            self.free(blocks, None);
+        }
+    }
+
+    /// A version is dead: frees what can be freed now, unless it is so little that it is left to the next commit, which takes such
+    /// blocks for its own.
+    pub(crate) fn version_died(&self) {
+        if self.queued_bytes.load(Ordering::Relaxed) > LEFT_BYTES {
+            self.collect();
         }
     }
 
     /// Frees what can be freed now.
     pub(crate) fn collect(&self) {
-        let freed = {
-            let mut queue = self.queue.lock();
-            let mut freed = queue.pop_dead();
-            if queue.blocks > queue.sweep_at.max(SWEEP_BLOCKS) {
-                queue.sweep(&mut freed);
-                queue.sweep_at = 2 * queue.blocks;
-            }
-            // A version was seen to be dead without synchronizing with its last reader: this does.
-            fence(Ordering::Acquire);
-            freed
-        };
-        self.free(freed);
+        let dead = self.pop_free(&mut self.queue.lock());
+        self.free(dead, None);
     }
 
-    fn free(&self, mut blocks: Vec<Block>) {
+    /// Takes out the blocks that no living version reaches, as far as that is looked for now.
+    fn pop_free(&self, queue: &mut Queue) -> Vec<Block> {
+        let mut free = queue.pop_dead();
+        if queue.blocks > queue.sweep_at.max(SWEEP_BLOCKS) {
+            queue.sweep(&mut free);
+            queue.sweep_at = 2 * queue.blocks;
+        }
+        self.queued_bytes.store(queue.bytes, Ordering::Relaxed);
+        // A version was seen to be dead without synchronizing with its last reader: this does.
+        fence(Ordering::Acquire);
+        free
+    }
+
+    fn free(&self, mut blocks: Vec<Block>, spares: Option<&mut Spares>) {
         let mut bytes = 0;
         if blocks.len() < SMALL_BLOCKS
-            && let Some(spares) = &mut *self.spares.lock()
+            && let Some(spares) = spares
         {
             let mut keep = |block: &mut Block| {
                 // SAFETY: the queue hands out a block once, when no version that reaches it is alive.
@@ -171,7 +191,9 @@ impl Reclaimer {
             0..PARALLEL_BLOCKS => free(&blocks),
             _ => in_pool(|| blocks.par_chunks(PARALLEL_BLOCKS / 4).map(free).sum()),
         };
-        self.live_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        if bytes > 0 {
+            self.freed_bytes.fetch_add(bytes as u64, Ordering::Release);
+        }
     }
 }
 
@@ -192,7 +214,7 @@ fn asked(blocks: &[Block]) -> impl Iterator<Item = Block> {
 }
 
 /// As [`Vec::extract_if`], of all blocks at once, which are [`asked`] for.
-fn extract_asked(blocks: &mut Vec<Block>, is_taken: impl Fn(Block) -> bool) -> Vec<Block> {
+fn extract_asked(blocks: &mut Vec<Block>, mut is_taken: impl FnMut(Block) -> bool) -> Vec<Block> {
     let (mut taken, mut kept) = (Vec::new(), 0);
     for at in 0..blocks.len() {
         let block = ask_ahead(blocks, at);
@@ -221,10 +243,17 @@ impl Queue {
         sequence.saturating_sub(first) < 1 << 31
     }
 
+    fn push(&mut self, group: Group) {
+        self.blocks += group.blocks.len();
+        self.bytes += group.bytes;
+        self.groups.push_back(group);
+    }
+
     fn pop_dead(&mut self) -> Vec<Block> {
         let mut dead = Vec::new();
         while let Some(group) = self.groups.pop_front_if(|group| group.version.strong_count() == 0) {
             self.blocks -= group.blocks.len();
+            self.bytes -= group.bytes;
             match dead.is_empty() {
                 true => dead = group.blocks,
                 false => dead.extend(group.blocks),
@@ -245,16 +274,20 @@ impl Queue {
                 pinned = Some(group.sequence);
             }
             let Some(newest_pinned) = pinned else { continue };
-            let last = group.sequence;
+            let (last, bytes) = (group.sequence, &mut group.bytes);
             dead.extend(extract_asked(&mut group.blocks, |block| {
                 // SAFETY: a block in the queue is not freed yet.
-                let age = sequence_distance(last, unsafe { block.born() });
-                last.saturating_sub_signed(age.into()) > newest_pinned
+                let (born, footprint) = unsafe { (block.born(), block.footprint()) };
+                let age = sequence_distance(last, born);
+                let is_dead = last.saturating_sub_signed(age.into()) > newest_pinned;
+                *bytes -= if is_dead { footprint } else { 0 };
+                is_dead
             }));
         }
         // Groups of dead versions that hold nothing any more would pile up behind a pinned one.
         self.groups.retain(|group| !group.blocks.is_empty() || group.version.strong_count() > 0);
         self.blocks = self.groups.iter().map(|group| group.blocks.len()).sum();
+        self.bytes = self.groups.iter().map(|group| group.bytes).sum();
     }
 }
 
@@ -262,6 +295,6 @@ impl Drop for Reclaimer {
     fn drop(&mut self) {
         // Every version holds the reclaimer, so none is alive.
         let groups = std::mem::take(&mut self.queue.get_mut().groups);
-        self.free(groups.into_iter().flat_map(|group| group.blocks).collect());
+        self.free(groups.into_iter().flat_map(|group| group.blocks).collect(), None);
     }
 }

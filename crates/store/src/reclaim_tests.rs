@@ -20,7 +20,7 @@ fn version(sequence: Sequence) -> Arc<Version> {
 fn retire(reclaimer: &Reclaimer, version: &Arc<Version>, born: Sequence, count: usize) {
     let blocks: Vec<Block> = (0..count).map(|_| Block::allocate(8, born as u32)).collect();
     reclaimer.allocated(count * Block::footprint_of(8));
-    reclaimer.retire(Arc::downgrade(version), version.sequence, blocks);
+    reclaimer.retire(Arc::downgrade(version), version.sequence, blocks, None);
 }
 
 #[test]
@@ -91,4 +91,19 @@ fn births_long_ago_free_nothing_early() {
         reclaimer.collect();
         assert_eq!(reclaimer.live_bytes(), 0);
     }
+}
+
+#[test]
+fn a_version_that_dies_leaves_little() {
+    let reclaimer = Reclaimer::default();
+    let (small, large) = (version(1), version(2));
+    retire(&reclaimer, &small, 1, 10);
+    drop(small);
+    reclaimer.version_died();
+    assert_eq!(reclaimer.live_bytes(), 16 * 10);
+    retire(&reclaimer, &large, 2, 10_000);
+    assert_eq!(reclaimer.live_bytes(), 16 * 10_000);
+    drop(large);
+    reclaimer.version_died();
+    assert_eq!((reclaimer.live_bytes(), reclaimer.retired_bytes()), (0, 0));
 }

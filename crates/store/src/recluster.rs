@@ -178,7 +178,8 @@ impl Copied {
         }
         let written = draft.changes.allocated_bytes as u64;
         let (version, changes) = draft.finish();
-        inner.publish(current, version, changes);
+        drop(current);
+        inner.publish(version, changes);
         // Whoever waits to commit comes before the next ranges.
         committer.unlock_fair();
         Ok(written)

@@ -168,18 +168,15 @@ impl Resolver {
     /// The schema that a transaction's writes need in place of the current one, if any; `None` if both changed so that
     /// they do not go together. `alteration.rs` draws the cases.
     pub(crate) fn reconcile(&self, writes: &Writes) -> Option<Option<Schema>> {
-        let own = || Some(Some((*writes.schema).clone()));
-        if Arc::ptr_eq(&self.schema, &writes.base_schema) || self.schema == writes.base_schema {
-            return if writes.schema_changed { own() } else { Some(None) };
-        }
-        if !writes.schema_changed {
-            still_there(writes, &self.schema).then_some(None)
-        } else if extends(&self.schema, &writes.schema) {
-            Some(None)
-        } else if extends(&writes.schema, &self.schema) {
-            own()
-        } else {
-            None
+        let own = |schema: &Schema| Some(Some(schema.clone()));
+        let is_same = Arc::ptr_eq(&self.schema, &writes.base_schema) || self.schema == writes.base_schema;
+        match &writes.new_schema {
+            None if is_same => Some(None),
+            None => still_there(writes, &self.schema).then_some(None),
+            Some(schema) if is_same => own(schema),
+            Some(schema) if extends(&self.schema, schema) => Some(None),
+            Some(schema) if extends(schema, &self.schema) => own(schema),
+            Some(_) => None,
         }
     }
 

@@ -62,21 +62,6 @@ impl Spares {
         self.bytes -= unsafe { block.footprint() };
         Some(block)
     }
-
-    /// Takes over what another kept.
-    pub(crate) fn join(&mut self, mut other: Spares) {
-        if self.bytes < other.bytes {
-            std::mem::swap(self, &mut other);
-        }
-        for block in other.stacks.iter_mut().flat_map(|stack| stack.drain(..)) {
-            // SAFETY: spares are alive, and nobody reaches them.
-            if let Err(block) = unsafe { self.keep(block) } {
-                // SAFETY: as above.
-                unsafe { block.free() };
-            }
-        }
-        other.bytes = 0;
-    }
 }
 
 impl Drop for Spares {
@@ -124,14 +109,5 @@ mod tests {
             keep(&mut spares, bytes);
             assert!(spares.bytes() <= SPARE_BYTES_MAX);
         }
-    }
-
-    #[test]
-    fn what_two_kept_is_kept_together() {
-        let (mut one, mut other) = (Spares::default(), Spares::default());
-        let kept = [256, 512, 512].map(|bytes| keep(&mut one, bytes));
-        assert!(kept == [true; 3] && keep(&mut other, 512));
-        one.join(other);
-        assert_eq!(one.bytes(), 264 + 3 * 520);
     }
 }

@@ -16,6 +16,7 @@ use std::ops::{Deref, DerefMut};
 
 use crate::commit::{Committer, INTERRUPTED, Refusal};
 use crate::merge::Scratch;
+use crate::spares::Spares;
 use crate::sync::fair::{Mutex, MutexGuard};
 use crate::sync::look;
 
@@ -34,6 +35,8 @@ pub(crate) struct Stages {
 pub(crate) struct Applier {
     /// Buffers of the commit before, which a small one would spend its time on growing.
     pub(crate) scratch: Scratch,
+    /// Blocks that the commits before gave up.
+    pub(crate) spares: Spares,
     /// Whether a group is being applied, or was not to its end.
     pub(crate) is_busy: bool,
 }

@@ -77,6 +77,7 @@ impl Stats {
     }
 
     pub(crate) fn of(inner: &Inner) -> Self {
+        inner.reclaimer.collect();
         let version = inner.current.load_full();
         let edge_types: Vec<EdgeTypeStats> = version
             .schema

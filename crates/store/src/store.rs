@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use arc_swap::{ArcSwap, Guard};
 use evergraph_disk::{Access, Disk, MemoryDisk, OsDisk, Process};
 use evergraph_types::{
     Alteration, EdgeBatch, EdgeTypeOptions, KeyKind, KeyRef, NoProgress, Progress, PropertyType, Schema,
@@ -22,6 +21,7 @@ use crate::batch::BatchWrites;
 use crate::bulk::{STEPS_PER_ROW, commit_bulk};
 use crate::commit::{BatchSummary, Committer, Refusal, Request, Written};
 use crate::conflict::RecentChanges;
+use crate::current::{Current, Guard};
 use crate::cursors::Cursors;
 use crate::dictionary::Dictionary;
 use crate::error::{BackupError, Closed, CommitError, OpenError};
@@ -62,7 +62,7 @@ pub struct Store {
 /// A version that is being read, kept alive until the guard is dropped. A thread should hold few of them, and not for
 /// long: [`Store::version`] is for that.
 #[derive(Debug)]
-pub struct ReadGuard(Guard<Arc<Version>>);
+pub struct ReadGuard(Guard<Version>);
 
 impl Deref for ReadGuard {
     type Target = Version;
@@ -82,7 +82,7 @@ struct Handle {
 
 #[derive(Debug)]
 pub(crate) struct Inner {
-    pub(crate) current: ArcSwap<Version>,
+    pub(crate) current: Current<Version>,
     pub(crate) reclaimer: Arc<Reclaimer>,
     pub(crate) writers: Writers,
     pub(crate) queue: CommitQueue,
@@ -238,12 +238,16 @@ impl Store {
     /// # Errors
     /// Those of [`Store::begin`].
     pub fn begin_with(&self, options: TransactionOptions) -> Result<Transaction, CommitError> {
-        if self.inner().options.read_only {
+        self.writable()?;
+        let (version, pin) = self.inner().writers.begin(|| self.inner().current.load_full());
+        Ok(Transaction::new(self.clone(), version, Some(pin), options))
+    }
+
+    fn writable(&self) -> Result<(), CommitError> {
+        if self.is_read_only() {
             return Err(CommitError::ReadOnly);
         }
-        self.usable()?;
-        let (version, pin) = self.inner().writers.begin(|| self.inner().current.load_full());
-        Ok(Transaction::new(self.clone(), version, pin, options))
+        Ok(self.usable()?)
     }
 
     /// Runs `run` in a transaction and commits it; after a conflict waits a moment, longer each time ([`conflict_backoff`]),
@@ -508,9 +512,13 @@ impl Store {
     ) -> Result<Sequence, CommitError> {
         let mut left = OWN_RETRIES;
         loop {
-            let mut transaction = self.begin()?;
+            self.writable()?;
+            // What nothing is compared with needs no pin.
+            let version = self.inner().current.load_full();
+            let mut transaction =
+                Transaction::new(self.clone(), version, None, TransactionOptions::default());
             run(&mut transaction)?;
-            match self.commit_writes(transaction.into_blind_writes(), None) {
+            match transaction.commit() {
                 // Only the schema can conflict.
                 Err(CommitError::Conflict { .. }) if left > 0 => left -= 1,
                 outcome => return outcome,
@@ -586,7 +594,7 @@ impl Inner {
         let retain = home.as_ref().map_or(Retain::Nothing, |home| home.archive.lock().manifest.retain);
         Inner {
             reclaimer: version.reclaimer.clone(),
-            current: ArcSwap::from_pointee(version),
+            current: Current::new(version),
             writers: Writers::default(),
             queue: CommitQueue::default(),
             committer: Stages::new(committer),

@@ -1,11 +1,11 @@
 //! What threads wait and count with: the standard library's, whose condition wakes all who wait with one system call, where
 //! parking_lot's wakes one, and each of them the next; and parking_lot's mutex where one asks whether it is held, or hands it
-//! over. The tests of interleavings compile the queue, the stages, the count of writers and what frees blocks against
+//! over. The tests of interleavings compile the queue, the stages, the newest version, the count of writers and what frees blocks against
 //! others of the same names, which try the orders in which threads may come.
 
 use std::hint::spin_loop;
 use std::sync::PoisonError;
-pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
+pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
 pub(crate) use std::sync::{Condvar, Mutex, MutexGuard};
 
 /// A mutex that tells whether it is held, and that can be handed to whoever waits for it.

@@ -104,22 +104,21 @@ pub struct Transaction {
     /// Kept by serializable transactions.
     pub(crate) reads: Option<Mutex<Reads>>,
     deadline: Option<Instant>,
-    _pin: PinnedWriter,
+    _pin: Option<PinnedWriter>,
 }
 
 impl Transaction {
+    /// One that reads `version`; without a pin, one that conflicts with nothing.
     pub(crate) fn new(
         store: Store,
         version: Arc<Version>,
-        pin: PinnedWriter,
+        pin: Option<PinnedWriter>,
         options: TransactionOptions,
     ) -> Self {
-        let schema = version.schema.clone();
         let writes = Writes {
-            begin: Some(version.sequence),
-            base_schema: schema.clone(),
-            schema,
-            schema_changed: false,
+            begin: pin.is_some().then_some(version.sequence),
+            base_schema: version.schema.clone(),
+            new_schema: None,
             new_keys: Vec::new(),
             vertices: Vec::new(),
             edges: Vec::new(),
@@ -236,12 +235,12 @@ impl Transaction {
     ) -> Result<(), WriteError> {
         self.check_writable()?;
         let key = key.into();
-        let mut schema = self.writes.schema.clone();
+        let schema = self.writes.schema();
         let known = schema.key_kind.is_some()
             && vertex_type.is_none_or(|name| schema.vertex_type(name).is_some())
             && properties.iter().all(|(name, _)| schema.vertex_property(name).is_some());
-        if !known {
-            let schema = Arc::make_mut(&mut schema);
+        let mut inferred = (!known).then(|| schema.clone());
+        if let Some(schema) = inferred.as_mut().map(Arc::make_mut) {
             infer_key_kind(schema, key, self.store.wanted_key_kind())?;
             if self.store.is_strict() {
                 require_vertex_names(schema, vertex_type, properties.iter().map(|(name, _)| *name))?;
@@ -253,15 +252,16 @@ impl Transaction {
                 infer_vertex_property(schema, name, value)?;
             }
         }
+        let schema = inferred.as_ref().unwrap_or(schema);
         // Everything is checked before anything is kept.
-        check_key(&schema, key)?;
+        check_key(schema, key)?;
         let label = vertex_type.and_then(|name| schema.vertex_type(name));
         let mut given = Properties::with_capacity(properties.len());
         for (name, value) in properties {
             let Some((property, kind)) = schema.vertex_property(name) else { continue };
             given.push((property, coerce("vertex", name, kind.kind, value.clone())?));
         }
-        self.adopt(schema);
+        inferred.into_iter().for_each(|schema| self.adopt(schema));
         let handle = self.handle(key);
         let write = self.vertex_write(handle);
         let (label_before, before) = write.put.get_or_insert_default();
@@ -300,22 +300,23 @@ impl Transaction {
     ) -> Result<(), WriteError> {
         self.check_writable()?;
         let (src, dst) = (src.into(), dst.into());
-        let mut schema = self.writes.schema.clone();
+        let schema = self.writes.schema();
         let known = schema.key_kind.is_some()
             && schema
                 .edge_type(edge_type)
                 .is_some_and(|(_, kind)| properties.iter().all(|(name, _)| kind.property(name).is_some()));
-        if !known {
-            let schema = Arc::make_mut(&mut schema);
+        let mut inferred = (!known).then(|| schema.clone());
+        if let Some(schema) = inferred.as_mut().map(Arc::make_mut) {
             infer_key_kind(schema, src, self.store.wanted_key_kind())?;
             if self.store.is_strict() {
                 require_edge_names(schema, edge_type, properties.iter().map(|(name, _)| *name))?;
             }
             infer_edge_type(schema, edge_type, properties)?;
         }
+        let schema = inferred.as_ref().unwrap_or(schema);
         // Everything is checked before anything is kept.
-        check_key(&schema, src)?;
-        check_key(&schema, dst)?;
+        check_key(schema, src)?;
+        check_key(schema, dst)?;
         let (id, kind) = schema.require_edge_type(edge_type)?;
         let multi = kind.options.multi;
         let mut given = Properties::with_capacity(properties.len());
@@ -326,7 +327,7 @@ impl Transaction {
             let (property, kind) = check_property(kind, name)?;
             overlay(&mut given, [(property, coerce(edge_type, name, kind, value.clone())?)]);
         }
-        self.adopt(schema);
+        inferred.into_iter().for_each(|schema| self.adopt(schema));
         let (src, dst) = (self.handle(src), self.handle(dst));
         let (src, dst) = self.canonical(id, src, dst);
         for (end, direction) in [(src, Direction::Out), (dst, Direction::In)] {
@@ -358,7 +359,7 @@ impl Transaction {
     ) -> Result<bool, WriteError> {
         self.check_writable()?;
         self.read_edge_type(edge_type);
-        let (id, _) = self.writes.schema.require_edge_type(edge_type)?;
+        let (id, _) = self.writes.schema().require_edge_type(edge_type)?;
         let Some((src, dst)) = self.read_ends(id, src.into(), dst.into()) else { return Ok(false) };
         if !self.edge_exists(id, src, dst) {
             return Ok(false);
@@ -375,7 +376,7 @@ impl Transaction {
     /// # Errors
     /// [`WriteError::Schema`] if it exists with others or a name is not usable.
     pub fn create_edge_type(&mut self, name: &str, options: EdgeTypeOptions) -> Result<(), WriteError> {
-        let mut schema = (*self.writes.schema).clone();
+        let mut schema = (**self.writes.schema()).clone();
         crate::schema_change::create_edge_type(&mut schema, name, options)?;
         self.adopt(Arc::new(schema));
         Ok(())
@@ -390,7 +391,7 @@ impl Transaction {
         name: &str,
         properties: &[(&str, PropertyType)],
     ) -> Result<(), WriteError> {
-        let mut schema = (*self.writes.schema).clone();
+        let mut schema = (**self.writes.schema()).clone();
         crate::schema_change::create_vertex_type(&mut schema, name, properties)?;
         self.adopt(Arc::new(schema));
         Ok(())
@@ -415,7 +416,7 @@ impl Transaction {
     /// ```
     pub fn alter(&mut self, alteration: &Alteration) -> Result<(), WriteError> {
         self.check_writable()?;
-        let mut schema = (*self.writes.schema).clone();
+        let mut schema = (**self.writes.schema()).clone();
         let dropped = crate::alteration::alter(&mut schema, alteration)?;
         self.adopt(Arc::new(schema));
         crate::alteration::forget(&mut self.writes, dropped);
@@ -427,7 +428,7 @@ impl Transaction {
         if let Some(reads) = &self.reads {
             reads.lock().schema = true;
         }
-        &self.writes.schema
+        self.writes.schema()
     }
 
     /// Whether the vertex exists.
@@ -440,10 +441,10 @@ impl Transaction {
         let handle = self.read_vertex(key.into())?;
         let write = self.write_of(handle);
         let mut label = 0;
-        let mut values = vec![Value::Null; self.writes.schema.vertex_properties.len()];
+        let mut values = vec![Value::Null; self.writes.schema().vertex_properties.len()];
         if let Some(id) = base_id(handle).filter(|_| !write.is_some_and(|write| write.delete)) {
             label = self.version.vertex_type(id).unwrap_or(0);
-            for (property, _) in self.writes.schema.live_vertex_properties() {
+            for (property, _) in self.writes.schema().live_vertex_properties() {
                 values[usize::from(property)] = self.version.vertex_property(id, property);
             }
         }
@@ -451,10 +452,10 @@ impl Transaction {
             label = new_label.unwrap_or(label);
             given.iter().for_each(|(property, value)| values[usize::from(*property)] = value.clone());
         }
-        let names = self.writes.schema.vertex_properties.iter().map(|property| property.name.clone());
+        let names = self.writes.schema().vertex_properties.iter().map(|property| property.name.clone());
         let properties = names.zip(values).filter(|(_, value)| *value != Value::Null).collect();
         Some(VertexData {
-            vertex_type: self.writes.schema.vertex_type_name(label).map(str::to_owned),
+            vertex_type: self.writes.schema().vertex_type_name(label).map(str::to_owned),
             properties,
         })
     }
@@ -480,7 +481,7 @@ impl Transaction {
     ) -> Vec<Vec<(String, Value)>> {
         let Some(id) = self.read_edge_type(edge_type) else { return Vec::new() };
         let Some((src, dst)) = self.read_ends(id, src.into(), dst.into()) else { return Vec::new() };
-        let kind = &self.writes.schema.edge_types[usize::from(id)];
+        let kind = &self.writes.schema().edge_types[usize::from(id)];
         let names: Vec<&str> =
             kind.options.properties.iter().map(|property| property.name.as_str()).collect();
         let mut found: Vec<Vec<Value>> = Vec::new();
@@ -547,7 +548,7 @@ impl Transaction {
     fn read_list(&self, key: KeyRef<'_>, edge_type: &str, direction: Direction) -> Option<Vec<Handle>> {
         let handle = self.read_vertex(key)?;
         let Some(id) = self.read_edge_type(edge_type) else { return Some(Vec::new()) };
-        let kind = &self.writes.schema.edge_types[usize::from(id)];
+        let kind = &self.writes.schema().edge_types[usize::from(id)];
         if let (Some(reads), Some(vertex)) = (&self.reads, base_id(handle)) {
             reads.lock().lists.insert((id, vertex));
         }
@@ -585,22 +586,18 @@ impl Transaction {
     /// one is applied and it may be run again from the start.
     pub fn commit(self) -> Result<Sequence, CommitError> {
         self.check_writable()?;
-        let Transaction { store, writes, reads, .. } = self;
+        let Transaction { store, version, writes, reads, .. } = self;
         if writes.is_empty() {
             // What it read was the graph after its begin version.
-            return Ok(writes.begin.unwrap_or(0));
+            return Ok(version.sequence);
         }
+        // It was the last to hold it, maybe, and what the commit replaces is free then.
+        drop(version);
         store.commit_writes(writes, reads.map(Mutex::into_inner))
     }
 
     /// Drops the writes.
     pub fn rollback(self) {}
-
-    /// The writes, taken out as writes that conflict with nothing.
-    pub(crate) fn into_blind_writes(mut self) -> Writes {
-        self.writes.begin = None;
-        self.writes
-    }
 
     /// Whether more may be written.
     pub(crate) fn check_writable(&self) -> Result<(), WriteError> {
@@ -643,7 +640,7 @@ impl Transaction {
 
     /// The id of an edge type; that there is none is a read, unless the transaction has dropped it.
     fn read_edge_type(&self, name: &str) -> Option<EdgeTypeId> {
-        let found = self.writes.schema.edge_type(name).map(|(id, _)| id);
+        let found = self.writes.schema().edge_type(name).map(|(id, _)| id);
         let was_there = || self.version.schema.edge_type(name).is_some();
         if let (Some(reads), None) = (&self.reads, found)
             && !was_there()
@@ -654,9 +651,8 @@ impl Transaction {
     }
 
     fn adopt(&mut self, schema: Arc<Schema>) {
-        if !Arc::ptr_eq(&schema, &self.writes.schema) && schema != self.writes.schema {
-            self.writes.schema = schema;
-            self.writes.schema_changed = true;
+        if !Arc::ptr_eq(&schema, self.writes.schema()) && schema != *self.writes.schema() {
+            self.writes.new_schema = Some(schema);
         }
     }
 
@@ -675,7 +671,7 @@ impl Transaction {
         let known = self.version.dictionary.lookup(key);
         // A dense id is its own handle, known or not; other keys count from when the version holds them. A key that
         // a later commit added is new here: the committer finds its id.
-        let dense = self.writes.schema.key_kind == Some(evergraph_types::KeyKind::Dense);
+        let dense = self.writes.schema().key_kind == Some(evergraph_types::KeyKind::Dense);
         match known.filter(|&id| dense || id < self.version.id_bound) {
             Some(id) => Some(Handle::from(id)),
             None => self.new_index.get(&key.to_key()).copied(),
@@ -723,7 +719,7 @@ impl Transaction {
 
     /// The ends in the order operations on a symmetric type are kept in: the smaller handle first.
     fn canonical(&self, edge_type: EdgeTypeId, src: Handle, dst: Handle) -> (Handle, Handle) {
-        let symmetric = self.writes.schema.edge_types[usize::from(edge_type)].options.symmetric;
+        let symmetric = self.writes.schema().edge_types[usize::from(edge_type)].options.symmetric;
         if symmetric && dst < src { (dst, src) } else { (src, dst) }
     }
 

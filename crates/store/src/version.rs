@@ -4,8 +4,8 @@
 //! holds at or above `id_bound` is not part of it.
 #![allow(unsafe_code)]
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 use evergraph_segment::Segment;
 use evergraph_types::{
@@ -28,6 +28,7 @@ use crate::options::ListFormat;
 use crate::paged_array::{LEAF_CELLS, PagedArray};
 use crate::reclaim::Reclaimer;
 use crate::recluster::block_of;
+use crate::spares::Spares;
 use crate::turned::{TurnedLists, for_each_out_list};
 
 /// The lists of one edge type in one direction.
@@ -82,6 +83,8 @@ pub struct Version {
     pub(crate) segments: Arc<[Arc<Segment>]>,
     pub(crate) reclaimer: Arc<Reclaimer>,
     pub(crate) turned: TurnedLists,
+    /// Whether what it held is freed without it.
+    pub(crate) has_retired: bool,
 }
 
 /// The address of a string cell: bit 0 set = in a segment; the pointer leads to its length (u32) and bytes.
@@ -120,6 +123,7 @@ impl Version {
             segments: Arc::default(),
             reclaimer: Arc::default(),
             turned: TurnedLists::default(),
+            has_retired: false,
         }
     }
 
@@ -427,15 +431,22 @@ impl Version {
     pub(crate) fn release(self: Arc<Self>) {
         let mut blocks = Vec::new();
         self.for_each_block(&mut |block| blocks.push(block));
-        self.retire(blocks);
+        self.retire(blocks, None);
     }
 
-    /// Has blocks that the next version does not reach freed once nobody holds this one, or an older one that does.
-    pub(crate) fn retire(self: Arc<Self>, blocks: Vec<Block>) {
+    /// Has blocks that the next version does not reach freed once nobody holds this one, or an older one that does; to
+    /// `spares`, if that is now.
+    pub(crate) fn retire(self: Arc<Self>, blocks: Vec<Block>, spares: Option<&mut Spares>) {
         let (sequence, reclaimer) = (self.sequence, self.reclaimer.clone());
-        let weak = Arc::downgrade(&self);
-        drop(self);
-        reclaimer.retire(weak, sequence, blocks);
+        let held = match Arc::try_unwrap(self) {
+            Ok(mut version) => {
+                // What it alone held comes below.
+                version.has_retired = true;
+                Weak::new()
+            }
+            Err(version) => Arc::downgrade(&version),
+        };
+        reclaimer.retire(held, sequence, blocks, spares);
     }
 
     /// Every heap block this version reaches.
@@ -526,6 +537,8 @@ pub(crate) fn block_of_text(cell: u64) -> Option<Block> {
 
 impl Drop for Version {
     fn drop(&mut self) {
-        self.reclaimer.collect();
+        if !self.has_retired {
+            self.reclaimer.version_died();
+        }
     }
 }

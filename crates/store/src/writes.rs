@@ -52,10 +52,8 @@ pub(crate) struct Writes {
     pub(crate) begin: Option<Sequence>,
     /// The schema of the version.
     pub(crate) base_schema: Arc<Schema>,
-    /// The schema the ids below refer to.
-    pub(crate) schema: Arc<Schema>,
-    /// Whether `schema` differs from that of the version.
-    pub(crate) schema_changed: bool,
+    /// The schema the ids below refer to, if it is another one.
+    pub(crate) new_schema: Option<Arc<Schema>>,
     pub(crate) new_keys: Vec<Key>,
     /// In the order of first touch.
     pub(crate) vertices: Vec<(Handle, VertexWrite)>,
@@ -110,8 +108,13 @@ impl EdgeWrites {
 }
 
 impl Writes {
+    /// The schema the ids refer to.
+    pub(crate) fn schema(&self) -> &Arc<Schema> {
+        self.new_schema.as_ref().unwrap_or(&self.base_schema)
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
-        !self.schema_changed
+        self.new_schema.is_none()
             && self.vertices.is_empty()
             && self.edges.iter().all(|edges| edges.writes.is_empty())
             && self.items.is_empty()

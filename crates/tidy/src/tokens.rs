@@ -33,6 +33,7 @@ pub const UNSAFE_FILES: &[(&str, &str)] = &[
         "crates/store/src/compression.rs",
         "decodes runs eight neighbors at a time, with instructions that were found to be there",
     ),
+    ("crates/store/src/current.rs", "swaps the pointer to the newest version, and keeps alive what is read"),
     ("crates/store/src/draft.rs", "reads and writes blocks of the commit being applied"),
     ("crates/store/src/end_to_end.rs", "copies lists that an owner keeps alive"),
     ("crates/store/src/entry.rs", "follows the tagged pointers of vertex table entries"),
@@ -46,6 +47,7 @@ pub const UNSAFE_FILES: &[(&str, &str)] = &[
     ("crates/store/src/neighbors.rs", "reads the runs of a list that is alive"),
     ("crates/store/src/paged_array.rs", "follows and copies pages"),
     ("crates/store/src/prefetch.rs", "asks the processor to bring memory near, which reads nothing"),
+    ("crates/store/src/reader_slots.rs", "follows a list that only grows"),
     ("crates/store/src/reclaim.rs", "frees blocks that no living version reaches"),
     (
         "crates/store/src/recluster.rs",

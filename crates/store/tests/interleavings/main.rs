@@ -1,4 +1,4 @@
-//! The commit queue, the stages, the count of writers and what frees blocks under a scheduler that tries the orders in which
+//! The commit queue, the stages, the newest version, the count of writers and what frees blocks under a scheduler that tries the orders in which
 //! threads may come (shuttle): the very source files of the store, compiled against primitives that hand every step to the
 //! scheduler, atomics included. What they lean on is stood in for.
 //!
@@ -8,6 +8,8 @@ mod commit;
 mod committing;
 mod heap;
 mod merge;
+mod publishing;
+mod reader_slots;
 mod reclaiming;
 mod remembering;
 mod spares;
@@ -24,12 +26,16 @@ mod pool {
     }
 }
 
+#[path = "../../src/current.rs"]
+mod current;
 #[path = "../../src/queue.rs"]
 mod queue;
 // Of a stand-in for a block nothing is unsafe, and not all is asked.
 #[allow(dead_code, unused_unsafe)]
 #[path = "../../src/reclaim.rs"]
 mod reclaim;
+// What the applier keeps nobody looks at here.
+#[allow(dead_code)]
 #[path = "../../src/stages.rs"]
 mod stages;
 #[path = "../../src/writers.rs"]
@@ -82,6 +88,11 @@ fn the_writers() {
 }
 
 #[test]
+fn the_newest_version() {
+    in_many_orders(2_000, publishing::what_is_guarded_is_alive);
+}
+
+#[test]
 fn what_frees_blocks() {
     in_many_orders(2_000, reclaiming::what_is_read_is_not_freed);
 }
@@ -91,5 +102,6 @@ fn what_frees_blocks() {
 fn soak_interleavings() {
     committing_in_many_orders(200_000);
     in_many_orders(200_000, remembering::what_open_transactions_need_is_remembered);
+    in_many_orders(200_000, publishing::what_is_guarded_is_alive);
     in_many_orders(200_000, reclaiming::what_is_read_is_not_freed);
 }

@@ -1,12 +1,13 @@
 //! Commits that replace blocks beside readers of older versions: no block is freed or used again that a version in use reaches, and
 //! in the end all are freed, once.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use shuttle::thread;
 
 use crate::heap::{Block, empty_heap, is_all_freed};
 use crate::reclaim::Reclaimer;
+use crate::spares::Spares;
 use crate::sync::{Mutex, lock};
 use crate::version::Version;
 
@@ -15,7 +16,7 @@ struct Publishing {
     reclaimer: Arc<Reclaimer>,
     current: Mutex<Arc<Version>>,
     /// Held as the applier is.
-    applier: Mutex<()>,
+    applier: Mutex<Spares>,
 }
 
 impl Publishing {
@@ -24,28 +25,33 @@ impl Publishing {
         let reclaimer = Arc::new(Reclaimer::default());
         let blocks: Vec<_> = (0..2).map(|_| Block::allocate(1)).collect();
         reclaimer.allocated(blocks.len());
-        let first = Version { sequence: 1, blocks, reclaimer: Some(reclaimer.clone()) };
+        let first = Version { sequence: 1, blocks, reclaimer: Some(reclaimer.clone()), has_retired: false };
         Arc::new(Publishing { reclaimer, current: Mutex::new(Arc::new(first)), applier: Mutex::default() })
     }
 
     /// A commit that replaces the oldest block, with a spare if there is one.
     fn commit(&self) {
-        let applier = lock(&self.applier);
+        let mut applier = lock(&self.applier);
         let base = lock(&self.current).clone();
         let sequence = base.sequence + 1;
-        let mut spares = self.reclaimer.take_spares();
-        let spare = spares.take().inspect(|spare| spare.renew(sequence as u32));
+        let spare = applier.take().inspect(|spare| spare.renew(sequence as u32));
         let mut blocks = base.blocks.clone();
         let replaced = blocks.remove(0);
         blocks.push(spare.unwrap_or_else(|| Block::allocate(sequence as u32)));
-        self.reclaimer.put_spares(spares);
         self.reclaimer.allocated(1);
-        let version = Version { sequence, blocks, reclaimer: Some(self.reclaimer.clone()) };
+        let reclaimer = Some(self.reclaimer.clone());
+        let version = Version { sequence, blocks, reclaimer, has_retired: false };
         let before = std::mem::replace(&mut *lock(&self.current), Arc::new(version));
         drop(before);
-        let weak = Arc::downgrade(&base);
-        drop(base);
-        self.reclaimer.retire(weak, sequence - 1, vec![replaced]);
+        let held = match Arc::try_unwrap(base) {
+            Ok(mut version) => {
+                version.has_retired = true;
+                Weak::new()
+            }
+            Err(version) => Arc::downgrade(&version),
+        };
+        self.reclaimer.retire(held, sequence - 1, vec![replaced], Some(&mut applier));
+        self.reclaimer.note_spares(&applier);
         drop(applier);
     }
 
@@ -73,6 +79,7 @@ pub(crate) fn what_is_read_is_not_freed() {
         thread::spawn(move || (0..2).for_each(|_| all.read()))
     }));
     threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
+    all.reclaimer.collect();
     assert_eq!(all.reclaimer.live_bytes(), 2, "nobody reads but the newest version");
     // The newest version has nobody to retire its blocks.
     lock(&all.current).blocks.iter().for_each(|block| {

@@ -33,7 +33,8 @@ impl Remembering {
         let applier = lock(&self.applier);
         drop(recent);
         thread::yield_now();
-        *lock(&self.current) = Arc::new(Version { sequence, blocks: Vec::new(), reclaimer: None });
+        *lock(&self.current) =
+            Arc::new(Version { sequence, blocks: Vec::new(), reclaimer: None, has_retired: false });
         drop(applier);
     }
 

@@ -22,10 +22,6 @@ impl Spares {
     pub(crate) fn take(&mut self) -> Option<Block> {
         self.0.take()
     }
-
-    pub(crate) fn join(&mut self, mut other: Spares) {
-        self.0 = self.0.take().or(other.0.take());
-    }
 }
 
 impl Drop for Spares {

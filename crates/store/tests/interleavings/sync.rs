@@ -2,7 +2,7 @@
 //! that the scheduler is asked for.
 
 use shuttle::hint::spin_loop;
-pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
+pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
 pub(crate) use shuttle::sync::{Condvar, Mutex, MutexGuard};
 
 /// More looks than these would show nothing new.

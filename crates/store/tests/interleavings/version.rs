@@ -11,10 +11,11 @@ pub(crate) struct Version {
     pub(crate) sequence: u64,
     pub(crate) blocks: Vec<Block>,
     pub(crate) reclaimer: Option<Arc<Reclaimer>>,
+    pub(crate) has_retired: bool,
 }
 
 impl Drop for Version {
     fn drop(&mut self) {
-        self.reclaimer.iter().for_each(|reclaimer| reclaimer.collect());
+        self.reclaimer.iter().filter(|_| !self.has_retired).for_each(|reclaimer| reclaimer.version_died());
     }
 }
