@@ -70,9 +70,7 @@ impl<T> Current<T> {
             let is_free = |slot: &&Slot| slot.load(Ordering::Acquire).is_null();
             match own.0[..SLOTS - 1].iter().find(is_free) {
                 Some(slot) => self.note_in(slot),
-                None => {
-                    Guard { version: Arc::into_raw(self.note_in(&own.0[SLOTS - 1]).into_arc()), slot: None }
-                }
+                None => Guard { version: Arc::into_raw(self.load_full()), slot: None },
             }
         })
     }
@@ -121,15 +119,24 @@ unsafe fn take_over<T>(version: *const T) -> Arc<T> {
     for slot in all_slots().flat_map(|slots| &slots.0) {
         if slot.load(Ordering::SeqCst) == version.cast_mut().cast() {
             // SAFETY: the reference of the `Current` is still there.
-            unsafe { Arc::increment_strong_count(version) };
-            if !empty(slot, version) {
-                // SAFETY: as above; the reader had no need of it.
-                unsafe { Arc::decrement_strong_count(version) };
-            }
+            unsafe { count_for(slot, version) };
         }
     }
     // SAFETY: this is the reference of the `Current`.
     unsafe { Arc::from_raw(version) }
+}
+
+/// Counts a reference in place of the note in a slot, unless that is gone by now.
+///
+/// # Safety
+/// `version` is alive, and stays so without this reference if the note is gone.
+unsafe fn count_for<T>(slot: &Slot, version: *const T) {
+    // SAFETY: alive by contract.
+    unsafe { Arc::increment_strong_count(version) };
+    if !empty(slot, version) {
+        // SAFETY: as above.
+        unsafe { Arc::decrement_strong_count(version) };
+    }
 }
 
 /// Empties a slot that holds this version; tells whether it still did.
@@ -144,11 +151,7 @@ impl<T> Guard<T> {
         let Guard { version, slot } = *ManuallyDrop::new(self);
         if let Some(slot) = slot {
             // SAFETY: alive, since it is noted, or has been given the reference that is one too many then.
-            unsafe { Arc::increment_strong_count(version) };
-            if !empty(slot, version) {
-                // SAFETY: given to this guard.
-                unsafe { Arc::decrement_strong_count(version) };
-            }
+            unsafe { count_for(slot, version) };
         }
         // SAFETY: a reference of its own.
         unsafe { Arc::from_raw(version) }
