@@ -301,6 +301,10 @@ fn after_a_crash_the_past_is_as_it_was() {
 #[test]
 fn after_a_crash_the_past_of_loads_larger_than_memory_is_as_it_was() {
     assert!(!crash_with(Retain::Everything, 25, Some(400)));
+}
+
+#[test]
+fn after_a_crash_the_last_commits_with_loads_larger_than_memory_are_as_they_were() {
     assert!(crash_with(Retain::Commits(4), 700, Some(40_000)));
 }
 
