@@ -76,6 +76,11 @@ impl ActiveFile {
         self.appended.bytes
     }
 
+    /// What no sync of this process has covered.
+    pub(crate) fn unsynced_bytes(&self) -> u64 {
+        self.appended.bytes - self.synced.bytes
+    }
+
     /// Whether a record is in the file that no later one vouches for.
     fn is_unvouched(&self) -> bool {
         self.vouched_records < self.appended.records

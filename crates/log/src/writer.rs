@@ -270,6 +270,11 @@ impl Log {
         self.active.as_ref().map_or(0, ActiveFile::room_bytes)
     }
 
+    /// What no sync has covered yet, in bytes: whoever fills the file waits for it.
+    pub fn unsynced_bytes(&self) -> u64 {
+        self.active.as_ref().map_or(0, ActiveFile::unsynced_bytes)
+    }
+
     /// The size of the files that hold commits after `sequence`, in bytes.
     pub fn bytes_after(&self, sequence: Sequence) -> u64 {
         let newer = self.files.iter().rev().take_while(|file| file.last_sequence > sequence);

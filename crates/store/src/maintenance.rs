@@ -1,8 +1,9 @@
-//! The store's own threads: one syncs by the clock; one archives when memory or the log has grown, and brings lists together
-//! that commits have scattered.
+//! The store's own threads: one syncs what commits did not, by the clock and as the log grows; one archives when memory or the log
+//! has grown, and brings lists together that commits have scattered.
 //!
 //! ```text
-//!  commit ─► enough to do? ─► signal ─► thread, which starts with the first signal
+//!  commit ─► much not synced? ─► signal ─► thread that syncs, also by the clock
+//!        └─► enough to do? ─► signal ─► thread, which starts with the first signal
 //!                                        ├ archive: at once
 //!                                        ├ tidy:    when commits pause, or, if they do not, after some time
 //!                                        │   ├ files:    all segments merged into one, if much in them is dead
@@ -31,6 +32,8 @@ use crate::pool::{give_back, is_giving_back};
 use crate::recluster::{AT_REST, UNDER_LOAD, gather};
 use crate::store::Inner;
 
+/// So much of the log is synced beside commits, whatever they promise: the one that fills a file waits for what is left.
+const SYNC_BYTES: u64 = 2 << 20;
 /// Lists are not worth bringing together before so much was written.
 const TIDY_BYTES_MIN: u64 = 4 << 20;
 /// Nor, without files, before as much was written as this part of what there is.
@@ -60,11 +63,14 @@ const FETCH_AHEAD_BYTES: u64 = 32 << 20;
 pub(crate) struct Signal {
     state: Mutex<State>,
     changed: Condvar,
+    /// For the thread that syncs.
+    sync_is_due: Condvar,
     threads: Mutex<Threads>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
+    sync: bool,
     archive: bool,
     tidy: bool,
     give_back: bool,
@@ -81,6 +87,13 @@ struct Threads {
 }
 
 impl Signal {
+    /// Has the log synced.
+    pub(crate) fn sync(&self) {
+        if !std::mem::replace(&mut self.state.lock().sync, true) {
+            self.sync_is_due.notify_all();
+        }
+    }
+
     /// Has the thread archive. Commits ask for it again and again until it does: the thread is woken once.
     pub(crate) fn archive(self: &Arc<Self>) {
         self.wake(|state| &mut state.archive);
@@ -118,6 +131,7 @@ impl Signal {
     pub(crate) fn stop(&self) {
         self.state.lock().stop = true;
         self.changed.notify_all();
+        self.sync_is_due.notify_all();
     }
 
     /// Waits until the threads, which were told to stop, have ended.
@@ -146,11 +160,18 @@ impl Signal {
         taken
     }
 
-    /// Waits for so long; tells whether the store closes meanwhile.
-    fn rest(&self, time: Duration) -> bool {
-        let end = Instant::now() + time;
+    /// Waits until the log is to be synced, after so long if that is given; tells whether the store closes meanwhile.
+    fn wait_for_sync(&self, interval: Option<Duration>) -> bool {
+        let end = interval.map(|interval| Instant::now() + interval);
         let mut state = self.state.lock();
-        while !state.stop && !self.changed.wait_until(&mut state, end).timed_out() {}
+        let mut is_over = false;
+        while !(state.sync || state.stop || is_over) {
+            match end {
+                Some(end) => is_over = self.sync_is_due.wait_until(&mut state, end).timed_out(),
+                None => self.sync_is_due.wait(&mut state),
+            }
+        }
+        state.sync = false;
         state.stop
     }
 }
@@ -179,21 +200,22 @@ pub(crate) fn start(inner: &Arc<Inner>) {
     }
     let mut threads = inner.signal.threads.lock();
     threads.wanted = Some(Arc::downgrade(inner));
-    if inner.home.is_some() && inner.options.durability == Durability::Interval {
+    if inner.home.is_some() && inner.options.durability != Durability::Sync {
         let (signal, store) = (inner.signal.clone(), Arc::downgrade(inner));
-        let interval = inner.options.interval;
-        threads.start("evergraph-clock", move || sync_by_clock(&signal, &store, interval));
+        let has_clock = inner.options.durability == Durability::Interval;
+        let interval = has_clock.then_some(inner.options.interval);
+        threads.start("evergraph-sync", move || sync(&signal, &store, interval));
     }
     drop(threads);
     // Opening it may have taken much.
     inner.note_taken();
 }
 
-/// Syncs whenever the interval is over, whatever else is going on.
-fn sync_by_clock(signal: &Signal, store: &Weak<Inner>, interval: Duration) {
-    while !signal.rest(interval) {
+/// Syncs whenever the interval is over, if there is one, or the log has grown, whatever else is going on.
+fn sync(signal: &Signal, store: &Weak<Inner>, interval: Option<Duration>) {
+    while !signal.wait_for_sync(interval) {
         let Some(inner) = store.upgrade() else { return };
-        inner.sync_by_clock();
+        inner.sync_beside_commits();
     }
 }
 
@@ -291,11 +313,11 @@ impl Inner {
     }
 
     /// Syncs what was appended since the last time, while commits go on.
-    fn sync_by_clock(&self) {
+    fn sync_beside_commits(&self) {
         let begun = {
             let committer = self.committer.lock();
-            let wanted = committer.durability == Durability::Interval && committer.refusal.is_none();
-            committer.log.as_ref().filter(|_| wanted).and_then(Log::begin_sync)
+            let is_usable = committer.refusal.is_none();
+            committer.log.as_ref().filter(|_| is_usable).and_then(Log::begin_sync)
         };
         let Some(synced) = begun.map(LogSync::run) else { return };
         let mut committer = self.committer.lock();
@@ -372,6 +394,9 @@ impl Inner {
             self.signal.tidy();
         }
         let Some(log) = &committer.log else { return };
+        if log.unsynced_bytes() > SYNC_BYTES {
+            self.signal.sync();
+        }
         let archived = home.heap_bytes.load(Ordering::Relaxed);
         let unarchived = log.bytes_after(home.archived_sequence.load(Ordering::Relaxed));
         let memory_is_full = self.options.memory_limit_bytes.is_some_and(|limit| {

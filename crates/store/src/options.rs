@@ -16,7 +16,7 @@ pub enum Durability {
     Sync,
     /// Once it is written to the log: it survives the process, and a loss of power after at most the interval.
     Interval,
-    /// Once it is written to the log, which is synced when the system likes to.
+    /// Once it is written to the log, which is synced only as it grows: what was written last is lost with the power.
     None,
 }
 
