@@ -3,7 +3,7 @@
 //! ```text
 //!  append: [full? seal: sync the active file, let it go] ─► [none active? create, header, sync, sync_dir] ─► one write
 //!  sync:   begin ─► fdatasync, beside which records may be appended ─► end: [several records were covered? append a mark]
-//!  trim:   for each whole file, oldest first: remove ─► sync_dir
+//!  trim:   begin ─► for each whole file, oldest first: remove ─► sync_dir, beside which records may be appended ─► end
 //! ```
 //!
 //! Invariants:
@@ -86,6 +86,27 @@ impl LogSync {
     }
 }
 
+/// A removal of files that runs beside whoever appends: [`Log::begin_trim`], [`LogTrim::run`], [`Log::end_trim`].
+#[derive(Debug)]
+#[must_use]
+pub struct LogTrim {
+    disk: Arc<dyn Disk>,
+    directory: PathBuf,
+    /// Oldest first.
+    paths: Vec<PathBuf>,
+}
+
+impl LogTrim {
+    /// Removes the files, durably. The log is to be told of it.
+    pub fn run(self) -> Result<(), DiskError> {
+        for path in self.paths {
+            self.disk.remove(&path)?;
+            self.disk.sync_dir(&self.directory)?;
+        }
+        Ok(())
+    }
+}
+
 /// A file of the log.
 #[derive(Debug)]
 struct LogFile {
@@ -127,13 +148,13 @@ impl Log {
         };
         if ends_before {
             // Commits that were archived but never synced here are missing: what is left cannot be continued.
-            log.remove_files(files.drain(..).map(|file| file.path))?;
+            log.removal_of(files.drain(..).map(|file| file.path).collect()).run()?;
         }
         if let Some(newest) = files.last() {
             let torn = recovery.torn.is_some();
             let is_older = newest.version < FORMAT_VERSION;
             if (torn || is_older) && newest.last_sequence < newest.first_sequence {
-                log.remove_files(files.pop().map(|file| file.path))?;
+                log.removal_of(files.pop().into_iter().map(|file| file.path).collect()).run()?;
             } else {
                 log.active = log.mend(newest, torn)?;
                 if let Some(older) = log.active.take_if(|_| is_older) {
@@ -242,6 +263,15 @@ impl Log {
     /// Removes every file that holds no commit after `through`. The caller vouches that no later open will ask for
     /// commits up to `through`.
     pub fn trim(&mut self, through: Sequence) -> Result<(), LogError> {
+        match self.begin_trim(through)? {
+            Some(trim) => self.end_trim(trim.run()),
+            None => Ok(()),
+        }
+    }
+
+    /// A trim that need not hold up the log; `None` if no file is to be removed. If all are, that is done at once, for no
+    /// newer file may be created before: nothing was appended lately then.
+    pub fn begin_trim(&mut self, through: Sequence) -> Result<Option<LogTrim>, LogError> {
         self.check_usable()?;
         let covered = self.files.iter().take_while(|file| file.last_sequence <= through).count();
         let is_kept = |file: &LogFile| self.has_begun || file.last_sequence < file.first_sequence;
@@ -249,15 +279,25 @@ impl Log {
             covered == self.files.len() && self.active.is_some() && self.files.last().is_some_and(is_kept);
         let removed = covered - usize::from(keeps_active);
         if removed == 0 {
-            return Ok(());
+            return Ok(None);
         }
-        if removed == self.files.len() {
-            // No sync: the file will be gone, durably, before a new one is created.
-            self.active = None;
+        let are_all = removed == self.files.len();
+        let paths = self.files.drain(..removed).map(|file| file.path).collect();
+        let trim = self.removal_of(paths);
+        if !are_all {
+            return Ok(Some(trim));
         }
-        let removed: Vec<LogFile> = self.files.drain(..removed).collect();
-        let result = self.remove_files(removed.into_iter().map(|file| file.path));
-        self.poison_on_failure(result)
+        // No sync: the file will be gone, durably, before a new one is created.
+        self.active = None;
+        self.end_trim(trim.run()).map(|()| None)
+    }
+
+    /// Takes in what became of a trim.
+    ///
+    /// # Errors
+    /// The trim's, after which the log is poisoned, as by any failed write.
+    pub fn end_trim(&mut self, outcome: Result<(), DiskError>) -> Result<(), LogError> {
+        self.poison_on_failure(outcome)
     }
 
     /// The size of all files, in bytes, without the room behind the last record.
@@ -393,12 +433,8 @@ impl Log {
         }
     }
 
-    fn remove_files(&self, paths: impl IntoIterator<Item = PathBuf>) -> Result<(), DiskError> {
-        for path in paths {
-            self.disk.remove(&path)?;
-            self.disk.sync_dir(&self.directory)?;
-        }
-        Ok(())
+    fn removal_of(&self, paths: Vec<PathBuf>) -> LogTrim {
+        LogTrim { disk: self.disk.clone(), directory: self.directory.clone(), paths }
     }
 
     fn check_usable(&self) -> Result<(), LogError> {

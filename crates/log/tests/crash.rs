@@ -7,7 +7,7 @@ mod common;
 
 use common::{Entry, append, append_in_parts, append_parts, entry_after, open, scan};
 use evergraph_disk::{CrashPlan, Fault, SimDisk};
-use evergraph_log::{LogError, LogSync};
+use evergraph_log::{LogError, LogSync, LogTrim};
 
 /// A recorded run.
 struct Workload {
@@ -24,13 +24,13 @@ fn reached(steps: &[(u64, u64)], operations: u64) -> u64 {
 }
 
 /// Appends groups of commits, some of them one commit in parts, syncing after every `interval`-th, through several files,
-/// reopenings and trims. Syncs may be beside appends: then one begins, and runs after the next group was appended.
+/// reopenings and trims. Syncs and trims may be beside appends: then one begins, and runs after the next group was appended.
 fn workload(interval: usize, file_bytes: u64, beside: bool) -> Workload {
     let disk = SimDisk::new(0);
     let mut run =
         Workload { disk: disk.clone(), entries: Vec::new(), acknowledged: Vec::new(), trimmed: Vec::new() };
     let (mut log, _, _) = open(&disk, 0, file_bytes).unwrap();
-    let mut begun: Option<LogSync> = None;
+    let (mut begun, mut trimming): (Option<LogSync>, Option<LogTrim>) = (None, None);
     for number in 0..24usize {
         let entry = entry_after(log.last_sequence(), 1 + number as u64 % 3, (number * 197) % 1400);
         match number % 6 {
@@ -43,6 +43,9 @@ fn workload(interval: usize, file_bytes: u64, beside: bool) -> Workload {
             let operations = disk.operations();
             run.acknowledged.push((operations, log.end_sync(synced).unwrap()));
         }
+        if let Some(trim) = trimming.take() {
+            log.end_trim(trim.run()).unwrap();
+        }
         if number % interval == interval - 1 {
             if beside {
                 begun = log.begin_sync();
@@ -54,7 +57,11 @@ fn workload(interval: usize, file_bytes: u64, beside: bool) -> Workload {
         if number % 7 == 6 {
             let through = reached(&run.trimmed, disk.operations()).max(log.last_sequence() / 2);
             run.trimmed.push((disk.operations(), through));
-            log.trim(through).unwrap();
+            if beside {
+                trimming = log.begin_trim(through).unwrap();
+            } else {
+                log.trim(through).unwrap();
+            }
         }
         if number == 17 {
             // Whole files that were never synced go too.
@@ -62,7 +69,7 @@ fn workload(interval: usize, file_bytes: u64, beside: bool) -> Workload {
             log.trim(log.last_sequence()).unwrap();
         }
         if number == 11 {
-            begun = None;
+            (begun, trimming) = (None, None);
             // Given up.
             let given_up = entry_after(log.last_sequence(), 1, 900);
             append_parts(&mut log, &given_up, 3).unwrap();

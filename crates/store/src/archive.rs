@@ -49,7 +49,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use evergraph_disk::{Corruption, DiskError};
-use evergraph_log::ReplayError;
+use evergraph_log::{Log, LogError, ReplayError};
 use evergraph_segment::{Segment, SegmentError};
 use evergraph_types::{Progress, Sequence};
 use thiserror::Error;
@@ -208,10 +208,10 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge, progress: &dyn Progress) -
     let mut committer = inner.committer.lock();
     inner.repoint_with(archived.mapped(), |_| true);
     inner.note_archived(home, &mut committer, until_now);
-    inner.trim_log(&archived, &mut committer);
     // Of what was committed meanwhile.
     inner.note_growth(&committer);
     drop(committer);
+    inner.trim_log(&archived);
     inner.settle_access();
     note_removal(removed.and_then(|()| archived.remove_unnamed(home, merged)));
     Ok(())
@@ -444,12 +444,13 @@ impl Inner {
         self.retain != Retain::Nothing && !is_near
     }
 
-    /// Lets go of what of the log neither history nor readers need.
-    pub(crate) fn trim_log(&self, archived: &Archived, committer: &mut Committer) {
+    /// Lets go of what of the log neither history nor readers need, while commits go on.
+    pub(crate) fn trim_log(&self, archived: &Archived) {
         let needed = self.log_needed_after(archived);
-        let trimmed = committer.log.as_mut().map_or(Ok(()), |log| log.trim(needed));
-        if let Err(error) = trimmed {
-            committer.refusal = Some(Refusal::Failed(error.to_string()));
+        let begun = self.committer.lock().trim(|log| log.begin_trim(needed));
+        if let Some(trim) = begun.flatten() {
+            let outcome = trim.run();
+            self.committer.lock().trim(|log| log.end_trim(outcome));
         }
     }
 
@@ -459,5 +460,13 @@ impl Inner {
             (Retain::Nothing, Some(floor)) => floor.min(archived.oldest().sequence),
             _ => archived.oldest().sequence,
         }
+    }
+}
+
+impl Committer {
+    /// Does a part of trimming the log, if there is one; after a failure takes no more commits.
+    fn trim<T>(&mut self, part: impl FnOnce(&mut Log) -> Result<T, LogError>) -> Option<T> {
+        let done = part(self.log.as_mut()?);
+        done.map_err(|error| self.refusal = Some(Refusal::Failed(error.to_string()))).ok()
     }
 }

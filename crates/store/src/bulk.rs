@@ -303,7 +303,7 @@ impl Load<'_> {
             inner.publish(version, changes);
             inner.follow.advance(sequence);
             if let Some(disk) = &mut disk {
-                disk.settle(inner, committer, sequence, is_logged);
+                disk.forget_past(inner, committer, sequence, is_logged);
             }
             inner.written(committer)
         });
@@ -311,11 +311,14 @@ impl Load<'_> {
         // It holds what was archived on the heap, which is freed while nobody waits.
         drop(base);
         let mut committer = inner.committer.lock();
-        if let Some(OnDisk { home, .. }) = disk {
+        if let Some(OnDisk { home, .. }) = &disk {
             inner.note_archived(home, &mut committer, progress);
         }
         inner.note_growth(&committer);
         drop(committer);
+        if let Some(disk) = disk {
+            disk.settle(inner, is_logged);
+        }
         // Its rows and their order, if not its lists, were in memory.
         inner.signal.give_back();
         inner.settle_access();
@@ -335,17 +338,22 @@ impl Load<'_> {
 }
 
 impl OnDisk<'_> {
-    /// Lets go of the log, as far as it may go, behind commit `sequence`: the batch is committed, whatever becomes of that.
-    fn settle(&mut self, inner: &Inner, committer: &mut Committer, sequence: Sequence, is_logged: bool) {
-        let OnDisk { home, archived, .. } = self;
-        note_removal(archived.remove_past(home));
-        if is_logged {
-            inner.trim_log(archived, committer);
-        } else {
-            let restarted = committer.restart_log(home, sequence, inner.options.log_options());
+    /// Lets go of the past that nobody needs, and, if the batch is not logged, of the log, for a new one behind commit `sequence`:
+    /// the batch is committed, whatever becomes of that.
+    fn forget_past(&mut self, inner: &Inner, committer: &mut Committer, sequence: Sequence, is_logged: bool) {
+        note_removal(self.archived.remove_past(self.home));
+        if !is_logged {
+            let restarted = committer.restart_log(self.home, sequence, inner.options.log_options());
             committer.refusal = restarted.err().map(|fault| Refusal::Failed(fault.to_string()));
         }
-        if archived.segments.len() > MAX_SEGMENTS {
+    }
+
+    /// Lets go of what of the log is not needed any more, while commits go on.
+    fn settle(self, inner: &Inner, is_logged: bool) {
+        if is_logged {
+            inner.trim_log(self.archived);
+        }
+        if self.archived.segments.len() > MAX_SEGMENTS {
             inner.signal.archive();
         }
     }

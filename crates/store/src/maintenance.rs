@@ -33,7 +33,7 @@ use crate::recluster::{AT_REST, UNDER_LOAD, gather};
 use crate::store::Inner;
 
 /// So much of the log is synced beside commits, whatever they promise: the one that fills a file waits for what is left.
-const SYNC_BYTES: u64 = 2 << 20;
+const SYNC_BYTES: u64 = 4 << 20;
 /// Lists are not worth bringing together before so much was written.
 const TIDY_BYTES_MIN: u64 = 4 << 20;
 /// Nor, without files, before as much was written as this part of what there is.

@@ -108,6 +108,48 @@ fn a_long_log_is_archived() {
     assert_eq!(dump(&after_a_loss_of_power(&disk).version().expect("open")), before);
 }
 
+/// Removing the log's files holds up nobody, and what is committed meanwhile is there after a loss of power.
+#[test]
+fn commits_go_on_while_what_is_archived_of_the_log_is_removed() {
+    for fails in [false, true] {
+        let disk = SimDisk::new(0);
+        let hooked = HookedDisk::over(on(&disk));
+        let options = Options { background: true, log_limit_bytes: 20_000, ..options() };
+        let store = Store::open_on(hooked.clone(), directory(), options).expect("new");
+        let (begun, has_begun) = channel();
+        let (release, is_released) = channel::<()>();
+        hooked.when_removing("log", move || {
+            begun.send(()).expect("it is waited for");
+            is_released.recv().expect("it is sent");
+        });
+        for turn in 0..400 {
+            store.put_edge(turn % 20, turn, "knows", &[("turn", turn.into())]).expect("it fits");
+        }
+        has_begun.recv().expect("it is archived");
+        for turn in 0..400 {
+            store
+                .put_edge(turn % 20, turn, "knows", &[("turn", (-turn).into())])
+                .expect("nobody waits for the disk");
+        }
+        let version = store.version().expect("open");
+        let after = after_a_loss_of_power(&disk);
+        assert_eq!(dump(&after.version().expect("open")), dump(&version));
+        if fails {
+            disk.fail_at(0, Fault::Eio);
+        }
+        release.send(()).expect("it waits");
+        if fails {
+            wait_until("the failure", || store.stats().failure.is_some());
+            assert!(matches!(store.put_edge(0, 2, "knows", &[]), Err(CommitError::Durability { .. })));
+        } else {
+            settle(&store);
+            store.put_edge(0, 1000, "knows", &[]).expect("it fits");
+        }
+        let newest = dump(&store.version().expect("open"));
+        assert_eq!(dump(&after_a_loss_of_power(&disk).version().expect("open")), newest);
+    }
+}
+
 #[test]
 fn memory_beyond_the_limit_is_archived() {
     let disk = SimDisk::new(0);

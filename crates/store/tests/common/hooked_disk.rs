@@ -16,7 +16,7 @@ pub(crate) struct HookedDisk {
     sync_time: Duration,
 }
 
-/// What happens once, when a file with this extension is created or synced.
+/// What happens once, when a file with this extension is created, synced or removed.
 struct Hook {
     call: Call,
     extension: &'static str,
@@ -27,6 +27,7 @@ struct Hook {
 enum Call {
     Create,
     Sync,
+    Remove,
 }
 
 impl HookedDisk {
@@ -47,6 +48,11 @@ impl HookedDisk {
     /// Lets something happen before a file with this extension is synced the next time.
     pub(crate) fn when_syncing(&self, extension: &'static str, run: impl FnOnce() + Send + 'static) {
         *self.hook.lock() = Some(Hook { call: Call::Sync, extension, run: Box::new(run) });
+    }
+
+    /// Lets something happen before a file with this extension is removed the next time.
+    pub(crate) fn when_removing(&self, extension: &'static str, run: impl FnOnce() + Send + 'static) {
+        *self.hook.lock() = Some(Hook { call: Call::Remove, extension, run: Box::new(run) });
     }
 
     /// Lets nothing happen any more.
@@ -162,6 +168,7 @@ impl Disk for HookedDisk {
         self.disk.rename(from, to)
     }
     fn remove(&self, path: &Path) -> Result<(), DiskError> {
+        run(&self.hook, Call::Remove, path);
         self.disk.remove(path)
     }
     fn truncate(&self, path: &Path, length: u64) -> Result<(), DiskError> {
