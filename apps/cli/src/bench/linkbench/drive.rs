@@ -35,6 +35,11 @@ impl Score {
         percentile(&mut self.writes, percent)
     }
 
+    /// The time of the longest write, in seconds: whether a client is ever held up by what the store does beside its work.
+    pub(super) fn longest_write(&self) -> Option<f64> {
+        self.writes.iter().max().map(|nanoseconds| f64::from(*nanoseconds) / 1e9)
+    }
+
     /// Takes in a request of this thread.
     pub(super) fn note(&mut self, elapsed: Duration, is_write: bool) {
         let nanoseconds = elapsed.as_nanos().min(u32::MAX.into()) as u32;

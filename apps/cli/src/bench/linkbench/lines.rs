@@ -36,6 +36,7 @@ pub(super) struct Line {
     p99_read_seconds: Option<f64>,
     median_write_seconds: Option<f64>,
     p99_write_seconds: Option<f64>,
+    longest_write_seconds: Option<f64>,
     pub(super) bars: Vec<Bar>,
 }
 
@@ -46,7 +47,7 @@ pub(super) fn layout() -> Layout {
         ("requests/s", Side::Right, 10),
         ("Evergraph by it", Side::Right, 15),
         ("reads: median, p99", Side::Right, 18),
-        ("writes: median, p99", Side::Right, 19),
+        ("writes: median, p99, longest", Side::Right, 28),
         ("bar", Side::Left, 0),
     ])
 }
@@ -68,16 +69,15 @@ impl Line {
             p99_read_seconds: score.reads_below(99),
             median_write_seconds: score.writes_below(50),
             p99_write_seconds: score.writes_below(99),
+            longest_write_seconds: score.longest_write(),
             bars,
         }
     }
 
     pub(super) fn cells(&self) -> [String; 7] {
-        let times = |median: Option<f64>, p99: Option<f64>| {
-            let both = median.zip(p99);
-            both.map_or(String::new(), |(median, p99)| {
-                format!("{}, {}", units::seconds(median), units::seconds(p99))
-            })
+        let times = |times: &[Option<f64>]| {
+            let times: Vec<String> = times.iter().flatten().map(|time| units::seconds(*time)).collect();
+            times.join(", ")
         };
         let told = |bar: &Bar| format!("{} {}", bar.what, if bar.holds { "holds" } else { "MISSED" });
         [
@@ -85,8 +85,8 @@ impl Line {
             self.store.to_owned(),
             units::count(self.requests_per_second as u64),
             self.ratio.map_or(String::new(), |ratio| format!("{ratio:.2}x")),
-            times(self.median_read_seconds, self.p99_read_seconds),
-            times(self.median_write_seconds, self.p99_write_seconds),
+            times(&[self.median_read_seconds, self.p99_read_seconds]),
+            times(&[self.median_write_seconds, self.p99_write_seconds, self.longest_write_seconds]),
             self.bars.iter().map(told).collect::<Vec<_>>().join("; "),
         ]
     }
