@@ -148,13 +148,13 @@ impl Log {
         };
         if ends_before {
             // Commits that were archived but never synced here are missing: what is left cannot be continued.
-            log.removal_of(files.drain(..).map(|file| file.path).collect()).run()?;
+            log.removal_of(files.drain(..).map(|file| file.path)).run()?;
         }
         if let Some(newest) = files.last() {
             let torn = recovery.torn.is_some();
             let is_older = newest.version < FORMAT_VERSION;
             if (torn || is_older) && newest.last_sequence < newest.first_sequence {
-                log.removal_of(files.pop().into_iter().map(|file| file.path).collect()).run()?;
+                log.removal_of(files.pop().map(|file| file.path)).run()?;
             } else {
                 log.active = log.mend(newest, torn)?;
                 if let Some(older) = log.active.take_if(|_| is_older) {
@@ -282,8 +282,8 @@ impl Log {
             return Ok(None);
         }
         let are_all = removed == self.files.len();
-        let paths = self.files.drain(..removed).map(|file| file.path).collect();
-        let trim = self.removal_of(paths);
+        let files: Vec<LogFile> = self.files.drain(..removed).collect();
+        let trim = self.removal_of(files.into_iter().map(|file| file.path));
         if !are_all {
             return Ok(Some(trim));
         }
@@ -433,7 +433,8 @@ impl Log {
         }
     }
 
-    fn removal_of(&self, paths: Vec<PathBuf>) -> LogTrim {
+    fn removal_of(&self, paths: impl IntoIterator<Item = PathBuf>) -> LogTrim {
+        let paths = paths.into_iter().collect();
         LogTrim { disk: self.disk.clone(), directory: self.directory.clone(), paths }
     }
 

@@ -49,12 +49,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use evergraph_disk::{Corruption, DiskError};
-use evergraph_log::{Log, LogError, ReplayError};
+use evergraph_log::ReplayError;
 use evergraph_segment::{Segment, SegmentError};
 use evergraph_types::{Progress, Sequence};
 use thiserror::Error;
 
-use crate::commit::{Committer, Refusal, now_micros};
+use crate::commit::{Committer, now_micros};
 use crate::draft::Draft;
 use crate::error::{CommitError, OpenError};
 use crate::home::{Archived, Home, segment_directory, segment_name};
@@ -447,10 +447,10 @@ impl Inner {
     /// Lets go of what of the log neither history nor readers need, while commits go on.
     pub(crate) fn trim_log(&self, archived: &Archived) {
         let needed = self.log_needed_after(archived);
-        let begun = self.committer.lock().trim(|log| log.begin_trim(needed));
+        let begun = self.committer.lock().ask_log(|log| log.begin_trim(needed));
         if let Some(trim) = begun.flatten() {
             let outcome = trim.run();
-            self.committer.lock().trim(|log| log.end_trim(outcome));
+            self.committer.lock().ask_log(|log| log.end_trim(outcome));
         }
     }
 
@@ -460,13 +460,5 @@ impl Inner {
             (Retain::Nothing, Some(floor)) => floor.min(archived.oldest().sequence),
             _ => archived.oldest().sequence,
         }
-    }
-}
-
-impl Committer {
-    /// Does a part of trimming the log, if there is one; after a failure takes no more commits.
-    fn trim<T>(&mut self, part: impl FnOnce(&mut Log) -> Result<T, LogError>) -> Option<T> {
-        let done = part(self.log.as_mut()?);
-        done.map_err(|error| self.refusal = Some(Refusal::Failed(error.to_string()))).ok()
     }
 }

@@ -21,7 +21,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use evergraph_log::Log;
+use evergraph_log::{Log, LogError};
 use evergraph_types::{Direction, Sequence};
 use parking_lot::MutexGuard;
 
@@ -450,6 +450,12 @@ impl Committer {
     /// Refuses after a failure: the disk is left alone until the store is opened again.
     pub(crate) fn intact(&self) -> Result<(), CommitError> {
         self.failure().map_or(Ok(()), |reason| Err(CommitError::Durability { reason }))
+    }
+
+    /// Asks the log for something, if there is one; after a failure takes no more commits.
+    pub(crate) fn ask_log<T>(&mut self, ask: impl FnOnce(&mut Log) -> Result<T, LogError>) -> Option<T> {
+        let done = ask(self.log.as_mut()?);
+        done.map_err(|error| self.refusal = Some(Refusal::Failed(error.to_string()))).ok()
     }
 
     /// What was accepted as it is logged, if there is a log and anything to log. `base` tells the edges of vertices that are deleted.

@@ -19,12 +19,12 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use evergraph_disk::Access;
-use evergraph_log::{Log, LogError, LogSync};
+use evergraph_log::{Log, LogSync};
 use evergraph_types::{NoProgress, Sequence};
 use parking_lot::{Condvar, Mutex};
 
 use crate::archive::{Merge, checkpoint};
-use crate::commit::{Committer, Refusal, Written};
+use crate::commit::{Committer, Written};
 use crate::error::CommitError;
 use crate::home::Home;
 use crate::options::Durability;
@@ -321,24 +321,21 @@ impl Inner {
         };
         let Some(synced) = begun.map(LogSync::run) else { return };
         let mut committer = self.committer.lock();
-        let Some(ended) = committer.log.as_mut().map(|log| log.end_sync(synced)) else { return };
-        self.note_sync(&mut committer, ended);
+        let ended = committer.ask_log(|log| Ok((log.end_sync(synced)?, log.unsynced_bytes())));
+        let Some((through, unsynced_bytes)) = ended else { return };
+        // Commits have asked all the while, for what was on its way.
+        self.signal.state.lock().sync = unsynced_bytes > SYNC_BYTES;
+        self.follow.advance(through);
     }
 
     /// Syncs the log, so that readers may see all of it; tells whether that was possible.
     pub(crate) fn sync_log(&self, committer: &mut Committer) -> bool {
-        let Some(log) = &mut committer.log else { return true };
-        let synced = log.sync().map(|()| log.last_sequence());
-        self.note_sync(committer, synced);
-        committer.refusal.is_none()
-    }
-
-    /// Lets readers see what was synced; after a failure takes no more commits.
-    fn note_sync(&self, committer: &mut Committer, synced: Result<Sequence, LogError>) {
-        match synced {
-            Ok(through) => self.follow.advance(through),
-            Err(error) => committer.refusal = Some(Refusal::Failed(error.to_string())),
+        if committer.log.is_none() {
+            return true;
         }
+        let through = committer.ask_log(|log| log.sync().map(|()| log.last_sequence()));
+        through.into_iter().for_each(|through| self.follow.advance(through));
+        committer.refusal.is_none()
     }
 
     /// Tells the system how segments will be read: where they are larger than the limit on memory, here and there, for what

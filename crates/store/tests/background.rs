@@ -4,10 +4,9 @@
 mod common;
 
 use std::ops::Range;
-use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use common::{HookedDisk, directory, dump, number_batch, on, open, options};
+use common::{HookedDisk, Pause, directory, dump, number_batch, on, open, options};
 use evergraph_disk::{CrashPlan, Disk, Fault, SimDisk};
 use evergraph_store::{CommitError, Durability, Options, Store, check_on};
 use evergraph_types::{Direction, EdgeBatch, KeyKind};
@@ -49,14 +48,10 @@ fn with_interval_commits_go_on_while_the_disk_syncs() {
         let options = Options { durability: Durability::Interval, interval, background: true, ..options() };
         let store = Store::open_on(hooked.clone(), directory(), options).expect("new");
         store.put_edge(0, 1, "knows", &[]).expect("it fits");
-        let (begun, has_begun) = channel();
-        let (release, is_released) = channel::<()>();
-        hooked.when_syncing("log", move || {
-            begun.send(()).expect("it is waited for");
-            is_released.recv().expect("it is sent");
-        });
+        let (pause, hook) = Pause::new();
+        hooked.when_syncing("log", hook);
         store.put_edge(1, 2, "knows", &[]).expect("it fits");
-        has_begun.recv().expect("it syncs by the clock");
+        pause.begun("it syncs by the clock");
         for turn in 2..50 {
             store.put_edge(turn, turn + 1, "knows", &[]).expect("nobody waits for the disk");
         }
@@ -64,7 +59,7 @@ fn with_interval_commits_go_on_while_the_disk_syncs() {
         if fails {
             disk.fail_at(0, Fault::Eio);
         }
-        release.send(()).expect("it waits");
+        pause.end();
         if fails {
             wait_until("the failure", || store.stats().failure.is_some());
             assert!(matches!(store.put_edge(0, 2, "knows", &[]), Err(CommitError::Durability { .. })));
@@ -96,13 +91,19 @@ fn with_none_the_log_is_synced_as_it_grows() {
     wait_until("the sync", || after_a_loss_of_power(&disk).version().expect("open").sequence() >= 3);
 }
 
+/// More than a short log takes before it is archived.
+fn put_400(store: &Store, factor: i64) {
+    for turn in 0..400 {
+        let put = store.put_edge(turn % 20, turn, "knows", &[("turn", (factor * turn).into())]);
+        put.expect("it fits");
+    }
+}
+
 #[test]
 fn a_long_log_is_archived() {
     let disk = SimDisk::new(0);
     let store = open(&disk, Options { background: true, log_limit_bytes: 20_000, ..options() });
-    for turn in 0..400 {
-        store.put_edge(turn % 20, turn, "knows", &[("turn", turn.into())]).expect("it fits");
-    }
+    put_400(&store, 1);
     wait_until("an archive", || store.stats().segments > 0 && store.stats().log_bytes <= 30_000);
     let before = dump(&store.version().expect("open"));
     assert_eq!(dump(&after_a_loss_of_power(&disk).version().expect("open")), before);
@@ -116,28 +117,19 @@ fn commits_go_on_while_what_is_archived_of_the_log_is_removed() {
         let hooked = HookedDisk::over(on(&disk));
         let options = Options { background: true, log_limit_bytes: 20_000, ..options() };
         let store = Store::open_on(hooked.clone(), directory(), options).expect("new");
-        let (begun, has_begun) = channel();
-        let (release, is_released) = channel::<()>();
-        hooked.when_removing("log", move || {
-            begun.send(()).expect("it is waited for");
-            is_released.recv().expect("it is sent");
-        });
-        for turn in 0..400 {
-            store.put_edge(turn % 20, turn, "knows", &[("turn", turn.into())]).expect("it fits");
-        }
-        has_begun.recv().expect("it is archived");
-        for turn in 0..400 {
-            store
-                .put_edge(turn % 20, turn, "knows", &[("turn", (-turn).into())])
-                .expect("nobody waits for the disk");
-        }
+        let (pause, hook) = Pause::new();
+        hooked.when_removing("log", hook);
+        put_400(&store, 1);
+        pause.begun("it is archived");
+        // Nobody waits for the disk.
+        put_400(&store, -1);
         let version = store.version().expect("open");
         let after = after_a_loss_of_power(&disk);
         assert_eq!(dump(&after.version().expect("open")), dump(&version));
         if fails {
             disk.fail_at(0, Fault::Eio);
         }
-        release.send(()).expect("it waits");
+        pause.end();
         if fails {
             wait_until("the failure", || store.stats().failure.is_some());
             assert!(matches!(store.put_edge(0, 2, "knows", &[]), Err(CommitError::Durability { .. })));
@@ -179,19 +171,13 @@ fn with_interval_a_commit_is_durable_soon_during_an_archive() {
         ..options()
     };
     let store = Store::open_on(hooked.clone(), directory(), options).expect("new");
-    let (begun, has_begun) = channel();
-    let (release, is_released) = channel::<()>();
-    hooked.when_creating("segment", move || {
-        begun.send(()).expect("it is waited for");
-        is_released.recv().expect("it is sent");
-    });
-    for turn in 0..400 {
-        store.put_edge(turn % 20, turn, "knows", &[("turn", turn.into())]).expect("it fits");
-    }
-    has_begun.recv().expect("it archives");
+    let (pause, hook) = Pause::new();
+    hooked.when_creating("segment", hook);
+    put_400(&store, 1);
+    pause.begun("it archives");
     let sequence = store.put_edge(0, 1000, "knows", &[]).expect("it fits");
     wait_until("the clock", || after_a_loss_of_power(&disk).version().expect("open").sequence() >= sequence);
-    release.send(()).expect("it waits");
+    pause.end();
     wait_until("the archive", || store.stats().segments > 0);
 }
 
@@ -293,18 +279,14 @@ fn a_merge_is_given_up_when_the_store_is_closed() {
     store.close().expect("a good disk");
     let segments = segments_on(&disk);
     let store = Store::open_on(hooked.clone(), directory(), options()).expect("a store");
-    let (begun, has_begun) = channel();
-    let (release, is_released) = channel::<()>();
-    hooked.when_creating("segment", move || {
-        begun.send(()).expect("it is waited for");
-        is_released.recv().expect("it is sent");
-    });
+    let (pause, hook) = Pause::new();
+    hooked.when_creating("segment", hook);
     std::thread::scope(|scope| {
         let merge = scope.spawn(|| store.compact());
-        has_begun.recv().expect("it merges");
+        pause.begun("it merges");
         let close = scope.spawn(|| store.close());
         wait_until("the close to begin", || store.version().is_err());
-        release.send(()).expect("it waits");
+        pause.end();
         assert!(matches!(merge.join().expect("no panic"), Err(CommitError::Closed(_))));
         assert!(close.join().expect("no panic").is_ok());
     });

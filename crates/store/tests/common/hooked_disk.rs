@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use evergraph_disk::{AppendFile, Disk, DiskError, DiskLock, LockMode, Mapping, SyncFile};
@@ -21,6 +22,34 @@ struct Hook {
     call: Call,
     extension: &'static str,
     run: Box<dyn FnOnce() + Send>,
+}
+
+/// A hook that waits, as seen from outside.
+pub(crate) struct Pause {
+    begun: Receiver<()>,
+    release: Sender<()>,
+}
+
+impl Pause {
+    /// The pause, and the hook that waits from when it is called until the pause ends.
+    pub(crate) fn new() -> (Self, impl FnOnce() + Send + 'static) {
+        let (begin, begun) = channel();
+        let (release, is_released) = channel();
+        let hook = move || {
+            begin.send(()).expect("it is waited for");
+            is_released.recv().expect("it is sent");
+        };
+        (Pause { begun, release }, hook)
+    }
+
+    /// Waits until it has begun.
+    pub(crate) fn begun(&self, what: &str) {
+        self.begun.recv().unwrap_or_else(|_| panic!("{what}"));
+    }
+
+    pub(crate) fn end(&self) {
+        self.release.send(()).expect("it waits");
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

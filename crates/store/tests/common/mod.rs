@@ -18,7 +18,7 @@ pub(crate) use commits::{Made, declare_for_commits, in_order, model_at, random_c
 pub(crate) use difference::compare_difference;
 pub(crate) use dump::{Dump, dump};
 pub(crate) use history::{History, States};
-pub(crate) use hooked_disk::HookedDisk;
+pub(crate) use hooked_disk::{HookedDisk, Pause};
 pub(crate) use model::{EdgeModel, Model, Props, VertexModel};
 pub(crate) use replica::Replica;
 pub(crate) use setup::{
