@@ -117,10 +117,16 @@ fn commits_go_on_while_what_is_archived_of_the_log_is_removed() {
         let hooked = HookedDisk::over(on(&disk));
         let options = Options { background: true, log_limit_bytes: 20_000, ..options() };
         let store = Store::open_on(hooked.clone(), directory(), options).expect("new");
-        let (pause, hook) = Pause::new();
-        hooked.when_removing("log", hook);
+        let (archive, hook) = Pause::new();
+        hooked.when_creating("segment", hook);
         put_400(&store, 1);
-        pause.begun("it is archived");
+        archive.begun("it is archived");
+        // Not in what is archived: the file it is in stays.
+        store.put_edge(0, 1, "knows", &[]).expect("it fits");
+        let (removal, hook) = Pause::new();
+        hooked.when_removing("log", hook);
+        archive.end();
+        removal.begun("it is archived");
         // Nobody waits for the disk.
         put_400(&store, -1);
         let version = store.version().expect("open");
@@ -129,7 +135,7 @@ fn commits_go_on_while_what_is_archived_of_the_log_is_removed() {
         if fails {
             disk.fail_at(0, Fault::Eio);
         }
-        pause.end();
+        removal.end();
         if fails {
             wait_until("the failure", || store.stats().failure.is_some());
             assert!(matches!(store.put_edge(0, 2, "knows", &[]), Err(CommitError::Durability { .. })));
