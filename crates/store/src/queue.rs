@@ -14,6 +14,8 @@
 //! take longer: one who waits looks a while whether the answer has come before it sleeps, unless others sleep already, who
 //! could use the processor; and the lead is free for whoever comes first while one who waits wakes. Where it waits for a disk,
 //! the lead is kept for those who wait: until one of them is awake, those who were just answered come back and join its group.
+//! There, whoever leads looks a while for as many as asked during the last group, if they are few: they are on their way, and
+//! would wait for the end of this group's sync and then for their own.
 //!
 //! Nobody who waits holds or wants the committer, so that callers whose commit is done can ask for the next one
 //! while the group after theirs is being synced.
@@ -21,11 +23,13 @@
 //! Invariant: as long as anyone waits, one caller leads or the lead is offered to those who wait; every request is
 //! answered, even if whoever leads panics.
 
-use std::sync::Arc;
+use std::num::NonZero;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use crate::commit::{BatchSummary, INTERRUPTED, Request};
 use crate::error::CommitError;
-use crate::sync::{AtomicBool, AtomicUsize, Condvar, Mutex, Ordering, lock, look, wait};
+use crate::sync::{AtomicBool, AtomicUsize, Condvar, Mutex, Ordering, lock, look, look_for, wait};
 
 pub(crate) type Outcome = Result<BatchSummary, CommitError>;
 
@@ -35,6 +39,8 @@ pub(crate) struct CommitQueue {
     state: Mutex<QueueState>,
     /// How many callers sleep; those of a group change it while they have its lock.
     sleepers: AtomicUsize,
+    /// How many requests wait for the next group: changed with the state, and looked at without.
+    gathered: AtomicUsize,
 }
 
 /// How long a commit takes.
@@ -46,6 +52,13 @@ pub(crate) enum Pace {
     Memory,
 }
 
+/// How long whoever leads looks for others: less than a quick sync takes.
+const PATIENCE: Duration = Duration::from_micros(30);
+
+/// How many may be looked for: while one looks, the others have a processor each.
+static LOOKED_FOR_MAX: LazyLock<usize> =
+    LazyLock::new(|| std::thread::available_parallelism().map_or(1, NonZero::get));
+
 /// How often a caller looks before it sleeps: for some commits' time.
 const LOOKS: u32 = 1_000;
 
@@ -56,6 +69,8 @@ struct QueueState {
     /// Where its callers wait.
     group: Arc<Group>,
     is_led: bool,
+    /// How many callers asked during the last group: its own, and those who waited when it was done.
+    seen: usize,
 }
 
 /// Callers whose requests are committed together.
@@ -90,6 +105,13 @@ enum Told {
     Offer(Offer),
 }
 
+impl QueueState {
+    /// Whether others are about to ask, for whom the next group is to wait.
+    fn expects_others(&self, pace: Pace) -> bool {
+        pace == Pace::Disk && (2..=*LOOKED_FOR_MAX).contains(&self.seen)
+    }
+}
+
 impl CommitQueue {
     /// Hands in a request and waits for its answer, which `commit` gives, in order, for all requests of the group it is
     /// called with; this caller's may be among them.
@@ -100,15 +122,17 @@ impl CommitQueue {
         commit: impl FnOnce(Vec<Request>, &mut Lead<'_>) -> Vec<Outcome>,
     ) -> Outcome {
         let mut state = lock(&self.state);
-        if !state.is_led && state.requests.is_empty() {
+        let comes_first = !state.is_led && state.requests.is_empty();
+        if comes_first && !state.expects_others(pace) {
             state.is_led = true;
             drop(state);
-            let mut lead = Lead::new(self, pace, None);
+            let mut lead = Lead::new(self, pace, None, 1);
             let answer = commit(vec![request], &mut lead).pop();
             return answer.unwrap_or_else(interrupted);
         }
         let (own, place) = (state.group.clone(), state.requests.len());
         state.requests.push(request);
+        self.gathered.store(state.requests.len(), Ordering::Relaxed);
         while state.is_led {
             drop(state);
             let looks = pace == Pace::Memory && self.sleepers.load(Ordering::Relaxed) == 0;
@@ -122,10 +146,16 @@ impl CommitQueue {
             }
         }
         state.is_led = true;
+        if state.expects_others(pace) {
+            let seen = state.seen;
+            drop(state);
+            look_for(PATIENCE, || self.gathered.load(Ordering::Relaxed) >= seen);
+            state = lock(&self.state);
+        }
         let requests = std::mem::take(&mut state.requests);
         let group = std::mem::take(&mut state.group);
         drop(state);
-        let mut lead = Lead::new(self, pace, Some(group));
+        let mut lead = Lead::new(self, pace, Some(group), requests.len());
         if !requests.is_empty() {
             lead.answers = commit(requests, &mut lead);
         }
@@ -183,12 +213,14 @@ pub(crate) struct Lead<'a> {
     /// Where those of the group wait; `None` if it is the caller alone, who leads.
     group: Option<Arc<Group>>,
     is_passed_on: bool,
+    /// How many requests it commits.
+    size: usize,
     answers: Vec<Outcome>,
 }
 
 impl<'a> Lead<'a> {
-    fn new(queue: &'a CommitQueue, pace: Pace, group: Option<Arc<Group>>) -> Self {
-        Lead { queue, pace, group, is_passed_on: false, answers: Vec::new() }
+    fn new(queue: &'a CommitQueue, pace: Pace, group: Option<Arc<Group>>, size: usize) -> Self {
+        Lead { queue, pace, group, size, is_passed_on: false, answers: Vec::new() }
     }
 
     /// Lets the next group be committed, if those who may wait for it are awake: if some sleep, it is the larger for waiting.
@@ -205,6 +237,7 @@ impl<'a> Lead<'a> {
         let mut state = lock(&self.queue.state);
         let is_kept = self.pace == Pace::Disk && !state.requests.is_empty();
         state.is_led = is_kept;
+        state.seen = self.size + state.requests.len();
         if !state.requests.is_empty() {
             let offer = if is_kept { Offer::Kept } else { Offer::Free };
             // Within the lock: what is offered here must not come after the answers.

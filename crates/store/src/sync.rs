@@ -7,6 +7,7 @@ use std::hint::spin_loop;
 use std::sync::PoisonError;
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
 pub(crate) use std::sync::{Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
 
 /// A mutex that tells whether it is held, and that can be handed to whoever waits for it.
 pub(crate) mod fair {
@@ -30,6 +31,14 @@ pub(crate) fn look(looks: u32, has_come: impl Fn() -> bool) {
         if has_come() {
             break;
         }
+        spin_loop();
+    }
+}
+
+/// Looks whether what is waited for has come until it has, so long at the most.
+pub(crate) fn look_for(patience: Duration, has_come: impl Fn() -> bool) {
+    let begin = Instant::now();
+    while !has_come() && begin.elapsed() < patience {
         spin_loop();
     }
 }

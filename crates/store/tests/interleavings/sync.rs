@@ -1,6 +1,8 @@
 //! shuttle's primitives under the names that the store has for the standard library's and parking_lot's: a step of each is one
 //! that the scheduler is asked for.
 
+use std::time::Duration;
+
 use shuttle::hint::spin_loop;
 pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
 pub(crate) use shuttle::sync::{Condvar, Mutex, MutexGuard};
@@ -74,4 +76,8 @@ pub(crate) fn look(looks: u32, has_come: impl Fn() -> bool) {
         }
         spin_loop();
     }
+}
+
+pub(crate) fn look_for(_patience: Duration, has_come: impl Fn() -> bool) {
+    look(LOOKS_MAX, has_come);
 }
