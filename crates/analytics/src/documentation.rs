@@ -16,7 +16,7 @@ defaults and results are those of NetworkX where it has the algorithm, but for [
 edges. Some follow a graph as it changes: `evergraph::algorithms::incremental` has them in Rust, and they cost what a change
 affects. What is not here can be [written](#algorithms-of-your-own).
 
-This page is made from the code: `EVERGRAPH_WRITE_DOCS=1 cargo test -p evergraph-analytics --test documentation`.
+This page is made from the code: `EVERGRAPH_WRITE_DOCS=1 cargo test -p evergraph-analytics --test all documentation`.
 
 | name | finds | work |
 |---|---|---|

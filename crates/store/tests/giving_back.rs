@@ -1,6 +1,7 @@
 //! Memory that commits have freed is given back when they pause, also where nothing is archived or brought together; until then
 //! a store is not settled. A process of its own: what gives back is one for all stores.
 
+#[path = "all/common/mod.rs"]
 mod common;
 
 use std::sync::atomic::{AtomicUsize, Ordering};

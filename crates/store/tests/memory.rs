@@ -2,6 +2,7 @@
 //! behind a snapshot that is kept, all but what it shows.
 #![allow(unsafe_code)]
 
+#[path = "all/common/mod.rs"]
 mod common;
 
 use std::alloc::{GlobalAlloc, Layout, System};

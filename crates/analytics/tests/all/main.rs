@@ -1,0 +1,29 @@
+//! The tests of the algorithms in one program: each against another way to the result, or a verifier.
+
+mod betweenness_centrality;
+mod bfs;
+mod closeness_centrality;
+mod clustering;
+mod common;
+mod connected_components;
+mod control;
+mod core_number;
+mod documentation;
+mod edge_map;
+mod graphalytics;
+mod greedy;
+mod incremental;
+mod label_propagation;
+mod louvain;
+mod maximal_independent_set;
+mod mixed_views;
+mod neighborhoods;
+mod pagerank;
+mod shortest_path;
+mod spectral;
+mod sssp;
+mod strongly_connected_components;
+mod structure;
+mod triangle_count;
+mod walks_and_times;
+mod weighted_paths;
