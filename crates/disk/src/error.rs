@@ -37,7 +37,7 @@ pub enum DiskError {
         path: PathBuf,
     },
     /// No space is left.
-    #[error("cannot {operation} {}: the disk is full; free some space, then open the store again", path.display())]
+    #[error("cannot {operation} {}: the disk is full; free some space", path.display())]
     Full {
         /// What was tried.
         operation: &'static str,

@@ -23,8 +23,9 @@
 //! Invariant: as long as anyone waits, one caller leads or the lead is offered to those who wait; every request is
 //! answered, even if whoever leads panics.
 
-use std::num::NonZero;
+use std::ops::RangeInclusive;
 use std::sync::{Arc, LazyLock};
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 use crate::commit::{BatchSummary, INTERRUPTED, Request};
@@ -55,9 +56,11 @@ pub(crate) enum Pace {
 /// How long whoever leads looks for others: less than a quick sync takes.
 const PATIENCE: Duration = Duration::from_micros(30);
 
-/// How many may be looked for: while one looks, the others have a processor each.
-static LOOKED_FOR_MAX: LazyLock<usize> =
-    LazyLock::new(|| std::thread::available_parallelism().map_or(1, NonZero::get));
+/// How many it looks for, where they have another processor to come on: while one looks, more would be in want of it.
+const LOOKED_FOR: RangeInclusive<usize> = 2..=3;
+
+static HAS_PROCESSORS: LazyLock<bool> =
+    LazyLock::new(|| available_parallelism().is_ok_and(|processors| processors.get() > 1));
 
 /// How often a caller looks before it sleeps: for some commits' time.
 const LOOKS: u32 = 1_000;
@@ -108,7 +111,7 @@ enum Told {
 impl QueueState {
     /// Whether others are about to ask, for whom the next group is to wait.
     fn expects_others(&self, pace: Pace) -> bool {
-        pace == Pace::Disk && (2..=*LOOKED_FOR_MAX).contains(&self.seen)
+        pace == Pace::Disk && LOOKED_FOR.contains(&self.seen) && *HAS_PROCESSORS
     }
 }
 
