@@ -282,8 +282,8 @@ impl Log {
             return Ok(None);
         }
         let are_all = removed == self.files.len();
-        let files: Vec<LogFile> = self.files.drain(..removed).collect();
-        let trim = self.removal_of(files.into_iter().map(|file| file.path));
+        let paths: Vec<PathBuf> = self.files.drain(..removed).map(|file| file.path).collect();
+        let trim = self.removal_of(paths);
         if !are_all {
             return Ok(Some(trim));
         }

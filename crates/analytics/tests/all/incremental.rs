@@ -165,6 +165,14 @@ impl Followers {
         }
     }
 
+    /// Has them follow the model from that view on, and checks them; gives the view they have come to.
+    fn follow(&mut self, model: &mut Model, before: &FlatView) -> FlatView {
+        let after = model.view();
+        self.update(&after, &model.changes(before, &after));
+        self.check(&after);
+        after
+    }
+
     fn update(&mut self, view: &FlatView, changes: &Changes) {
         let searches = self.bfs.iter_mut().map(|(search, ..)| search as &mut dyn Incremental);
         let weighted = self.sssp.iter_mut().map(|(search, ..)| search as &mut dyn Incremental);
@@ -240,11 +248,7 @@ proptest! {
         followers.check(&before);
         for batch in &batches {
             batch.iter().for_each(|step| model.apply(step));
-            let after = model.view();
-            let changes = model.changes(&before, &after);
-            followers.update(&after, &changes);
-            followers.check(&after);
-            before = after;
+            before = followers.follow(&mut model, &before);
         }
     }
 
@@ -291,11 +295,7 @@ fn a_bridge_goes_and_comes_back() {
         } else {
             model.put(*edge, 1.0)
         }
-        let after = model.view();
-        let changes = model.changes(&before, &after);
-        followers.update(&after, &changes);
-        followers.check(&after);
-        before = after;
+        before = followers.follow(&mut model, &before);
     }
 }
 

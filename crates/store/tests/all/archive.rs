@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::common::{
-    Action, Case, HookedDisk, Model, Runner, Write, actions, case, directory, number_batch, on, options,
-    with_columns,
+    Action, Case, HookedDisk, Model, Runner, Write, actions, case, directory, for_all, number_batch, on,
+    options, with_columns,
 };
 use evergraph_disk::{OsDisk, SimDisk};
 use evergraph_proof::tally;
@@ -15,7 +15,6 @@ use evergraph_store::{Durability, ListFormat, Options, Store};
 use evergraph_types::{Direction, EdgeTypeOptions, KeyKind, PropertyType, Value};
 use parking_lot::Mutex;
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
 
 /// What archives and what would wait for one cannot happen within one.
 fn can_happen_meanwhile(action: &Action) -> bool {
@@ -57,14 +56,9 @@ fn archive_amid(case: Case, rounds: &[(Vec<Action>, Vec<Action>, bool)]) {
 }
 
 fn holds(cases: u32, longest: usize) {
-    let config = Config { cases, failure_persistence: None, ..Config::default() };
     let round = (actions(longest), actions(longest), any::<bool>());
     let strategy = (case(), prop::collection::vec(round, 1..5));
-    let outcome = TestRunner::new(config).run(&strategy, |(case, rounds)| {
-        archive_amid(case, &rounds);
-        Ok(())
-    });
-    outcome.unwrap_or_else(|failure| panic!("{failure}"));
+    for_all(cases, &strategy, |(case, rounds)| archive_amid(case, &rounds));
 }
 
 #[test]

@@ -124,7 +124,7 @@ fn commits_go_on_while_what_is_archived_of_the_log_is_removed() {
         let (removal, hook) = Pause::new();
         hooked.when_removing("log", hook);
         archive.end();
-        removal.begun("it is archived");
+        removal.begun("its files are removed");
         // Nobody waits for the disk.
         put_400(&store, -1);
         let version = store.version().expect("open");

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::common::{
     Action, Case, Dump, HookedDisk, Model, Runner, States, Write, actions, compare_difference, directory,
-    dump, number_batch, on, options, with_columns,
+    dump, for_all, number_batch, on, options, with_columns,
 };
 use evergraph_disk::{CrashPlan, Disk, Fault, MemoryDisk, SimDisk};
 use evergraph_store::{
@@ -20,7 +20,6 @@ use evergraph_types::{
 };
 use parking_lot::Mutex;
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
 
 const CASE: Case = Case {
     keys: KeyKind::Text,
@@ -148,19 +147,13 @@ fn holds(cases: u32, longest: usize) {
     let format = prop_oneof![Just(ListFormat::Fast), Just(ListFormat::Compact)];
     let limit = prop::option::weighted(0.4, Just(40_000));
     let strategy = (keys, format, limit, alongside(longest / 2), load(), alongside(longest));
-    let config = Config { cases, failure_persistence: None, ..Config::default() };
-    let outcome = TestRunner::new(config).run(
-        &strategy,
-        |(keys, format, memory_limit, mut before, load, alongside)| {
-            // What the load brings to the schema is seen with the first commit alongside.
-            before.retain(|action| !matches!(action, Action::DropType { .. } | Action::DropProperty { .. }));
-            let vertex = |key| Action::One(Write::PutVertex { key, label: None, given: Vec::new() });
-            before.extend((0..14).map(vertex));
-            check(Case { keys, format, memory_limit, ..CASE }, &before, &load, &alongside);
-            Ok(())
-        },
-    );
-    outcome.unwrap_or_else(|failure| panic!("{failure}"));
+    for_all(cases, &strategy, |(keys, format, memory_limit, mut before, load, alongside)| {
+        // What the load brings to the schema is seen with the first commit alongside.
+        before.retain(|action| !matches!(action, Action::DropType { .. } | Action::DropProperty { .. }));
+        let vertex = |key| Action::One(Write::PutVertex { key, label: None, given: Vec::new() });
+        before.extend((0..14).map(vertex));
+        check(Case { keys, format, memory_limit, ..CASE }, &before, &load, &alongside);
+    });
 }
 
 #[test]

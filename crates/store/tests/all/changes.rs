@@ -4,11 +4,12 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::common::{Action, Case, Replica, Runner, actions, batch, case, number_batch, open, options};
+use crate::common::{
+    Action, Case, Replica, Runner, actions, batch, case, for_all, number_batch, open, options,
+};
 use evergraph_disk::{CrashPlan, SimDisk};
 use evergraph_store::{ChangeOptions, ChangeReader, ChangesError, Durability, Options, Store};
 use evergraph_types::{EdgeTypeOptions, Key};
-use proptest::test_runner::{Config, TestRunner};
 
 fn from(after: u64) -> ChangeOptions {
     ChangeOptions { after: Some(after), name: None }
@@ -53,12 +54,7 @@ fn run(case: Case, actions: &[Action]) {
 }
 
 fn holds(cases: u32, longest: usize) {
-    let config = Config { cases, failure_persistence: None, ..Config::default() };
-    let outcome = TestRunner::new(config).run(&(case(), actions(longest)), |(case, actions)| {
-        run(case, &actions);
-        Ok(())
-    });
-    outcome.unwrap_or_else(|failure| panic!("{failure}"));
+    for_all(cases, &(case(), actions(longest)), |(case, actions)| run(case, &actions));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::common::{
     Action, Case, Dump, History, Model, Runner, States, Write, altering_actions, case, compare_difference,
-    directory, dump, number_batch, on, open, options,
+    directory, dump, for_all, number_batch, on, open, options,
 };
 use evergraph_disk::{CrashPlan, Disk, SimDisk};
 use evergraph_store::{
@@ -17,7 +17,7 @@ use evergraph_types::{
     Alteration, Direction, EdgeTypeOptions, KeyKind, Property, PropertyOwner, PropertyType, Sequence, Value,
 };
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
+use proptest::test_runner::Config;
 
 /// What was seen after each commit, and when it was made.
 type Seen = BTreeMap<Sequence, (i64, Dump)>;
@@ -82,12 +82,7 @@ fn newest(store: &Store) -> (Sequence, std::sync::Arc<Version>) {
 }
 
 fn holds(cases: u32, longest: usize) {
-    let config = Config { cases, failure_persistence: None, ..Config::default() };
-    let outcome = TestRunner::new(config).run(&(case(), altering_actions(longest)), |(case, actions)| {
-        run(case, &actions);
-        Ok(())
-    });
-    outcome.unwrap_or_else(|failure| panic!("{failure}"));
+    for_all(cases, &(case(), altering_actions(longest)), |(case, actions)| run(case, &actions));
 }
 
 #[test]

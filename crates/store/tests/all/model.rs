@@ -1,17 +1,11 @@
 //! Random actions give what a naive model gives: transactions with reads of their own writes, batches, bulk loads,
 //! archiving, reopening; snapshots show what they showed, whatever follows.
 
-use crate::common::{Action, Case, Runner, Write, actions, case};
+use crate::common::{Action, Case, Runner, Write, actions, case, for_all};
 use evergraph_proof::tally;
-use proptest::test_runner::{Config, TestRunner};
 
 fn holds(cases: u32, longest: usize) {
-    let config = Config { cases, failure_persistence: None, ..Config::default() };
-    let outcome = TestRunner::new(config).run(&(case(), actions(longest)), |(case, actions)| {
-        run(case, &actions);
-        Ok(())
-    });
-    outcome.unwrap_or_else(|failure| panic!("{failure}"));
+    for_all(cases, &(case(), actions(longest)), |(case, actions)| run(case, &actions));
 }
 
 fn run(case: Case, actions: &[Action]) {

@@ -3,12 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::common::{Model, declare_for_commits, dump, number_batch, options};
+use crate::common::{Model, declare_for_commits, dump, for_all, number_batch, options};
 use evergraph_proof::tally;
 use evergraph_store::{CommitError, Options, Store, Transaction};
 use evergraph_types::{Key, KeyKind, Value};
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
 
 const TYPES: [&str; 4] = ["simple", "multi", "mirror", "both"];
 /// So many transactions are open at once.
@@ -257,13 +256,8 @@ fn run(keys: KeyKind, steps: &[Step]) {
 }
 
 fn holds(cases: u32, longest: usize) {
-    let config = Config { cases, failure_persistence: None, ..Config::default() };
     let keys = proptest::sample::select(&[KeyKind::Int64, KeyKind::Dense][..]);
-    let outcome = TestRunner::new(config).run(&(keys, steps(longest)), |(keys, steps)| {
-        run(keys, &steps);
-        Ok(())
-    });
-    outcome.unwrap_or_else(|failure| panic!("{failure}"));
+    for_all(cases, &(keys, steps(longest)), |(keys, steps)| run(keys, &steps));
 }
 
 #[test]

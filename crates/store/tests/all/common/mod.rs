@@ -7,6 +7,7 @@ mod actions;
 mod commits;
 mod difference;
 mod dump;
+mod for_all;
 mod history;
 mod hooked_disk;
 mod model;
@@ -17,6 +18,7 @@ pub(crate) use actions::{Action, Case, Failure, Runner, Write, actions, altering
 pub(crate) use commits::{Made, declare_for_commits, in_order, model_at, random_commit};
 pub(crate) use difference::compare_difference;
 pub(crate) use dump::{Dump, dump};
+pub(crate) use for_all::for_all;
 pub(crate) use history::{History, States};
 pub(crate) use hooked_disk::{HookedDisk, Pause};
 pub(crate) use model::{EdgeModel, Model, Props, VertexModel};
