@@ -470,7 +470,7 @@ impl Drop for Turn<'_> {
     fn drop(&mut self) {
         let mut committer = self.held.take().unwrap_or_else(|| self.inner.committer.lock());
         if let Some(branch) = committer.branch.take() {
-            self.inner.current.load_full().retire(branch.into_withheld(), None);
+            self.inner.current.load_full().retire(branch.into_withheld());
         }
         committer.resolver.take_back_schema(&self.inner.current.load());
         if let Some(failure) = self.failure.take() {

@@ -39,6 +39,7 @@ use crate::options::Durability;
 use crate::pool::in_pool;
 use crate::queue::{Lead, Outcome, Pace};
 use crate::reads::Reads;
+use crate::reclaim::Held;
 use crate::resolve::Resolver;
 use crate::spares::Spares;
 use crate::stages::Applier;
@@ -302,7 +303,8 @@ impl Inner {
         let Changes { allocated_bytes, retired, mut spares, .. } = changes;
         self.reclaimer.allocated(allocated_bytes);
         let base = self.current.swap(Arc::new(version));
-        base.retire(retired, Some(&mut spares));
+        let sequence = base.sequence;
+        self.reclaimer.retire(Held::Noted(base), sequence, retired, Some(&mut spares));
         spares
     }
 }

@@ -1,22 +1,23 @@
 //! The newest version: a pointer that a commit swaps, and readers that count no reference.
 //!
 //! ```text
-//!  reader   slot := pointer ─► the newest still? ─► reads ─► slot: pointer → empty        found it empty? gives back the count
-//!  commit   swaps the pointer ─► each slot that holds the old one: counts a reference for it ─► slot: old → empty
+//!  reader   slot := pointer ─► the newest still? ─► reads ─► empties the slot
+//!  commit   swaps the pointer ─► does any slot hold the old one? ─► no: it is let go of; yes: it is asked again by the next commit
 //! ```
 //!
-//! That is how `arc_swap` does it, whose writers write to each slot of each thread, and so take from all threads the memory that
-//! they read with. Here a commit looks first, and what is not about its version stays where it is.
+//! These are hazard pointers (Michael, IEEE TPDS 2004): who reads writes to what is its own alone, and who commits writes to
+//! nothing of a reader's, and frees what it has replaced itself.
 //!
-//! Invariant: whoever has a guard has the version in a slot, or a reference of its own. A reader writes its slot before it looks
+//! Invariant: a version that a slot holds, or a guard without one has counted, is alive. A reader writes its slot before it looks
 //! at the pointer again, and a commit swaps the pointer before it looks at the slots, all in one order (`SeqCst`): one of them
 //! sees the other.
 #![allow(unsafe_code)]
 
+use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::ptr::null_mut;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use crate::reader_slots::{all_slots, with_own_slots};
 use crate::sync::{AtomicPtr, Ordering};
@@ -47,16 +48,25 @@ unsafe impl<T: Send + Sync> Sync for Current<T> {}
 
 /// A version that is kept alive until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Guard<T: 'static> {
+pub(crate) struct Guard<'a, T: 'static> {
     version: *const T,
     /// Where it is noted; `None` for one that has a reference of its own.
     slot: Option<&'static Slot>,
+    of: PhantomData<&'a Current<T>>,
 }
 
 // SAFETY: it stands for an `Arc`.
-unsafe impl<T: Send + Sync> Send for Guard<T> {}
+unsafe impl<T: Send + Sync> Send for Guard<'_, T> {}
 // SAFETY: as above.
-unsafe impl<T: Send + Sync> Sync for Guard<T> {}
+unsafe impl<T: Send + Sync> Sync for Guard<'_, T> {}
+
+/// A version that is the newest no more, with the reference that [`Current`] had. It lives on unless it is asked for.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct Replaced<T: 'static>(*const T);
+
+// SAFETY: as for `Current`.
+unsafe impl<T: Send + Sync> Send for Replaced<T> {}
 
 impl<T> Current<T> {
     pub(crate) fn new(version: T) -> Self {
@@ -65,100 +75,87 @@ impl<T> Current<T> {
 
     /// The newest version, for a short read.
     #[inline]
-    pub(crate) fn load(&self) -> Guard<T> {
+    pub(crate) fn load(&self) -> Guard<'_, T> {
         with_own_slots(|own| {
-            let is_free = |slot: &&Slot| slot.load(Ordering::Acquire).is_null();
+            let is_free = |slot: &&Slot| slot.load(Ordering::Relaxed).is_null();
             match own.0[..SLOTS - 1].iter().find(is_free) {
                 Some(slot) => self.note_in(slot),
-                None => Guard { version: Arc::into_raw(self.load_full()), slot: None },
+                None => Guard { version: Arc::into_raw(self.load_full()), slot: None, of: PhantomData },
             }
         })
     }
 
     /// The newest version, with a reference of its own.
     pub(crate) fn load_full(&self) -> Arc<T> {
-        with_own_slots(|own| self.note_in(&own.0[SLOTS - 1]).into_arc())
+        with_own_slots(|own| {
+            let noted = self.note_in(&own.0[SLOTS - 1]);
+            // SAFETY: it is alive, since it is noted.
+            unsafe {
+                Arc::increment_strong_count(noted.version);
+                Arc::from_raw(noted.version)
+            }
+        })
     }
 
     /// Notes the newest version in a slot of the calling thread, which is empty.
     #[inline]
-    fn note_in(&self, slot: &'static Slot) -> Guard<T> {
+    fn note_in(&self, slot: &'static Slot) -> Guard<'_, T> {
+        let mut version = self.0.load(Ordering::Relaxed);
         loop {
-            let version = self.0.load(Ordering::Relaxed);
             slot.store(version.cast(), Ordering::SeqCst);
+            let newest = self.0.load(Ordering::SeqCst);
             // Maybe not the one that was there before, but one at its place: it is the newest, and noted.
-            if self.0.load(Ordering::SeqCst) == version {
-                return Guard { version, slot: Some(slot) };
+            if newest == version {
+                return Guard { version, slot: Some(slot), of: PhantomData };
             }
-            if !empty(slot, version) {
-                return Guard { version, slot: None };
-            }
+            version = newest;
         }
     }
 
     /// Makes a version the newest; gives the one before.
-    pub(crate) fn swap(&self, version: Arc<T>) -> Arc<T> {
-        let old = self.0.swap(Arc::into_raw(version).cast_mut(), Ordering::SeqCst);
-        // SAFETY: nobody gets it from here any more.
-        unsafe { take_over(old) }
+    pub(crate) fn swap(&self, version: Arc<T>) -> Replaced<T> {
+        Replaced(self.0.swap(Arc::into_raw(version).cast_mut(), Ordering::SeqCst))
     }
 }
 
 impl<T> Drop for Current<T> {
     fn drop(&mut self) {
-        // SAFETY: nobody gets it from here any more.
-        drop(unsafe { take_over(self.0.load(Ordering::Relaxed)) });
+        // SAFETY: the reference is its own, and every guard was dropped before.
+        drop(unsafe { Arc::from_raw(self.0.load(Ordering::Relaxed)) });
     }
 }
 
-/// The reference that a [`Current`] had, after each guard that had none was given one.
-///
-/// # Safety
-/// `version` was taken out of the `Current`.
-unsafe fn take_over<T>(version: *const T) -> Arc<T> {
-    for slot in all_slots().flat_map(|slots| &slots.0) {
-        if slot.load(Ordering::SeqCst) == version.cast_mut().cast() {
-            // SAFETY: the reference of the `Current` is still there.
-            unsafe { count_for(slot, version) };
+impl<T> Replaced<T> {
+    /// The version, if nobody reads it who has counted no reference.
+    pub(crate) fn unread(self) -> Result<Arc<T>, Self> {
+        let noted: *const () = self.0.cast();
+        if all_slots()
+            .flat_map(|slots| &slots.0)
+            .any(|slot| slot.load(Ordering::SeqCst).cast_const() == noted)
+        {
+            return Err(self);
         }
+        // SAFETY: the reference is its own; nobody notes a version that is not the newest and goes on to read it.
+        Ok(unsafe { Arc::from_raw(self.0) })
     }
-    // SAFETY: this is the reference of the `Current`.
-    unsafe { Arc::from_raw(version) }
-}
 
-/// Counts a reference in place of the note in a slot, unless that is gone by now.
-///
-/// # Safety
-/// `version` is alive, and stays so without this reference if the note is gone.
-unsafe fn count_for<T>(slot: &Slot, version: *const T) {
-    // SAFETY: alive by contract.
-    unsafe { Arc::increment_strong_count(version) };
-    if !empty(slot, version) {
-        // SAFETY: as above.
-        unsafe { Arc::decrement_strong_count(version) };
+    /// To see whether it is alive.
+    pub(crate) fn watched(&self) -> Weak<T> {
+        // SAFETY: the reference is its own, and not given up.
+        Arc::downgrade(&ManuallyDrop::new(unsafe { Arc::from_raw(self.0) }))
     }
 }
 
-/// Empties a slot that holds this version; tells whether it still did.
-fn empty<T>(slot: &Slot, version: *const T) -> bool {
-    let version = version.cast_mut().cast();
-    slot.compare_exchange(version, null_mut(), Ordering::AcqRel, Ordering::Acquire).is_ok()
-}
+impl<T> Deref for Replaced<T> {
+    type Target = T;
 
-impl<T> Guard<T> {
-    /// As a reference of its own.
-    fn into_arc(self) -> Arc<T> {
-        let Guard { version, slot } = *ManuallyDrop::new(self);
-        if let Some(slot) = slot {
-            // SAFETY: alive, since it is noted, or has been given the reference that is one too many then.
-            unsafe { count_for(slot, version) };
-        }
-        // SAFETY: a reference of its own.
-        unsafe { Arc::from_raw(version) }
+    fn deref(&self) -> &T {
+        // SAFETY: it has a reference.
+        unsafe { &*self.0 }
     }
 }
 
-impl<T> Deref for Guard<T> {
+impl<T> Deref for Guard<'_, T> {
     type Target = T;
 
     #[inline]
@@ -168,12 +165,13 @@ impl<T> Deref for Guard<T> {
     }
 }
 
-impl<T> Drop for Guard<T> {
+impl<T> Drop for Guard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        if !self.slot.is_some_and(|slot| empty(slot, self.version)) {
-            // SAFETY: a reference of its own, or one that it was given.
-            drop(unsafe { Arc::from_raw(self.version) });
+        match self.slot {
+            Some(slot) => slot.store(null_mut(), Ordering::Release),
+            // SAFETY: a reference of its own.
+            None => drop(unsafe { Arc::from_raw(self.version) }),
         }
     }
 }

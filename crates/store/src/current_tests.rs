@@ -3,40 +3,45 @@
 
 use std::sync::{Arc, Weak};
 
-use crate::current::Current;
+use crate::current::{Current, Replaced};
+
+/// Lets go of versions that nobody has noted any more.
+fn let_go<T>(replaced: &mut Vec<Replaced<T>>) {
+    *replaced = replaced.drain(..).filter_map(|version| version.unread().err()).collect();
+}
 
 #[test]
 fn a_guard_keeps_its_version_and_nothing_else_does() {
     let current = Current::new(0);
-    let mut guards = Vec::new();
-    let mut versions: Vec<Weak<u32>> = Vec::new();
+    let (mut guards, mut replaced) = (Vec::new(), Vec::new());
     // More than there are slots.
     for number in 1..=20 {
         guards.push(current.load());
-        versions.push(Arc::downgrade(&current.swap(Arc::new(number))));
+        replaced.push(current.swap(Arc::new(number)));
     }
+    let versions: Vec<Weak<u32>> = replaced.iter().map(Replaced::watched).collect();
     assert!(guards.iter().map(|guard| **guard).eq(0..20));
     while let Some(guard) = guards.pop() {
+        let_go(&mut replaced);
         let alive = versions.iter().filter(|version| version.strong_count() > 0).count();
         assert_eq!(alive, guards.len() + 1);
         drop(guard);
     }
+    let_go(&mut replaced);
     assert!(versions.iter().all(|version| version.strong_count() == 0));
     assert_eq!((*current.load(), *current.load_full()), (20, 20));
 }
 
 #[test]
-fn guards_outlive_what_they_are_of_and_the_thread_that_made_them() {
+fn a_guard_outlives_the_thread_that_made_it() {
     let current = Current::new("version".to_owned());
-    let load = || (current.load(), current.load(), current.load_full());
-    let (one, other, counted) = std::thread::scope(|scope| scope.spawn(load).join()).expect("no panic");
-    drop(current);
-    let weak = Arc::downgrade(&counted);
-    assert_eq!((one.as_str(), other.as_str()), ("version", "version"));
-    drop((one, counted));
-    assert_eq!(weak.strong_count(), 1);
-    drop(other);
-    assert_eq!(weak.strong_count(), 0);
+    let load = || (current.load(), current.load_full());
+    let (guard, counted) = std::thread::scope(|scope| scope.spawn(load).join()).expect("no panic");
+    let replaced = current.swap(Arc::new("next".to_owned())).unread().expect_err("it is noted");
+    assert_eq!((guard.as_str(), counted.as_str()), ("version", "version"));
+    drop(guard);
+    let released = replaced.unread().expect("nobody has noted it");
+    assert_eq!(Arc::strong_count(&released), 2);
 }
 
 /// Threads that read and threads that publish, all as fast as they can.
@@ -49,10 +54,20 @@ fn what_is_read_is_whole() {
             assert!(one.iter().all(|part| *part == one[0]) && other[0] >= one[0], "{turn}");
         }
     };
-    let publish = || (0..10_000).for_each(|number| drop(current.swap(Arc::new(vec![number; 4]))));
-    std::thread::scope(|scope| {
-        scope.spawn(publish);
+    let publish = || {
+        let mut replaced = Vec::new();
+        for number in 0..10_000 {
+            replaced.push(current.swap(Arc::new(vec![number; 4])));
+            let_go(&mut replaced);
+        }
+        replaced
+    };
+    let mut replaced = std::thread::scope(|scope| {
+        let publishing = scope.spawn(publish);
         (0..3).for_each(|_| drop(scope.spawn(read)));
+        publishing.join().expect("no panic")
     });
+    let_go(&mut replaced);
+    assert!(replaced.is_empty(), "nobody reads");
     assert_eq!(current.load()[0], 9_999);
 }

@@ -133,7 +133,7 @@ impl DerivedGraph {
         let (version, changes) = draft.finish();
         base.reclaimer.allocated(changes.allocated_bytes);
         self.current = Arc::new(version);
-        base.retire(changes.retired, None);
+        base.retire(changes.retired);
         told
     }
 

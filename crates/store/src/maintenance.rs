@@ -374,6 +374,9 @@ impl Inner {
         self.given_back_bytes.store(self.taken_bytes(), Ordering::Relaxed);
         self.reclaimer.collect();
         give_back();
+        if self.reclaimer.is_read() {
+            self.signal.give_back();
+        }
     }
 
     /// Wakes the thread if there is enough to archive, to bring together, or to give back.

@@ -26,6 +26,7 @@ use crate::home::{Archived, Home, lock_path, log_directory, segment_directory, s
 use crate::install::install;
 use crate::manifest::{MANIFEST, Manifest};
 use crate::options::Options;
+use crate::reclaim::Held;
 use crate::resolve::Resolver;
 use crate::rows::keys_section;
 use crate::spill::SPILL_SUFFIX;
@@ -298,7 +299,7 @@ impl Recovery {
         let Draft { version, changes, .. } = &mut self.draft;
         let done = std::mem::replace(changes, changes.fork());
         version.reclaimer.allocated(done.allocated_bytes);
-        version.reclaimer.retire(Weak::new(), version.sequence, done.retired, None);
+        version.reclaimer.retire(Held::Counted(Weak::new()), version.sequence, done.retired, None);
     }
 
     /// The newest version.

@@ -323,7 +323,7 @@ impl Past {
         let (version, changes) = draft.finish();
         version.reclaimer.allocated(changes.allocated_bytes);
         let before = std::mem::replace(&mut self.version, Arc::new(version));
-        before.retire(changes.retired, None);
+        before.retire(changes.retired);
     }
 
     /// No other version is made from here on.

@@ -12,11 +12,12 @@
 #![allow(unsafe_code)]
 
 use std::collections::VecDeque;
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 
 use evergraph_types::Sequence;
 use rayon::prelude::*;
 
+use crate::current::Replaced;
 use crate::heap::Block;
 use crate::pool::in_pool;
 use crate::spares::Spares;
@@ -53,11 +54,22 @@ pub(crate) struct Reclaimer {
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     pub(crate) groups: VecDeque<Group>,
+    /// Versions that were being read, when last looked, by somebody who has counted no reference.
+    noted: Vec<Replaced<Version>>,
     /// The first version that blocks were retired with: nothing was born long before it.
     first: Option<Sequence>,
     blocks: usize,
     bytes: usize,
     sweep_at: usize,
+}
+
+/// Who keeps the version alive that blocks are retired with.
+#[derive(Debug)]
+pub(crate) enum Held {
+    /// Those who have counted it, if any.
+    Counted(Weak<Version>),
+    /// Maybe also those who have noted it.
+    Noted(Replaced<Version>),
 }
 
 #[derive(Debug)]
@@ -106,7 +118,7 @@ impl Reclaimer {
     /// published: nobody ever reached them.
     pub(crate) fn retire(
         &self,
-        version: Weak<Version>,
+        held: Held,
         sequence: Sequence,
         mut blocks: Vec<Block>,
         mut spares: Option<&mut Spares>,
@@ -123,6 +135,7 @@ impl Reclaimer {
                 is_unpublished
             };
             let unpublished = extract_asked(&mut blocks, is_unpublished);
+            let version = queue.watch(held);
             queue.push(Group { version, sequence, blocks, bytes });
             (unpublished, self.pop_free(&mut queue))
         };
@@ -159,8 +172,14 @@ impl Reclaimer {
         self.free(dead, None);
     }
 
+    /// Whether a version that was replaced is still read by somebody who has counted no reference, and so does not say when it is done.
+    pub(crate) fn is_read(&self) -> bool {
+        !self.queue.lock().noted.is_empty()
+    }
+
     /// Takes out the blocks that no living version reaches, as far as that is looked for now.
     fn pop_free(&self, queue: &mut Queue) -> Vec<Block> {
+        queue.let_go();
         let mut free = queue.pop_dead();
         if queue.blocks > queue.sweep_at.max(SWEEP_BLOCKS) {
             queue.sweep(&mut free);
@@ -241,6 +260,32 @@ impl Queue {
     fn knows_births(&mut self, sequence: Sequence) -> bool {
         let first = *self.first.get_or_insert(sequence);
         sequence.saturating_sub(first) < 1 << 31
+    }
+
+    /// The version that blocks are retired with, to see whether it is alive.
+    fn watch(&mut self, held: Held) -> Weak<Version> {
+        match held {
+            Held::Counted(version) => version,
+            Held::Noted(version) => {
+                let watched = version.watched();
+                self.noted.push(version);
+                watched
+            }
+        }
+    }
+
+    /// Lets go of versions that nobody has noted any more.
+    fn let_go(&mut self) {
+        for _ in 0..self.noted.len() {
+            match self.noted.swap_remove(0).unread() {
+                Ok(version) => {
+                    let unread = Arc::into_inner(version);
+                    // What it alone held is looked for after this.
+                    unread.into_iter().for_each(|mut version| version.has_retired = true);
+                }
+                Err(noted) => self.noted.push(noted),
+            }
+        }
     }
 
     fn push(&mut self, group: Group) {

@@ -7,7 +7,7 @@ use evergraph_types::{Schema, Sequence};
 
 use crate::dictionary::Dictionary;
 use crate::heap::Block;
-use crate::reclaim::{Reclaimer, SWEEP_BLOCKS};
+use crate::reclaim::{Held, Reclaimer, SWEEP_BLOCKS};
 use crate::version::Version;
 
 fn version(sequence: Sequence) -> Arc<Version> {
@@ -20,7 +20,7 @@ fn version(sequence: Sequence) -> Arc<Version> {
 fn retire(reclaimer: &Reclaimer, version: &Arc<Version>, born: Sequence, count: usize) {
     let blocks: Vec<Block> = (0..count).map(|_| Block::allocate(8, born as u32)).collect();
     reclaimer.allocated(count * Block::footprint_of(8));
-    reclaimer.retire(Arc::downgrade(version), version.sequence, blocks, None);
+    reclaimer.retire(Held::Counted(Arc::downgrade(version)), version.sequence, blocks, None);
 }
 
 #[test]

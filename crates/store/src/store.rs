@@ -60,11 +60,11 @@ pub struct Store {
 }
 
 /// A version that is being read, kept alive until the guard is dropped. A thread should hold few of them, and not for
-/// long: [`Store::version`] is for that.
+/// long: [`Store::version`] is for that. What commits replace meanwhile is freed by a later commit, or once commits pause.
 #[derive(Debug)]
-pub struct ReadGuard(Guard<Version>);
+pub struct ReadGuard<'a>(Guard<'a, Version>);
 
-impl Deref for ReadGuard {
+impl Deref for ReadGuard<'_> {
     type Target = Version;
 
     #[inline]
@@ -220,7 +220,7 @@ impl Store {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[inline]
-    pub fn read(&self) -> Result<ReadGuard, Closed> {
+    pub fn read(&self) -> Result<ReadGuard<'_>, Closed> {
         self.usable()?;
         Ok(ReadGuard(self.inner().current.load()))
     }
@@ -705,6 +705,7 @@ impl Drop for Handle {
 impl Drop for Inner {
     fn drop(&mut self) {
         // From here on only snapshots keep the version alive.
-        self.current.swap(Arc::new(Version::empty(Schema::default(), Dictionary::Dense))).release();
+        let newest = self.current.swap(Arc::new(Version::empty(Schema::default(), Dictionary::Dense)));
+        newest.unread().into_iter().for_each(Version::release);
     }
 }

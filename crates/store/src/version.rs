@@ -26,9 +26,8 @@ use crate::neighbors::Neighbors;
 use crate::ops::EdgeOps;
 use crate::options::ListFormat;
 use crate::paged_array::{LEAF_CELLS, PagedArray};
-use crate::reclaim::Reclaimer;
+use crate::reclaim::{Held, Reclaimer};
 use crate::recluster::block_of;
-use crate::spares::Spares;
 use crate::turned::{TurnedLists, for_each_out_list};
 
 /// The lists of one edge type in one direction.
@@ -431,12 +430,11 @@ impl Version {
     pub(crate) fn release(self: Arc<Self>) {
         let mut blocks = Vec::new();
         self.for_each_block(&mut |block| blocks.push(block));
-        self.retire(blocks, None);
+        self.retire(blocks);
     }
 
-    /// Has blocks that the next version does not reach freed once nobody holds this one, or an older one that does; to
-    /// `spares`, if that is now.
-    pub(crate) fn retire(self: Arc<Self>, blocks: Vec<Block>, spares: Option<&mut Spares>) {
+    /// Has blocks that the next version does not reach freed once nobody holds this one, or an older one that does.
+    pub(crate) fn retire(self: Arc<Self>, blocks: Vec<Block>) {
         let (sequence, reclaimer) = (self.sequence, self.reclaimer.clone());
         let held = match Arc::try_unwrap(self) {
             Ok(mut version) => {
@@ -446,7 +444,7 @@ impl Version {
             }
             Err(version) => Arc::downgrade(&version),
         };
-        reclaimer.retire(held, sequence, blocks, spares);
+        reclaimer.retire(Held::Counted(held), sequence, blocks, None);
     }
 
     /// Every heap block this version reaches.

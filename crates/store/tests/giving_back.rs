@@ -45,5 +45,16 @@ fn what_commits_have_freed_is_given_back_when_they_pause() {
         let calls = CALLS.load(Ordering::Relaxed) - before;
         assert!(calls > 3, "{calls}");
         assert_eq!(store.stats().segments, 0, "there was nothing to archive");
+        let reading = store.read().expect("open");
+        add(100_010, 100_000);
+        // Who reads does not say when it is done: the thread asks again.
+        let before = CALLS.load(Ordering::Relaxed);
+        while CALLS.load(Ordering::Relaxed) < before + 12 {
+            assert!(!store.stats().settled);
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        assert_eq!(reading.num_vertices(), 100_010);
+        drop(reading);
+        settle(&store);
     }
 }

@@ -94,8 +94,10 @@ impl EdgeType {
     }
 }
 
-/// Everything the store knows about the shape of its data.
+/// Everything the store knows about the shape of its data. It lies on lines of memory of its own: those who read it are not to wait
+/// for those who count references to it.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[repr(align(64))]
 pub struct Schema {
     /// The kind of vertex keys; `None` until the first vertex is written.
     pub key_kind: Option<KeyKind>,

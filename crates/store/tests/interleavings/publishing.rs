@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use shuttle::thread;
 
-use crate::current::Current;
+use crate::current::{Current, Replaced};
 use crate::reader_slots::forget_slots;
 
 thread_local! {
@@ -35,6 +35,11 @@ fn assert_alive(number: u64) {
     ALIVE.with_borrow(|alive| assert!(alive.contains(&number), "{number} is freed while it is read"));
 }
 
+/// Lets go of versions that nobody has noted any more.
+fn let_go(replaced: &mut Vec<Replaced<Numbered>>) {
+    *replaced = replaced.drain(..).filter_map(|version| version.unread().err()).collect();
+}
+
 pub(crate) fn what_is_guarded_is_alive() {
     forget_slots();
     ALIVE.with_borrow_mut(BTreeSet::clear);
@@ -54,14 +59,21 @@ pub(crate) fn what_is_guarded_is_alive() {
         }
     };
     let publishing = current.clone();
-    let mut threads = vec![thread::spawn(move || {
-        (1..5).for_each(|number| drop(publishing.swap(Arc::new(Numbered::new(number)))));
-    })];
-    threads.extend((0..2).map(|_| {
+    let publish = thread::spawn(move || {
+        let mut replaced = Vec::new();
+        for number in 1..5 {
+            replaced.push(publishing.swap(Arc::new(Numbered::new(number))));
+            let_go(&mut replaced);
+        }
+        replaced
+    });
+    let reads = [(); 2].map(|()| {
         let current = current.clone();
         thread::spawn(move || read(current))
-    }));
-    threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
+    });
+    let mut replaced = publish.join().expect("no panic");
+    reads.into_iter().for_each(|thread| thread.join().expect("no panic"));
+    let_go(&mut replaced);
     assert!(ALIVE.with_borrow(|alive| alive.iter().eq(&[4])), "nobody reads but the newest version");
     drop(current);
     assert!(ALIVE.with_borrow(BTreeSet::is_empty));

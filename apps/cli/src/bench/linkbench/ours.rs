@@ -111,7 +111,7 @@ fn missing() -> Fault {
 struct Session<'a>(&'a Database);
 
 impl Session<'_> {
-    fn version(&self) -> Result<ReadGuard, Fault> {
+    fn version(&self) -> Result<ReadGuard<'_>, Fault> {
         Ok(self.0.store().read()?)
     }
 }
@@ -141,7 +141,7 @@ impl<'a> LinkColumns<'a> {
 }
 
 /// The number of a node.
-fn number(version: &ReadGuard, vertex: VertexId) -> Result<u64, Fault> {
+fn number(version: &ReadGuard<'_>, vertex: VertexId) -> Result<u64, Fault> {
     match version.key(vertex) {
         Key::Int(number) => Ok(number as u64),
         Key::Text(_) => Err("a key is no number".into()),
