@@ -128,11 +128,8 @@ impl<T> Drop for Current<T> {
 impl<T> Replaced<T> {
     /// The version, if nobody reads it who has counted no reference.
     pub(crate) fn unread(self) -> Result<Arc<T>, Self> {
-        let noted: *const () = self.0.cast();
-        if all_slots()
-            .flat_map(|slots| &slots.0)
-            .any(|slot| slot.load(Ordering::SeqCst).cast_const() == noted)
-        {
+        let is_noted = |slot: &Slot| slot.load(Ordering::SeqCst).cast_const() == self.0.cast();
+        if all_slots().flat_map(|slots| &slots.0).any(is_noted) {
             return Err(self);
         }
         // SAFETY: the reference is its own; nobody notes a version that is not the newest and goes on to read it.
