@@ -25,9 +25,11 @@ const RADIX_MIN: usize = 1 << 14;
 const DELTAS_PER_RANGE: usize = 1 << 13;
 /// More ranges than this would outrun the translation buffer.
 const MAX_RANGES: usize = 1 << 10;
-/// Ranges are sorted by this many bits at a time.
-const DIGIT_BITS: u32 = 11;
-const DIGITS: usize = 1 << DIGIT_BITS;
+/// Ranges are sorted by so many bits at a time at the most: those in which the vertices of a range differ when a million edges come
+/// together. A counter for each is half of the nearest cache.
+const DIGIT_BITS_MAX: u32 = 13;
+/// In a range of fewer changes a plain sort is as fast.
+const RADIX_RANGE_MIN: usize = 1 << 9;
 
 /// Both ends of some edges, as changes to lists of the first end; if symmetric, of either.
 #[derive(Clone, Copy)]
@@ -175,10 +177,11 @@ fn scatter<D: Delta>(
     sorted
 }
 
-/// Sorts by rank, digit by digit, those digits in which ranks differ. `spare` is room to work in.
+/// Sorts by rank: by the bits in which neighbors differ, then by those in which vertices do, each in as few digits of one width as
+/// there can be. `spare` is room to work in.
 fn sort_range<D: Delta>(range: &mut [D], spare: &mut Vec<D>) {
     let Some(first) = range.first().copied().filter(|_| !range.is_sorted_by_key(Delta::rank)) else { return };
-    if range.len() < DIGITS / 4 {
+    if range.len() < RADIX_RANGE_MIN {
         return range.sort_by_key(Delta::rank);
     }
     let differing = range.iter().fold(0, |bits, delta| bits | (delta.rank() ^ first.rank()));
@@ -186,26 +189,37 @@ fn sort_range<D: Delta>(range: &mut [D], spare: &mut Vec<D>) {
     spare.resize(range.len(), first);
     let (mut source, mut target) = (range, spare.as_mut_slice());
     let mut is_swapped = false;
-    let mut low = differing.trailing_zeros();
-    while low < u64::BITS && differing >> low != 0 {
-        let digit = |delta: &D| (delta.rank() >> low) as usize % DIGITS;
-        let mut places = [0u32; DIGITS];
-        source.iter().for_each(|delta| places[digit(delta)] += 1);
-        let mut next = 0;
-        places.iter_mut().for_each(|place| next += std::mem::replace(place, next));
-        for delta in source.iter() {
-            let place = &mut places[digit(delta)];
-            target[*place as usize] = *delta;
-            *place += 1;
+    for id in [0, VertexId::BITS] {
+        let bits = (differing >> id) as VertexId;
+        let (low, end) = (bits.trailing_zeros(), VertexId::BITS - bits.leading_zeros());
+        let span = end.saturating_sub(low);
+        // No more counters than changes.
+        let digits = span.div_ceil(DIGIT_BITS_MAX.min(source.len().ilog2()));
+        for digit in 0..digits {
+            let width = span.div_ceil(digits);
+            sort_by_digit(source, target, id + low + digit * width, width);
+            std::mem::swap(&mut source, &mut target);
+            is_swapped = !is_swapped;
         }
-        std::mem::swap(&mut source, &mut target);
-        is_swapped = !is_swapped;
-        low += DIGIT_BITS;
-        // The next digit begins at the next bit that differs.
-        low += (differing.checked_shr(low).unwrap_or(0)).trailing_zeros().min(u64::BITS - low.min(u64::BITS));
     }
     if is_swapped {
         target.copy_from_slice(source);
+    }
+}
+
+/// Brings the changes to `target` in the order of so many bits of their ranks, from `low` on; those in which these are the same keep
+/// their order.
+fn sort_by_digit<D: Delta>(source: &[D], target: &mut [D], low: u32, width: u32) {
+    let digit = |delta: &D| (delta.rank() >> low) as usize & ((1 << width) - 1);
+    let mut counters = [0u32; 1 << DIGIT_BITS_MAX];
+    let places = &mut counters[..1 << width];
+    source.iter().for_each(|delta| places[digit(delta)] += 1);
+    let mut next = 0;
+    places.iter_mut().for_each(|place| next += std::mem::replace(place, next));
+    for delta in source {
+        let place = &mut places[digit(delta)];
+        target[*place as usize] = *delta;
+        *place += 1;
     }
 }
 
