@@ -63,10 +63,7 @@ unsafe impl<T: Send + Sync> Sync for Guard<'_, T> {}
 /// A version that is the newest no more, with the reference that [`Current`] had. It lives on unless it is asked for.
 #[derive(Debug)]
 #[must_use]
-pub(crate) struct Replaced<T: 'static>(*const T);
-
-// SAFETY: as for `Current`.
-unsafe impl<T: Send + Sync> Send for Replaced<T> {}
+pub(crate) struct Replaced<T: 'static>(ManuallyDrop<Arc<T>>);
 
 impl<T> Current<T> {
     pub(crate) fn new(version: T) -> Self {
@@ -114,7 +111,9 @@ impl<T> Current<T> {
 
     /// Makes a version the newest; gives the one before.
     pub(crate) fn swap(&self, version: Arc<T>) -> Replaced<T> {
-        Replaced(self.0.swap(Arc::into_raw(version).cast_mut(), Ordering::SeqCst))
+        let old = self.0.swap(Arc::into_raw(version).cast_mut(), Ordering::SeqCst);
+        // SAFETY: the reference was its own, and is given on.
+        Replaced(ManuallyDrop::new(unsafe { Arc::from_raw(old) }))
     }
 }
 
@@ -126,29 +125,29 @@ impl<T> Drop for Current<T> {
 }
 
 impl<T> Replaced<T> {
-    /// The version, if nobody reads it who has counted no reference.
-    pub(crate) fn unread(self) -> Result<Arc<T>, Self> {
-        let is_noted = |slot: &Slot| slot.load(Ordering::SeqCst).cast_const() == self.0.cast();
-        if all_slots().flat_map(|slots| &slots.0).any(is_noted) {
-            return Err(self);
-        }
-        // SAFETY: the reference is its own; nobody notes a version that is not the newest and goes on to read it.
-        Ok(unsafe { Arc::from_raw(self.0) })
+    /// Whether somebody who has counted no reference may read it: nobody notes a version that is not the newest and goes on to.
+    fn is_noted(&self) -> bool {
+        let is_own = |slot: &Slot| slot.load(Ordering::SeqCst).cast_const() == Arc::as_ptr(&self.0).cast();
+        all_slots().flat_map(|slots| &slots.0).any(is_own)
     }
 
     /// To see whether it is alive.
     pub(crate) fn watched(&self) -> Weak<T> {
-        // SAFETY: the reference is its own, and not given up.
-        Arc::downgrade(&ManuallyDrop::new(unsafe { Arc::from_raw(self.0) }))
+        Arc::downgrade(&self.0)
     }
+}
+
+/// Takes out the versions that nobody reads who has counted no reference.
+pub(crate) fn take_unread<T>(replaced: &mut Vec<Replaced<T>>, take: impl FnMut(Arc<T>)) {
+    let unread = replaced.extract_if(.., |version| !version.is_noted());
+    unread.map(|version| ManuallyDrop::into_inner(version.0)).for_each(take);
 }
 
 impl<T> Deref for Replaced<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: it has a reference.
-        unsafe { &*self.0 }
+        &self.0
     }
 }
 

@@ -17,7 +17,7 @@ use std::sync::{Arc, Weak};
 use evergraph_types::Sequence;
 use rayon::prelude::*;
 
-use crate::current::Replaced;
+use crate::current::{Replaced, take_unread};
 use crate::heap::Block;
 use crate::pool::in_pool;
 use crate::spares::Spares;
@@ -179,7 +179,7 @@ impl Reclaimer {
 
     /// Takes out the blocks that no living version reaches, as far as that is looked for now.
     fn pop_free(&self, queue: &mut Queue) -> Vec<Block> {
-        queue.let_go();
+        take_unread(&mut queue.noted, drop_quietly);
         let mut free = queue.pop_dead();
         if queue.blocks > queue.sweep_at.max(SWEEP_BLOCKS) {
             queue.sweep(&mut free);
@@ -214,6 +214,11 @@ impl Reclaimer {
             self.freed_bytes.fetch_add(bytes as u64, Ordering::Release);
         }
     }
+}
+
+/// Lets go of a version whose blocks are looked for after this.
+pub(crate) fn drop_quietly(version: Arc<Version>) {
+    Arc::into_inner(version).into_iter().for_each(|mut version| version.has_retired = true);
 }
 
 /// Takes out those of the blocks, all of them alive, that were born with commit `sequence` or before.
@@ -270,20 +275,6 @@ impl Queue {
                 let watched = version.watched();
                 self.noted.push(version);
                 watched
-            }
-        }
-    }
-
-    /// Lets go of versions that nobody has noted any more.
-    fn let_go(&mut self) {
-        for _ in 0..self.noted.len() {
-            match self.noted.swap_remove(0).unread() {
-                Ok(version) => {
-                    let unread = Arc::into_inner(version);
-                    // What it alone held is looked for after this.
-                    unread.into_iter().for_each(|mut version| version.has_retired = true);
-                }
-                Err(noted) => self.noted.push(noted),
             }
         }
     }

@@ -21,7 +21,7 @@ use crate::batch::BatchWrites;
 use crate::bulk::{STEPS_PER_ROW, commit_bulk};
 use crate::commit::{BatchSummary, Committer, Refusal, Request, Written};
 use crate::conflict::RecentChanges;
-use crate::current::{Current, Guard};
+use crate::current::{Current, Guard, take_unread};
 use crate::cursors::Cursors;
 use crate::dictionary::Dictionary;
 use crate::error::{BackupError, Closed, CommitError, OpenError};
@@ -705,7 +705,7 @@ impl Drop for Handle {
 impl Drop for Inner {
     fn drop(&mut self) {
         // From here on only snapshots keep the version alive.
-        let newest = self.current.swap(Arc::new(Version::empty(Schema::default(), Dictionary::Dense)));
-        newest.unread().into_iter().for_each(Version::release);
+        let empty = Version::empty(Schema::default(), Dictionary::Dense);
+        take_unread(&mut vec![self.current.swap(Arc::new(empty))], Version::release);
     }
 }

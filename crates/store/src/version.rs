@@ -4,8 +4,8 @@
 //! holds at or above `id_bound` is not part of it.
 #![allow(unsafe_code)]
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
 
 use evergraph_segment::Segment;
 use evergraph_types::{
@@ -26,7 +26,7 @@ use crate::neighbors::Neighbors;
 use crate::ops::EdgeOps;
 use crate::options::ListFormat;
 use crate::paged_array::{LEAF_CELLS, PagedArray};
-use crate::reclaim::{Held, Reclaimer};
+use crate::reclaim::{Held, Reclaimer, drop_quietly};
 use crate::recluster::block_of;
 use crate::turned::{TurnedLists, for_each_out_list};
 
@@ -435,15 +435,8 @@ impl Version {
 
     /// Has blocks that the next version does not reach freed once nobody holds this one, or an older one that does.
     pub(crate) fn retire(self: Arc<Self>, blocks: Vec<Block>) {
-        let (sequence, reclaimer) = (self.sequence, self.reclaimer.clone());
-        let held = match Arc::try_unwrap(self) {
-            Ok(mut version) => {
-                // What it alone held comes below.
-                version.has_retired = true;
-                Weak::new()
-            }
-            Err(version) => Arc::downgrade(&version),
-        };
+        let (sequence, reclaimer, held) = (self.sequence, self.reclaimer.clone(), Arc::downgrade(&self));
+        drop_quietly(self);
         reclaimer.retire(Held::Counted(held), sequence, blocks, None);
     }
 

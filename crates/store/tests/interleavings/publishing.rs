@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use shuttle::thread;
 
-use crate::current::{Current, Replaced};
+use crate::current::{Current, take_unread};
 use crate::reader_slots::forget_slots;
 
 thread_local! {
@@ -35,11 +35,6 @@ fn assert_alive(number: u64) {
     ALIVE.with_borrow(|alive| assert!(alive.contains(&number), "{number} is freed while it is read"));
 }
 
-/// Lets go of versions that nobody has noted any more.
-fn let_go(replaced: &mut Vec<Replaced<Numbered>>) {
-    *replaced = replaced.drain(..).filter_map(|version| version.unread().err()).collect();
-}
-
 pub(crate) fn what_is_guarded_is_alive() {
     forget_slots();
     ALIVE.with_borrow_mut(BTreeSet::clear);
@@ -63,7 +58,7 @@ pub(crate) fn what_is_guarded_is_alive() {
         let mut replaced = Vec::new();
         for number in 1..5 {
             replaced.push(publishing.swap(Arc::new(Numbered::new(number))));
-            let_go(&mut replaced);
+            take_unread(&mut replaced, drop);
         }
         replaced
     });
@@ -73,7 +68,7 @@ pub(crate) fn what_is_guarded_is_alive() {
     });
     let mut replaced = publish.join().expect("no panic");
     reads.into_iter().for_each(|thread| thread.join().expect("no panic"));
-    let_go(&mut replaced);
+    take_unread(&mut replaced, drop);
     assert!(ALIVE.with_borrow(|alive| alive.iter().eq(&[4])), "nobody reads but the newest version");
     drop(current);
     assert!(ALIVE.with_borrow(BTreeSet::is_empty));

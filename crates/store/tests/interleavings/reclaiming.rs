@@ -53,9 +53,14 @@ impl Publishing {
 
     /// A reader of two versions, the first of which it has until it has read the second.
     fn read(&self, counts: bool) {
-        let counted = counts.then(|| self.current.load_full());
-        let noted = self.current.load();
-        let older = counted.as_deref().unwrap_or(&noted);
+        let (counted, noted);
+        let older: &Version = if counts {
+            counted = self.current.load_full();
+            &counted
+        } else {
+            noted = self.current.load();
+            &noted
+        };
         thread::yield_now();
         let newer = self.current.load();
         for version in [&*newer, older] {
