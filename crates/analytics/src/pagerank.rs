@@ -18,11 +18,11 @@
 use std::ops::Range;
 
 use evergraph_types::{Direction, VertexId};
-use evergraph_view::{FlatTable, FlatView, GraphView, Neighbors};
+use evergraph_view::{FlatTable, FlatView, GraphView};
 use rayon::prelude::*;
 
 use crate::control::{ensure, in_pool};
-use crate::gather::sum_over;
+use crate::gather::sums_over;
 use crate::registry::{
     Algorithm, Argument, Arguments, CONVERGED, Check, Field, ITERATIONS, Kind, OPTIONAL_WEIGHT, Outcome,
     Scalar, VertexColumn, invalid, invalid_at,
@@ -206,10 +206,13 @@ pub(crate) fn check_weights(view: &dyn GraphView, name: &str, weights: &[f64]) -
     Ok(())
 }
 
+/// Vertices that gather before what they gathered is looked at: few enough for it to stay in the first-level cache.
+const GATHERED: usize = 256;
+
 /// What a vertex hands to each of its out-neighbors, in the precision it is kept in between iterations.
 trait Share: Copy + Default + Send + Sync {
     fn from_f64(share: f64) -> Self;
-    fn to_f64(self) -> f64;
+    fn to_f64(&self) -> f64;
 }
 
 impl Share for f64 {
@@ -217,8 +220,8 @@ impl Share for f64 {
         share
     }
 
-    fn to_f64(self) -> f64 {
-        self
+    fn to_f64(&self) -> f64 {
+        *self
     }
 }
 
@@ -227,8 +230,8 @@ impl Share for f32 {
         share as f32
     }
 
-    fn to_f64(self) -> f64 {
-        f64::from(self)
+    fn to_f64(&self) -> f64 {
+        f64::from(*self)
     }
 }
 
@@ -300,8 +303,7 @@ impl<'a, S: Share> State<'a, S> {
         let (view, shares, degrees) = ((self.view, &self.table), &self.shares[..], &self.degrees[..]);
         let changes = pieces.zip(&self.unhinted).map(|((range, next_shares), &asks)| {
             control.check()?;
-            let advance = if asks { advance_range::<S, _, true> } else { advance_range::<S, _, false> };
-            Ok(advance(view, shares, degrees, next_shares, range, next_score))
+            Ok(advance_range(view, asks, shares, degrees, next_shares, range, next_score))
         });
         let changes = changes.collect::<Result<Vec<Change>, AlgorithmError>>()?;
         let total = changes.iter().fold(Change::default(), Change::plus);
@@ -336,38 +338,39 @@ fn is_unhinted(table: &FlatTable, range: Range<VertexId>) -> bool {
     unhinted > all / 8
 }
 
-/// One range of an iteration; a function of its own, so that what its loop needs stays in registers.
-#[inline(never)]
-fn advance_range<S: Share, F: Fn(VertexId, f64) -> f64, const ASKS: bool>(
+/// One range of an iteration, some vertices at a time: what they gather, then what that makes of each.
+fn advance_range<S: Share>(
     (view, table): (&FlatView, &FlatTable),
+    asks: bool,
     shares: &[S],
     degrees: &[u32],
     next_shares: &mut [S],
     range: Range<VertexId>,
-    next_score: F,
+    next_score: impl Fn(VertexId, f64) -> f64,
 ) -> Change {
-    let places = range.start as usize..range.end as usize;
-    let known = shares[places.clone()].iter().zip(&degrees[places]).zip(next_shares);
-    // The loop that takes all the time.
-    let advance = |mut change: Change, ((vertex, list), ((old, &degree), next_share)): Step<'_, '_, S>| {
-        let sum = sum_over(list, shares, |share| share.to_f64());
-        // As in `State::new`, nothing branches on what exists.
-        let next = next_score(vertex, sum) * f64::from(u8::from(view.has_vertex(vertex)));
-        let parts = f64::from(degree.max(1));
-        change.error += (next - old.to_f64() * parts).abs();
-        change.dangling += if degree == 0 { next } else { 0.0 };
-        *next_share = S::from_f64(next / parts);
-        change
-    };
-    if ASKS {
-        range.clone().zip(table.lists_ahead(range)).zip(known).fold(Change::default(), advance)
-    } else {
-        range.clone().zip(table.lists(range)).zip(known).fold(Change::default(), advance)
+    let mut change = Change::default();
+    let mut sums = [0.0; GATHERED];
+    let mut vertex = range.start;
+    for next_shares in next_shares.chunks_mut(GATHERED) {
+        let vertices = vertex..vertex + next_shares.len() as VertexId;
+        match asks {
+            true => sums_over(table.lists_ahead(vertices), shares, S::to_f64, &mut sums),
+            false => sums_over(table.lists(vertices), shares, S::to_f64, &mut sums),
+        }
+        let places = vertex as usize..vertex as usize + next_shares.len();
+        let known = shares[places.clone()].iter().zip(&degrees[places]).zip(next_shares).zip(&sums);
+        for (((old, &degree), next_share), &sum) in known {
+            // As in `State::new`, nothing branches on what exists.
+            let next = next_score(vertex, sum) * f64::from(u8::from(view.has_vertex(vertex)));
+            let parts = f64::from(degree.max(1));
+            change.error += (next - old.to_f64() * parts).abs();
+            change.dangling += if degree == 0 { next } else { 0.0 };
+            *next_share = S::from_f64(next / parts);
+            vertex += 1;
+        }
     }
+    change
 }
-
-/// A vertex with its list, its share, its out-degree and its next share.
-type Step<'v, 's, S> = ((VertexId, Neighbors<'v>), ((&'s S, &'s u32), &'s mut S));
 
 /// Checks a result against as many iterations that push every score along the out-edges, one vertex at a time and in
 /// 64 bits throughout: O(iterations * (V + E)).

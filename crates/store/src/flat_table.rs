@@ -421,6 +421,19 @@ impl<const ASKS: bool> Iterator for Entries<'_, ASKS> {
         self.turn_page();
         self.cells.next().copied()
     }
+
+    /// Page by page: what is folded stays in registers from cell to cell.
+    #[inline]
+    fn fold<B, F: FnMut(B, Entry) -> B>(mut self, init: B, mut step: F) -> B {
+        let mut folded = self.cells.by_ref().fold(init, |folded, entry| step(folded, *entry));
+        loop {
+            self.turn_page();
+            if self.cells.len() == 0 {
+                return folded;
+            }
+            folded = self.cells.by_ref().fold(folded, |folded, entry| step(folded, *entry));
+        }
+    }
 }
 
 /// Has the places of pages that do not lie near behind the one before lead to copies, which lie side by side, and gives these.
@@ -505,6 +518,26 @@ mod tests {
             for (position, (&now, &number)) in pages.iter().zip(&order).enumerate() {
                 assert_eq!(now, &[page(number); LEAF_CELLS as usize]);
                 assert_eq!(std::ptr::eq(now, place(number)), position < half);
+            }
+        }
+    }
+
+    #[test]
+    fn lists_are_the_same_folded_and_one_by_one() {
+        let degrees = |range: Range<VertexId>| range.map(|vertex| vertex as usize % 5);
+        let offsets: Vec<u64> = std::iter::once(0)
+            .chain(degrees(0..200).scan(0, |end, degree| {
+                *end += degree as u64;
+                Some(*end)
+            }))
+            .collect();
+        let table = FlatTable::from_csr(&offsets, (0..offsets[200] as VertexId).collect());
+        for range in [0..200, 5..70, 63..65, 64..128, 127..128, 10..10] {
+            for taken in 0..=range.len().min(66) {
+                let mut lists = table.lists(range.clone());
+                let mut found: Vec<usize> = lists.by_ref().take(taken).map(|list| list.len()).collect();
+                lists.for_each(|list| found.push(list.len()));
+                assert!(degrees(range.clone()).eq(found), "{range:?}, {taken} one by one");
             }
         }
     }
