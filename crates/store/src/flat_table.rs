@@ -425,13 +425,13 @@ impl<const ASKS: bool> Iterator for Entries<'_, ASKS> {
     /// Page by page: what is folded stays in registers from cell to cell.
     #[inline]
     fn fold<B, F: FnMut(B, Entry) -> B>(mut self, init: B, mut step: F) -> B {
-        let mut folded = self.cells.by_ref().fold(init, |folded, entry| step(folded, *entry));
+        let mut folded = init;
         loop {
+            folded = self.cells.by_ref().fold(folded, |folded, entry| step(folded, *entry));
             self.turn_page();
             if self.cells.len() == 0 {
                 return folded;
             }
-            folded = self.cells.by_ref().fold(folded, |folded, entry| step(folded, *entry));
         }
     }
 }
@@ -522,15 +522,19 @@ mod tests {
         }
     }
 
+    /// Where lists of these lengths begin that lie end to end, and where the last one ends.
+    fn offsets_of(degrees: impl Iterator<Item = usize>) -> Vec<u64> {
+        let ends = degrees.scan(0, |end, degree| {
+            *end += degree as u64;
+            Some(*end)
+        });
+        std::iter::once(0).chain(ends).collect()
+    }
+
     #[test]
     fn lists_are_the_same_folded_and_one_by_one() {
         let degrees = |range: Range<VertexId>| range.map(|vertex| vertex as usize % 5);
-        let offsets: Vec<u64> = std::iter::once(0)
-            .chain(degrees(0..200).scan(0, |end, degree| {
-                *end += degree as u64;
-                Some(*end)
-            }))
-            .collect();
+        let offsets = offsets_of(degrees(0..200));
         let table = FlatTable::from_csr(&offsets, (0..offsets[200] as VertexId).collect());
         for range in [0..200, 5..70, 63..65, 64..128, 127..128, 10..10] {
             for taken in 0..=range.len().min(66) {
@@ -545,13 +549,8 @@ mod tests {
     #[test]
     fn lists_read_the_same_with_hints_in_any_shape() {
         let degrees = [0, 1, 2, 3, 0, 200, 97, 0, 96, 1];
-        let offsets: Vec<u64> = std::iter::once(0)
-            .chain(degrees.iter().scan(0, |end, degree| {
-                *end += degree;
-                Some(*end)
-            }))
-            .collect();
-        let neighbors: Vec<VertexId> = (0..degrees.iter().sum::<u64>() as VertexId).rev().collect();
+        let offsets = offsets_of(degrees.into_iter());
+        let neighbors: Vec<VertexId> = (0..degrees.iter().sum::<usize>() as VertexId).rev().collect();
         for chunk_len in [1, 2, 50, 100, usize::MAX] {
             let table = FlatTable::from_csr_chunked(&offsets, neighbors.clone(), chunk_len);
             for (vertex, bounds) in (0..).zip(offsets.windows(2)) {
