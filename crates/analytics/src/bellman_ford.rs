@@ -20,7 +20,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::GraphView;
 
-use crate::control::{ensure, in_pool, require_sources};
+use crate::control::{ensure, require_sources};
+use crate::parallel::in_pool;
 use crate::registry::{
     Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, Scalar, VertexColumn, WEIGHT,
 };

@@ -21,10 +21,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatTable, FlatView, GraphView};
-use rayon::prelude::*;
 
-use crate::control::{ensure, in_pool, require_sources};
+use crate::control::{ensure, require_sources};
 use crate::gather::sum_over;
+use crate::parallel::{blocks, in_pool, map, try_map};
 use crate::random::sample;
 use crate::registry::{
     Algorithm, Argument, Arguments, Check, Field, Kind, OPTIONAL_WEIGHT, Outcome, SEED, Scalar, VertexColumn,
@@ -37,6 +37,9 @@ use crate::{AlgorithmError, BfsOptions, Control, UNREACHED, bfs};
 
 /// Levels of fewer vertices than this are pulled on the calling thread.
 const SEQUENTIAL_VERTICES: usize = 1 << 9;
+
+/// Vertices of a level that are visited by one task.
+const VERTICES_PER_TASK: usize = 1 << 8;
 
 /// How many vertices of a level ahead table entries and lists are asked for, and how much of a list.
 const ENTRIES_AHEAD: usize = 24;
@@ -122,8 +125,7 @@ pub fn betweenness_centrality(
         control.check()?;
         control.progress(0, sources.len() as u64);
         for (batch, sources_of_batch) in sources.chunks(at_once).enumerate() {
-            let parts = sources_of_batch.par_iter().map(|&source| Search::run(&flat, source, control));
-            for part in parts.collect::<Result<Vec<Search>, _>>()? {
+            for part in try_map(control, sources_of_batch, |&source| Search::run(&flat, source, control))? {
                 part.add_to(&mut scores, options.endpoints);
             }
             control.progress((batch * at_once + sources_of_batch.len()) as u64, sources.len() as u64);
@@ -181,7 +183,7 @@ impl Search {
         control.check()?;
         let (levels, starts) = by_level(&found.distances, found.depth);
         let zeros = || -> Vec<AtomicU64> {
-            (0..flat.id_bound()).into_par_iter().map(|_| AtomicU64::new(0)).collect()
+            vec![0; flat.id_bound() as usize].into_iter().map(AtomicU64::new).collect()
         };
         let (paths, handed_on) = (zeros(), zeros());
         let search = Search { source, levels, starts, dependencies: zeros() };
@@ -216,7 +218,7 @@ impl Search {
         if vertices.len() < SEQUENTIAL_VERTICES {
             (0..vertices.len()).for_each(visit);
         } else {
-            (0..vertices.len()).into_par_iter().with_min_len(64).for_each(visit);
+            map(blocks(vertices.len(), VERTICES_PER_TASK), |block| block.for_each(visit));
         }
     }
 

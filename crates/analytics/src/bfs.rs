@@ -15,9 +15,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::GraphView;
-use rayon::prelude::*;
 
-use crate::control::{ensure, in_pool, require_sources};
+use crate::control::{ensure, require_sources};
+use crate::parallel::{ITEMS_PER_TASK, in_pool, map};
 use crate::prefetch::prefetch_place;
 use crate::registry::{
     Algorithm, Argument, Arguments, Check, DEPTH_LIMIT, Field, Kind, Outcome, REVERSE, Scalar, VertexColumn,
@@ -133,10 +133,15 @@ impl Step {
     }
 
     fn finish(self) -> (Vec<VertexId>, Vec<u32>) {
-        let (mut parents, mut distances) = (Vec::new(), Vec::new());
-        let claims = self.claims.into_par_iter().map(AtomicU64::into_inner);
-        let parts = claims.map(|claim| (claim as VertexId, (claim >> VertexId::BITS) as u32));
-        parts.unzip_into_vecs(&mut parents, &mut distances);
+        let (mut parents, mut distances) = (vec![0; self.claims.len()], vec![0; self.claims.len()]);
+        let claims = self.claims.chunks(ITEMS_PER_TASK);
+        let places = parents.chunks_mut(ITEMS_PER_TASK).zip(distances.chunks_mut(ITEMS_PER_TASK));
+        map(claims.zip(places), |(claims, (parents, distances))| {
+            for ((claim, parent), distance) in claims.iter().zip(parents).zip(distances) {
+                let claim = claim.load(Relaxed);
+                (*parent, *distance) = (claim as VertexId, (claim >> VertexId::BITS) as u32);
+            }
+        });
         (parents, distances)
     }
 }

@@ -5,13 +5,17 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use evergraph_types::VertexId;
-use rayon::prelude::*;
+
+use crate::parallel::map;
 
 /// Vertices per word.
 pub(crate) const WORD_BITS: usize = 64;
 
 /// How many words are worth a task of their own.
 const WORDS_PER_TASK: usize = 1 << 12;
+
+/// Of which something is asked that takes longer.
+const WORDS_ASKED: usize = 1 << 5;
 
 /// One bit per vertex id below a bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,9 +36,11 @@ impl Bitmap {
     /// If an id is not below `bound`.
     pub fn from_ids(bound: VertexId, ids: &[VertexId]) -> Self {
         let words: Vec<AtomicU64> = Self::empty(bound).words.into_iter().map(AtomicU64::new).collect();
-        ids.par_iter().with_min_len(WORDS_PER_TASK).for_each(|&id| {
-            assert!(id < bound, "vertex {id} is not below {bound}");
-            words[id as usize / WORD_BITS].fetch_or(1 << (id as usize % WORD_BITS), Relaxed);
+        map(ids.chunks(WORDS_PER_TASK), |ids| {
+            for &id in ids {
+                assert!(id < bound, "vertex {id} is not below {bound}");
+                words[id as usize / WORD_BITS].fetch_or(1 << (id as usize % WORD_BITS), Relaxed);
+            }
         });
         Bitmap { words: words.into_iter().map(AtomicU64::into_inner).collect(), bound }
     }
@@ -42,11 +48,13 @@ impl Bitmap {
     /// The ids for which `holds`, asked in parallel.
     pub fn from_predicate(bound: VertexId, holds: impl Fn(VertexId) -> bool + Sync) -> Self {
         let mut bitmap = Self::empty(bound);
-        bitmap.words.par_iter_mut().with_min_len(16).enumerate().for_each(|(index, word)| {
-            let first = (index * WORD_BITS) as VertexId;
-            let last = bound.min(first.saturating_add(WORD_BITS as VertexId));
-            for id in first..last {
-                *word |= u64::from(holds(id)) << (id - first);
+        map(bitmap.words.chunks_mut(WORDS_ASKED).enumerate(), |(task, words)| {
+            for (index, word) in words.iter_mut().enumerate() {
+                let first = ((task * WORDS_ASKED + index) * WORD_BITS) as VertexId;
+                let last = bound.min(first.saturating_add(WORD_BITS as VertexId));
+                for id in first..last {
+                    *word |= u64::from(holds(id)) << (id - first);
+                }
             }
         });
         bitmap
@@ -78,22 +86,22 @@ impl Bitmap {
 
     /// How many ids are in the set.
     pub fn count(&self) -> usize {
-        self.words.par_iter().with_min_len(WORDS_PER_TASK).map(|word| word.count_ones() as usize).sum()
+        let counts = map(self.words.chunks(WORDS_PER_TASK), |words| {
+            words.iter().map(|word| word.count_ones() as usize).sum::<usize>()
+        });
+        counts.iter().sum()
     }
 
     /// The ids in ascending order.
     pub fn to_ids(&self) -> Vec<VertexId> {
-        let blocks = self.words.par_chunks(WORDS_PER_TASK).enumerate();
-        let pieces: Vec<Vec<VertexId>> = blocks
-            .map(|(block, words)| {
-                let mut ids = Vec::with_capacity(words.iter().map(|word| word.count_ones() as usize).sum());
-                for (index, &word) in words.iter().enumerate() {
-                    let first = ((block * WORDS_PER_TASK + index) * WORD_BITS) as VertexId;
-                    ids.extend(bits(word).map(|bit| first + bit));
-                }
-                ids
-            })
-            .collect();
+        let pieces = map(self.words.chunks(WORDS_PER_TASK).enumerate(), |(block, words)| {
+            let mut ids = Vec::with_capacity(words.iter().map(|word| word.count_ones() as usize).sum());
+            for (index, &word) in words.iter().enumerate() {
+                let first = ((block * WORDS_PER_TASK + index) * WORD_BITS) as VertexId;
+                ids.extend(bits(word).map(|bit| first + bit));
+            }
+            ids
+        });
         pieces.concat()
     }
 

@@ -18,12 +18,12 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::GraphView;
-use rayon::prelude::*;
 
 use crate::bitmap::bits;
-use crate::control::{ensure, in_pool, require_sources};
+use crate::control::{ensure, require_sources};
 use crate::dijkstra::Dijkstra;
 use crate::multi_bfs::{MultiBfs, SEARCHES};
+use crate::parallel::{in_pool, try_map};
 use crate::per_thread::PerThread;
 use crate::registry::{Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, VertexColumn};
 use crate::sssp::dijkstra;
@@ -89,8 +89,7 @@ fn sums_by_hops(
     let flat = view.flat();
     let searches = PerThread::new(|| MultiBfs::new(&flat));
     let (done, total) = (AtomicU64::new(0), vertices.len() as u64);
-    let batches = vertices.par_chunks(SEARCHES).map(|batch| {
-        control.check()?;
+    let batches = try_map(control, vertices.chunks(SEARCHES), |batch| {
         let mut sums = [(0u64, 0u64); SEARCHES];
         searches.with(|search| {
             search.run(&flat, Direction::In, (batch, UNREACHED), control, |level, _, reached_by| {
@@ -102,9 +101,9 @@ fn sums_by_hops(
         })?;
         let size = batch.len() as u64;
         control.progress(done.fetch_add(size, Relaxed) + size, total);
-        Ok(sums.iter().take(batch.len()).map(|&(count, sum)| (count, sum as f64)).collect())
+        Ok(sums.iter().take(batch.len()).map(|&(count, sum)| (count, sum as f64)).collect::<Vec<_>>())
     });
-    Ok(batches.collect::<Result<Vec<Vec<_>>, AlgorithmError>>()?.concat())
+    Ok(batches?.concat())
 }
 
 /// The same by the lengths of edges, added up the nearest first.
@@ -118,7 +117,7 @@ fn sums_by_distance(
     let table = WeightedTable::new(view, &flat, distance, Direction::In, Sign::NotNegative, control)?;
     let searches = PerThread::new(|| Dijkstra::new(table.id_bound()));
     let (done, total) = (AtomicU64::new(0), vertices.len() as u64);
-    let sums = vertices.par_iter().map(|&vertex| {
+    try_map(control, vertices, |&vertex| {
         let add = |order: &[VertexId], distances: &[f64]| {
             let sum = order.iter().map(|&other| distances[other as usize]).sum();
             (order.len() as u64 - 1, sum)
@@ -126,8 +125,7 @@ fn sums_by_distance(
         let sums = searches.with(|search| search.run(&table, vertex, control, add))?;
         control.progress(done.fetch_add(1, Relaxed) + 1, total);
         Ok(sums)
-    });
-    sums.collect()
+    })
 }
 
 fn asked_for(view: &dyn GraphView, options: &ClosenessOptions) -> Vec<VertexId> {

@@ -21,11 +21,11 @@ use std::ops::{ControlFlow, Range};
 
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatView, GraphView};
-use rayon::prelude::*;
 
 use crate::bitmap::bits;
-use crate::control::{ensure, in_pool, require_sources};
+use crate::control::{ensure, require_sources};
 use crate::oriented::{BLOCK_BITS, Oriented};
+use crate::parallel::{ITEMS_PER_TASK, in_pool, map, try_map};
 use crate::per_thread::PerThread;
 use crate::registry::{
     Algorithm, Argument, Arguments, Check, Field, Kind, OPTIONAL_WEIGHT, Outcome, Scalar, VertexColumn,
@@ -94,10 +94,7 @@ pub fn clustering_of(
     nodes.dedup();
     control.check()?;
     control.progress(0, nodes.len() as u64);
-    let found = in_pool(|| {
-        let coefficient = |&vertex| coefficient_of(view, vertex, control);
-        nodes.par_iter().map(coefficient).collect::<Result<Vec<f64>, AlgorithmError>>()
-    })?;
+    let found = in_pool(|| try_map(control, &nodes, |&vertex| coefficient_of(view, vertex, control)))?;
     control.progress(nodes.len() as u64, nodes.len() as u64);
     Ok(Clustering::of_nodes(view, nodes.into_iter().zip(found)))
 }
@@ -284,7 +281,9 @@ fn tally(graph: &Oriented, rule: Rule<'_>, control: &Control) -> Result<Vec<Tall
         .for_each(control, |range| scratch.with(|scratch| scratch.tally_range(graph, rule, range)))?;
     let mut total = vec![Tally::default(); graph.len() as usize];
     for scratch in scratch.into_inner() {
-        total.par_iter_mut().zip(scratch.tallies).for_each(|(total, part)| *total = total.plus(part));
+        map(total.chunks_mut(ITEMS_PER_TASK).zip(scratch.tallies.chunks(ITEMS_PER_TASK)), |(total, part)| {
+            total.iter_mut().zip(part).for_each(|(total, part)| *total = total.plus(*part));
+        });
     }
     Ok(total)
 }

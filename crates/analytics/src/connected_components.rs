@@ -19,9 +19,9 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatView, GraphView, Neighbors};
-use rayon::prelude::*;
 
-use crate::control::{ensure, in_pool};
+use crate::control::ensure;
+use crate::parallel::{for_each, in_pool, map};
 use crate::prefetch::prefetch_place;
 use crate::ranges::{HUB_DEGREE, split_list};
 use crate::registry::{Algorithm, Arguments, Check, Field, Outcome, Scalar, VertexColumn};
@@ -76,13 +76,11 @@ pub fn connected_components(view: &dyn GraphView, control: &Control) -> Result<C
 }
 
 fn components(flat: &FlatView, control: &Control) -> Result<Components, AlgorithmError> {
-    let labels: Vec<AtomicU32> = (0..flat.id_bound()).into_par_iter().map(AtomicU32::new).collect();
+    let labels: Vec<AtomicU32> = (0..flat.id_bound()).map(AtomicU32::new).collect();
     let ranges = Ranges::by_vertices(flat.id_bound());
     let mut seconds = vec![0; labels.len()];
-    let pieces = ranges.par_iter().zip(ranges.split_mut(&mut seconds));
-    pieces.try_for_each(|(range, seconds)| {
+    for_each(control, ranges.iter().zip(ranges.split_mut(&mut seconds)), |(range, seconds)| {
         link_first(flat, &labels, range, seconds);
-        control.check()
     })?;
     compress(&labels, &ranges, control)?;
     ranges.for_each(control, |range| link_seconds(&labels, &seconds, range))?;
@@ -126,8 +124,7 @@ fn link_seconds(labels: &[AtomicU32], seconds: &[VertexId], range: Range<VertexI
 
 fn finish(view: &FlatView, ranges: &Ranges, labels: Vec<AtomicU32>) -> Components {
     let mut labels: Vec<VertexId> = labels.into_iter().map(AtomicU32::into_inner).collect();
-    let pieces = ranges.par_iter().zip(ranges.split_mut(&mut labels));
-    let counts = pieces.map(|(range, labels)| {
+    let counts = map(ranges.iter().zip(ranges.split_mut(&mut labels)), |(range, labels)| {
         let mut count = 0;
         for (vertex, label) in range.zip(labels) {
             *label = if view.has_vertex(vertex) { *label } else { NO_VERTEX };
@@ -135,8 +132,7 @@ fn finish(view: &FlatView, ranges: &Ranges, labels: Vec<AtomicU32>) -> Component
         }
         count
     });
-    let count = counts.sum();
-    Components { labels, count }
+    Components { labels, count: counts.iter().sum() }
 }
 
 /// Joins the trees of two vertices.
@@ -191,7 +187,7 @@ fn link_list(labels: &[AtomicU32], largest: VertexId, vertex: VertexId, list: Ne
     if list.len() < HUB_DEGREE {
         let _ = list.try_for_each(visit);
     } else {
-        split_list(list).into_par_iter().for_each(|piece| {
+        map(split_list(list), |piece| {
             let _ = piece.try_for_each(visit);
         });
     }

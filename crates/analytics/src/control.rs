@@ -192,8 +192,3 @@ pub(crate) fn require_sources(view: &dyn GraphView, sources: &[VertexId]) -> Res
         None => Ok(()),
     }
 }
-
-/// Runs `body` on a thread of the current pool, so that its many small parallel steps need not enter the pool each.
-pub(crate) fn in_pool<R: Send>(body: impl FnOnce() -> R + Send) -> R {
-    rayon::scope(|_| body())
-}

@@ -15,11 +15,11 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::GraphView;
-use rayon::prelude::*;
 
 use crate::buckets::Buckets;
-use crate::control::{ensure, in_pool};
+use crate::control::ensure;
 use crate::incident::{FlatIncident, Incident};
+use crate::parallel::{in_pool, map, try_map};
 use crate::registry::{Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, Scalar, VertexColumn};
 use crate::{AlgorithmError, Control, Ranges};
 
@@ -125,22 +125,18 @@ impl Peeling {
         layer: &[VertexId],
         control: &Control,
     ) -> Result<(), AlgorithmError> {
-        let touch = |vertices: &[VertexId]| -> Result<Vec<VertexId>, AlgorithmError> {
-            control.check()?;
+        let touched = try_map(control, layer.chunks(VERTICES_PER_TASK), |vertices| {
             let mut touched = Vec::new();
             vertices.iter().for_each(|&vertex| self.touch_neighbors(vertex, round, &mut touched));
             Ok(touched)
-        };
-        let touched: Vec<Vec<VertexId>> =
-            layer.par_chunks(VERTICES_PER_TASK).map(touch).collect::<Result<_, _>>()?;
-        let sort = |vertices: &Vec<VertexId>| {
+        });
+        map(touched?, |vertices| {
             self.buckets.with(|own| {
-                for &vertex in vertices {
+                for vertex in vertices {
                     own.push(level.max(u64::from(self.degrees[vertex as usize].load(Relaxed))), vertex);
                 }
             });
-        };
-        touched.par_iter().for_each(sort);
+        });
         Ok(())
     }
 

@@ -12,8 +12,9 @@ use evergraph_types::Direction;
 use evergraph_view::GraphView;
 use rayon::prelude::*;
 
-use crate::control::{ensure, in_pool};
+use crate::control::ensure;
 use crate::incident::{FlatIncident, Incident};
+use crate::parallel::{in_pool, of_vertices};
 use crate::registry::{Algorithm, Arguments, Check, Field, Outcome, Scalar, VertexColumn};
 use crate::{AlgorithmError, Control, Ranges};
 
@@ -56,7 +57,7 @@ pub fn degree_statistics(
         let edges = FlatIncident::new(view);
         let flat = edges.flat();
         let degree = |vertex| edges.degree(vertex) as u32;
-        let degrees: Vec<u32> = (0..flat.id_bound()).into_par_iter().map(degree).collect();
+        let degrees = of_vertices(flat.id_bound(), degree);
         control.progress(1, 2);
         let loops = Ranges::by_edges(flat, Direction::Out).map(control, |range| {
             range
@@ -64,8 +65,8 @@ pub fn degree_statistics(
                 .sum::<usize>()
         })?;
         control.progress(2, 2);
-        let existing = (0..flat.id_bound()).into_par_iter().filter(|&vertex| flat.has_vertex(vertex));
-        let of_existing = existing.map(|vertex| degrees[vertex as usize]).collect();
+        let existing = (0..flat.id_bound()).zip(&degrees).filter(|(vertex, _)| flat.has_vertex(*vertex));
+        let of_existing = existing.map(|(_, degree)| *degree).collect();
         Ok(summary(degrees, of_existing, loops.iter().sum::<usize>() as u64))
     })
 }

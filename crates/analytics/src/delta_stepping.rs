@@ -19,10 +19,10 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use evergraph_types::VertexId;
-use rayon::prelude::*;
 
 use crate::buckets::{Buckets, OwnBuckets};
 use crate::lengths::LengthLists;
+use crate::parallel::{ITEMS_PER_TASK, blocks, map, try_map};
 use crate::prefetch::prefetch_place;
 use crate::ranges::{HUB_DEGREE, HUB_PIECE};
 use crate::{AlgorithmError, Control};
@@ -52,7 +52,7 @@ pub(crate) fn delta_stepping<L: LengthLists>(
     vertices: u64,
     control: &Control,
 ) -> Result<Option<Vec<f64>>, AlgorithmError> {
-    let places: Vec<L::Place> = (0..lists.id_bound()).into_par_iter().map(|_| L::unreached()).collect();
+    let places: Vec<L::Place> = (0..lists.id_bound()).map(|_| L::unreached()).collect();
     let (is_beyond, buckets) = (AtomicBool::new(false), Buckets::new());
     let lowered = |source: &&VertexId| L::lower(&places[**source as usize], L::ZERO);
     buckets.with(|own| sources.iter().filter(lowered).for_each(|&source| own.push(0, (source, L::ZERO))));
@@ -66,7 +66,12 @@ pub(crate) fn delta_stepping<L: LengthLists>(
         relaxed += frontier.len() as u64;
         control.progress(relaxed.min(vertices), vertices);
     }
-    Ok(Some(search.places.into_par_iter().map(L::finish).collect()))
+    let mut distances = vec![0.0; search.places.len()];
+    let pieces = distances.chunks_mut(ITEMS_PER_TASK).zip(search.places.chunks(ITEMS_PER_TASK));
+    map(pieces, |(distances, places)| {
+        distances.iter_mut().zip(places).for_each(|(distance, place)| *distance = L::finish(place));
+    });
+    Ok(Some(distances))
 }
 
 /// A vertex and the distance it was put into a bucket with, once, by whoever lowered it to that. A copy is stale where the
@@ -105,8 +110,8 @@ impl<L: LengthLists> Search<'_, L> {
             return self.relax_task(frontier, control);
         }
         let tasks = TASKS_PER_THREAD * rayon::current_num_threads();
-        let tasks = frontier.par_chunks(frontier.len().div_ceil(tasks).max(VERTICES_PER_TASK));
-        tasks.try_for_each(|task| self.relax_task(task, control))
+        let tasks = frontier.chunks(frontier.len().div_ceil(tasks).max(VERTICES_PER_TASK));
+        try_map(control, tasks, |task| self.relax_task(task, control)).map(drop)
     }
 
     fn relax_task(&self, task: &[Reached<L>], control: &Control) -> Result<(), AlgorithmError> {
@@ -180,10 +185,7 @@ impl<L: LengthLists> Search<'_, L> {
     #[cold]
     fn relax_hub(&self, hub: Reached<L>) {
         let degree = self.lists.degree(hub.0);
-        (0..degree).into_par_iter().step_by(HUB_PIECE).for_each(|start| {
-            let piece = start..degree.min(start + HUB_PIECE);
-            self.buckets.with(|own| self.relax(hub, piece, own));
-        });
+        map(blocks(degree, HUB_PIECE), |piece| self.buckets.with(|own| self.relax(hub, piece, own)));
     }
 }
 
@@ -245,7 +247,7 @@ mod tests {
             WholeTable::to_f64(distance)
         }
 
-        fn finish(place: AtomicU32) -> f64 {
+        fn finish(place: &AtomicU32) -> f64 {
             WholeTable::finish(place)
         }
     }

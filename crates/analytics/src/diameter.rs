@@ -13,9 +13,9 @@
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatView, GraphView};
 use hashbrown::HashSet;
-use rayon::prelude::*;
 
-use crate::control::{ensure, in_pool};
+use crate::control::ensure;
+use crate::parallel::{filter_vertices, in_pool, map, vertex_blocks};
 use crate::registry::{Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, Scalar, VertexColumn};
 use crate::{AlgorithmError, Bfs, BfsOptions, Control, UNREACHED, bfs};
 
@@ -78,15 +78,17 @@ fn degree(flat: &FlatView, vertex: VertexId) -> usize {
 
 /// The vertex of largest degree, the first of several.
 fn busiest(flat: &FlatView) -> Option<VertexId> {
-    let existing = (0..flat.id_bound()).into_par_iter().filter(|&vertex| flat.has_vertex(vertex));
-    existing.max_by_key(|&vertex| (degree(flat, vertex), std::cmp::Reverse(vertex)))
+    let busier = |&vertex: &VertexId| (degree(flat, vertex), std::cmp::Reverse(vertex));
+    let blocks = map(vertex_blocks(flat.id_bound()), |block| {
+        block.filter(|&vertex| flat.has_vertex(vertex)).max_by_key(busier)
+    });
+    blocks.into_iter().flatten().max_by_key(busier)
 }
 
 /// Of the vertices of the last level the one of smallest degree: it is more likely at the rim.
 fn farthest(flat: &FlatView, found: &Bfs, start: VertexId) -> VertexId {
-    let last = found.distances.par_iter().enumerate().filter(|(_, distance)| **distance == found.depth);
-    let last = last.map(|(vertex, _)| vertex as VertexId);
-    last.min_by_key(|&vertex| (degree(flat, vertex), vertex)).unwrap_or(start)
+    let last = filter_vertices(flat.id_bound(), |vertex| found.distances[vertex as usize] == found.depth);
+    last.into_iter().min_by_key(|&vertex| (degree(flat, vertex), vertex)).unwrap_or(start)
 }
 
 /// Checks that the two vertices have that distance: O(V + E).

@@ -5,8 +5,8 @@
 
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::{GraphView, WeightedList};
-use rayon::prelude::*;
 
+use crate::parallel::try_map;
 use crate::weights::{Sign, Weight, check};
 use crate::{AlgorithmError, Control};
 
@@ -45,8 +45,7 @@ pub fn edge_list(
 ) -> Result<EdgeList, AlgorithmError> {
     let flat = view.flat();
     let lists = weight.map_or(Ok(None), |weight| weight.lists(view))?;
-    let pieces = vertices.par_chunks(VERTICES_PER_TASK).map(|vertices| {
-        control.check()?;
+    let pieces = try_map(control, vertices.chunks(VERTICES_PER_TASK), |vertices| {
         let (mut edges, mut list) = (EdgeList::default(), WeightedList::default());
         for &vertex in vertices {
             list.clear();
@@ -64,8 +63,7 @@ pub fn edge_list(
             edges.sources.resize(edges.destinations.len(), vertex);
         }
         Ok(edges)
-    });
-    let pieces = pieces.collect::<Result<Vec<EdgeList>, AlgorithmError>>()?;
+    })?;
     let mut all = EdgeList::default();
     for mut piece in pieces {
         all.sources.append(&mut piece.sources);

@@ -18,10 +18,10 @@ use std::ops::{ControlFlow, Range};
 
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatTable, FlatView, GraphView, Neighbors, Reads};
-use rayon::prelude::*;
 
 use crate::bitmap::{WORD_BITS, bits};
 use crate::fetch::FetchAhead;
+use crate::parallel::{blocks, map, try_map};
 use crate::ranges::{HUB_DEGREE, split_list};
 use crate::{AlgorithmError, Bitmap, Control, NO_VERTEX, VertexSubset};
 
@@ -63,6 +63,10 @@ pub(crate) const PULL_FRACTION: u64 = 20;
 
 /// Fewer edges than this are pushed on the calling thread.
 const SEQUENTIAL_EDGES: u64 = 1 << 12;
+
+/// Vertices whose edges are pushed, or counted, by one task.
+const PUSHES_PER_TASK: usize = 1 << 5;
+const DEGREES_PER_TASK: usize = 1 << 12;
 
 /// Words of the next bitmap filled by one task of a pull.
 const WORDS_PER_TASK: usize = 16;
@@ -111,7 +115,8 @@ fn is_heavy(view: &FlatView, table: &FlatTable, frontier: &VertexSubset) -> bool
 }
 
 fn total_degree(table: &FlatTable, ids: &[VertexId]) -> u64 {
-    ids.par_iter().with_min_len(1 << 10).map(|&vertex| table.degree(vertex) as u64).sum()
+    let degrees = |ids: &[VertexId]| ids.iter().map(|&vertex| table.degree(vertex) as u64).sum::<u64>();
+    map(ids.chunks(DEGREES_PER_TASK), degrees).iter().sum()
 }
 
 fn push<F: EdgeFunction>(
@@ -135,16 +140,12 @@ fn push<F: EdgeFunction>(
         if list.len() < HUB_DEGREE {
             list.for_each_slice(|slice| visit(&mut next, src, slice));
         } else {
-            next.extend(
-                split_list(list)
-                    .par_iter()
-                    .fold(Vec::new, |mut next, part| {
-                        part.for_each_slice(|slice| visit(&mut next, src, slice));
-                        next
-                    })
-                    .flatten()
-                    .collect::<Vec<_>>(),
-            );
+            let parts = map(split_list(list), |part| {
+                let mut next = Vec::new();
+                part.for_each_slice(|slice| visit(&mut next, src, slice));
+                next
+            });
+            parts.into_iter().for_each(|part| next.extend(part));
         }
         Ok(next)
     };
@@ -153,19 +154,22 @@ fn push<F: EdgeFunction>(
     }
     if let Some(ahead) = FetchAhead::new(table, ids.len().div_ceil(IDS_PER_FETCH), Reads::Some) {
         let chunk = |piece: usize| ids.iter().copied().skip(piece * IDS_PER_FETCH).take(IDS_PER_FETCH);
-        let pieces = ids.par_chunks(IDS_PER_FETCH).enumerate().map(|(piece, ids)| {
+        let pieces = try_map(control, ids.chunks(IDS_PER_FETCH).enumerate(), |(piece, ids)| {
             ahead.at(piece, chunk, |_| true);
             ids.iter().try_fold(Vec::new(), visit_list)
         });
-        return Ok(pieces.collect::<Result<Vec<_>, _>>()?.concat());
+        return Ok(pieces?.concat());
     }
-    let pieces = (0..ids.len()).into_par_iter().with_min_len(4).try_fold(Vec::new, |next, place| {
+    let visit_ahead = |next, place: usize| {
         let later = |by: usize| ids.get(place + by).copied().unwrap_or(NO_VERTEX);
         table.prefetch_entry(later(2 * PUSHES_AHEAD));
         table.prefetch_list(later(PUSHES_AHEAD), PUSH_BYTES);
         visit_list(next, &ids[place])
+    };
+    let pieces = try_map(control, blocks(ids.len(), PUSHES_PER_TASK), |mut places| {
+        places.try_fold(Vec::new(), visit_ahead)
     });
-    Ok(pieces.collect::<Result<Vec<Vec<VertexId>>, AlgorithmError>>()?.concat())
+    Ok(pieces?.concat())
 }
 
 fn pull<F: EdgeFunction>(
@@ -180,15 +184,14 @@ fn pull<F: EdgeFunction>(
     let ahead = FetchAhead::new(table, (bound as usize).div_ceil(per_task), Reads::Some);
     let vertices =
         |task: usize| (task * per_task) as VertexId..bound.min(((task + 1) * per_task) as VertexId);
-    let tasks = next.words_mut().par_chunks_mut(WORDS_PER_TASK).enumerate();
-    let counts = tasks.map(|(task, words)| -> Result<usize, AlgorithmError> {
-        control.check()?;
+    let tasks = next.words_mut().chunks_mut(WORDS_PER_TASK).enumerate();
+    let counts = try_map(control, tasks, |(task, words)| {
         if let Some(ahead) = &ahead {
             ahead.at(task, vertices, |dst| function.cond(dst));
         }
         Ok(pull_pages(table, frontier, function, vertices(task), words))
     });
-    let count = counts.try_reduce(|| 0, |left, right| Ok(left + right))?;
+    let count = counts?.iter().sum();
     Ok(VertexSubset::from_counted(next, count))
 }
 
@@ -295,7 +298,7 @@ fn pull_into_hub<F: EdgeFunction>(
     if first.try_for_each(|src| pull_edge(frontier, function, src, dst, &mut changed)).is_break() {
         return changed;
     }
-    let pushed = rest.par_iter().map(|part| {
+    let pushed = map(rest, |part| {
         let mut changed = false;
         part.for_each_slice(|slice| {
             let members = slice.iter().copied().filter(|&src| frontier.contains(src));
@@ -303,5 +306,5 @@ fn pull_into_hub<F: EdgeFunction>(
         });
         changed
     });
-    changed | pushed.reduce(|| false, |left, right| left | right)
+    changed | pushed.contains(&true)
 }

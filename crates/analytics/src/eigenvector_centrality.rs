@@ -16,9 +16,9 @@
 use evergraph_types::Direction;
 use evergraph_view::GraphView;
 
-use crate::control::in_pool;
 use crate::matrix::{Matrix, distance, length, scale};
 use crate::pagerank::check_weights;
+use crate::parallel::in_pool;
 use crate::power_iteration::{PowerIteration, check_tol, verify_iterations, verify_scores};
 use crate::registry::{
     Algorithm, Argument, Arguments, CONVERGED, Check, Field, ITERATIONS, Kind, OPTIONAL_WEIGHT, Outcome,

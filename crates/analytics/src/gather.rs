@@ -9,8 +9,8 @@
 
 use evergraph_types::VertexId;
 use evergraph_view::Neighbors;
-use rayon::prelude::*;
 
+use crate::parallel::map;
 use crate::prefetch::prefetch_place;
 use crate::ranges::{HUB_DEGREE, HUB_PIECE, split_list};
 
@@ -93,8 +93,7 @@ fn sum_over_hub<T: Sync>(list: Neighbors<'_>, values: &[T], number: impl Fn(&T) 
         }
         sum
     };
-    let blocks = (0..list.len().div_ceil(HUB_PIECE)).into_par_iter();
-    blocks.map(sum_block).collect::<Vec<f64>>().iter().sum()
+    map(0..list.len().div_ceil(HUB_PIECE), sum_block).iter().sum()
 }
 
 #[cfg(test)]

@@ -24,10 +24,10 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::GraphView;
-use rayon::prelude::*;
 
-use crate::control::{ensure, in_pool};
+use crate::control::ensure;
 use crate::incident::{FlatIncident, Incident};
+use crate::parallel::{filter_vertices, in_pool, try_map};
 use crate::per_thread::PerThread;
 use crate::random::hash;
 use crate::registry::{
@@ -87,26 +87,23 @@ pub fn greedy_color(
         let flat = edges.flat();
         let search = Search::new(&edges, order, control)?;
         let mut colored = 0;
-        let mut frontier: Vec<VertexId> = (0..flat.id_bound())
-            .into_par_iter()
-            .filter(|&vertex| flat.has_vertex(vertex) && search.waits[vertex as usize].load(Relaxed) == 0)
-            .collect();
+        let is_free = |vertex| flat.has_vertex(vertex) && search.waits[vertex as usize].load(Relaxed) == 0;
+        let mut frontier = filter_vertices(flat.id_bound(), is_free);
         control.check()?;
         control.progress(0, flat.num_vertices());
         while !frontier.is_empty() {
-            let next = frontier.par_chunks(VERTICES_PER_TASK).map(|vertices| {
-                control.check()?;
+            let next = try_map(control, frontier.chunks(VERTICES_PER_TASK), |vertices| {
                 let mut next = Vec::new();
                 vertices.iter().for_each(|&vertex| search.color(vertex));
                 vertices.iter().for_each(|&vertex| search.release(vertex, &mut next));
                 Ok(next)
-            });
+            })?;
             colored += frontier.len() as u64;
-            frontier = next.collect::<Result<Vec<_>, AlgorithmError>>()?.concat();
+            frontier = next.concat();
             control.progress(colored, flat.num_vertices());
         }
         let colors: Vec<u32> = search.colors.into_iter().map(AtomicU32::into_inner).collect();
-        let used = colors.par_iter().filter(|&&color| color != NO_COLOR).max();
+        let used = colors.iter().filter(|&&color| color != NO_COLOR).max();
         let count = used.map_or(0, |&largest| largest + 1);
         Ok(Coloring { colors, count })
     })

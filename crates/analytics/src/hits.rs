@@ -15,9 +15,10 @@
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::GraphView;
 
-use crate::control::{ensure, in_pool};
+use crate::control::ensure;
 use crate::matrix::{Matrix, distance, length, scale, sum};
 use crate::pagerank::check_weights;
+use crate::parallel::in_pool;
 use crate::power_iteration::{check_tol, verify_scores};
 use crate::registry::{
     Algorithm, Argument, Arguments, CONVERGED, Check, Field, ITERATIONS, Kind, Outcome, Scalar, VertexColumn,

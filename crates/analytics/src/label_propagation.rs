@@ -19,10 +19,10 @@ use std::collections::BTreeMap;
 
 use evergraph_types::VertexId;
 use evergraph_view::GraphView;
-use rayon::prelude::*;
 
-use crate::control::{ensure, in_pool};
+use crate::control::ensure;
 use crate::incident::{FlatIncident, Incident};
+use crate::parallel::in_pool;
 use crate::per_thread::PerThread;
 use crate::registry::{
     Algorithm, Argument, Arguments, Check, Field, ITERATIONS, Kind, Outcome, Scalar, VertexColumn,
@@ -74,7 +74,7 @@ pub fn label_propagation(
         let edges = FlatIncident::new(view);
         let flat = edges.flat();
         let own = |vertex| if flat.has_vertex(vertex) { vertex } else { NO_VERTEX };
-        let mut labels: Vec<VertexId> = (0..flat.id_bound()).into_par_iter().map(own).collect();
+        let mut labels: Vec<VertexId> = (0..flat.id_bound()).map(own).collect();
         let mut next = labels.clone();
         let cost = |vertex| edges.degree(vertex) + VERTEX_COST;
         let ranges = Ranges::by_cost(flat.id_bound(), EDGES_PER_RANGE, cost);
@@ -83,9 +83,7 @@ pub fn label_propagation(
         control.check()?;
         control.progress(0, u64::from(max_iter));
         while iterations < max_iter && !converged {
-            let pieces = ranges.par_iter().zip(ranges.split_mut(&mut next));
-            let changed = pieces.map(|(range, next)| -> Result<bool, AlgorithmError> {
-                control.check()?;
+            let changed = ranges.try_map_with(control, ranges.split_mut(&mut next), |range, next| {
                 Ok(counters.with(|counter| {
                     range.zip(next).fold(false, |changed, (vertex, next)| {
                         *next = counter.most_frequent(&edges, &labels, vertex);
@@ -93,7 +91,7 @@ pub fn label_propagation(
                     })
                 }))
             });
-            converged = !changed.try_reduce(|| false, |left, right| Ok(left | right))?;
+            converged = !changed?.contains(&true);
             std::mem::swap(&mut labels, &mut next);
             iterations += 1;
             control.progress(u64::from(iterations), u64::from(max_iter));

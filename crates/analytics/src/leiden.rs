@@ -22,9 +22,10 @@ use evergraph_types::{Direction, VertexId};
 use evergraph_view::GraphView;
 use rayon::prelude::*;
 
-use crate::control::{ensure, in_pool};
+use crate::control::ensure;
 use crate::louvain::{COMMUNITY_RESULTS, Communities, LOUVAIN_ARGUMENTS, LouvainOptions, check};
 use crate::modularity::{Level, Links, name_by_smallest, number, verify_communities};
+use crate::parallel::{in_pool, try_map};
 use crate::per_thread::PerThread;
 use crate::random::hash;
 use crate::registry::{Algorithm, Arguments, Check, Outcome};
@@ -121,11 +122,9 @@ fn refine(
     let groups: Vec<&[VertexId]> =
         members.chunk_by(|&one, &other| communities[one as usize] == communities[other as usize]).collect();
     let scratch = PerThread::new(|| Parts::new(graph.len()));
-    let pieces = groups.par_iter().map(|group| {
-        control.check()?;
+    let pieces = try_map(control, &groups, |group| {
         scratch.with(|parts| parts.refine(graph, group, options.resolution, control))
-    });
-    let pieces = pieces.collect::<Result<Vec<_>, AlgorithmError>>()?;
+    })?;
     let mut refined = graph.singles();
     for (vertex, part) in groups.iter().zip(pieces).flat_map(|(group, parts)| group.iter().zip(parts)) {
         refined[*vertex as usize] = part;

@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatView, GraphView};
-use rayon::prelude::*;
 
+use crate::parallel::{ITEMS_PER_TASK, map};
 use crate::prefetch::prefetch_lines;
 use crate::weights::{Sign, Weight, WeightedTable};
 use crate::{AlgorithmError, Control};
@@ -59,15 +59,15 @@ impl Lengths {
         flat.derived(&name, || {
             let table = WeightedTable::new(view, flat, weight, direction, Sign::NotNegative, control)?;
             let weights = table.weights();
-            let sums: Vec<f64> = weights.par_chunks(1 << 16).map(|piece| piece.iter().sum()).collect();
+            let sums = map(weights.chunks(ITEMS_PER_TASK), |piece| piece.iter().sum::<f64>());
             let entries = weights.len() as f64;
             let delta = sums.iter().sum::<f64>() / entries * (f64::from(table.id_bound()) / entries);
             let usual_delta = if delta > 0.0 && delta.is_finite() { delta } else { 1.0 };
             let is_whole = |&weight: &f64| f64::from(weight as u32) == weight;
-            let table = if weights.par_iter().with_min_len(1 << 14).all(is_whole) {
-                LengthTable::Whole(WholeTable::new(&table))
-            } else {
-                LengthTable::Real(table)
+            let pieces = map(weights.chunks(ITEMS_PER_TASK), |piece| piece.iter().all(is_whole));
+            let table = match pieces.contains(&false) {
+                true => LengthTable::Real(table),
+                false => LengthTable::Whole(WholeTable::new(&table)),
             };
             Ok(Lengths { table, usual_delta })
         })
@@ -84,9 +84,12 @@ pub(crate) struct WholeTable {
 impl WholeTable {
     fn new(table: &WeightedTable) -> Self {
         let offsets = table.offsets().to_vec();
-        let edges = table.neighbors().par_iter().zip(table.weights()).with_min_len(1 << 14);
-        let edges = edges.map(|(&neighbor, &weight)| (neighbor, weight as u32)).collect();
-        WholeTable { offsets, edges }
+        let pieces = table.neighbors().chunks(ITEMS_PER_TASK).zip(table.weights().chunks(ITEMS_PER_TASK));
+        let edges = map(pieces, |(neighbors, weights)| {
+            let edges = neighbors.iter().zip(weights);
+            edges.map(|(&neighbor, &weight)| (neighbor, weight as u32)).collect::<Vec<_>>()
+        });
+        WholeTable { offsets, edges: edges.concat() }
     }
 
     #[inline]
@@ -129,7 +132,7 @@ pub(crate) trait LengthLists: Sync {
     /// A distance that was reached.
     fn to_f64(distance: Self::Length) -> f64;
     /// The distance at a place; infinite if it was not reached.
-    fn finish(place: Self::Place) -> f64;
+    fn finish(place: &Self::Place) -> f64;
 }
 
 impl LengthLists for WholeTable {
@@ -181,8 +184,8 @@ impl LengthLists for WholeTable {
         f64::from(distance)
     }
 
-    fn finish(place: AtomicU32) -> f64 {
-        match place.into_inner() {
+    fn finish(place: &AtomicU32) -> f64 {
+        match place.load(Relaxed) {
             u32::MAX => f64::INFINITY,
             distance => f64::from(distance),
         }
@@ -220,8 +223,8 @@ impl LengthLists for WeightedTable {
         distance
     }
 
-    fn finish(place: AtomicU64) -> f64 {
-        f64::from_bits(place.into_inner())
+    fn finish(place: &AtomicU64) -> f64 {
+        f64::from_bits(place.load(Relaxed))
     }
 
     fn id_bound(&self) -> VertexId {

@@ -61,6 +61,7 @@ pub mod nibble;
 pub mod node2vec_walk;
 mod oriented;
 pub mod pagerank;
+mod parallel;
 mod per_thread;
 mod power_iteration;
 mod prefetch;

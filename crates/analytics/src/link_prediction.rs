@@ -19,10 +19,10 @@ use std::ops::ControlFlow;
 
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::GraphView;
-use rayon::prelude::*;
 
-use crate::control::{ensure, in_pool, require_sources};
+use crate::control::{ensure, require_sources};
 use crate::incident::directions;
+use crate::parallel::{in_pool, try_map};
 use crate::registry::{Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, VertexColumn, invalid};
 use crate::{AlgorithmError, Control};
 
@@ -65,12 +65,11 @@ pub fn link_prediction(
     control.check()?;
     control.progress(0, pairs.len() as u64);
     let scores = in_pool(|| {
-        let pieces = pairs.par_chunks(PAIRS_PER_TASK).map(|pairs| {
-            control.check()?;
+        let pieces = try_map(control, pairs.chunks(PAIRS_PER_TASK), |pairs| {
             let mut lists = Lists::default();
             Ok(pairs.iter().map(|&pair| lists.score(view, measure, pair)).collect::<Vec<f64>>())
         });
-        pieces.collect::<Result<Vec<_>, AlgorithmError>>().map(|scores| scores.concat())
+        pieces.map(|scores| scores.concat())
     })?;
     control.progress(pairs.len() as u64, pairs.len() as u64);
     Ok(scores)

@@ -21,8 +21,8 @@
 use evergraph_types::VertexId;
 use evergraph_view::GraphView;
 
-use crate::control::in_pool;
 use crate::modularity::{Level, name_by_smallest, number, verify_communities};
+use crate::parallel::in_pool;
 use crate::registry::{
     Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, SEED, Scalar, VertexColumn, WEIGHT, invalid,
 };

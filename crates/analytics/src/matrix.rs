@@ -16,9 +16,9 @@ use std::sync::Arc;
 
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatTable, FlatView, GraphView};
-use rayon::prelude::*;
 
 use crate::gather::sum_over;
+use crate::parallel::{ITEMS_PER_TASK, blocks, for_each, map};
 use crate::ranges::{HUB_DEGREE, HUB_PIECE};
 use crate::weights::{Sign, Weight, WeightedTable};
 use crate::{AlgorithmError, Control, Ranges};
@@ -59,29 +59,28 @@ impl Matrix {
         control: &Control,
         finish: impl Fn(VertexId, f64) -> f64 + Sync,
     ) -> Result<(), AlgorithmError> {
-        let pieces = self.ranges.par_iter().zip(self.ranges.split_mut(into));
-        pieces.try_for_each(|(range, into)| {
-            control.check()?;
+        let pieces = self.ranges.split_mut(into);
+        let done = self.ranges.try_map_with(control, pieces, |range, into| {
             for (vertex, place) in range.zip(into) {
                 let exists = self.flat.has_vertex(vertex);
                 *place = if exists { finish(vertex, self.row(vertex, vector)) } else { 0.0 };
             }
             Ok(())
-        })
+        });
+        done.map(drop)
     }
 
     /// The sum of the weights of each row.
     pub(crate) fn row_sums(&self, control: &Control) -> Result<Vec<f64>, AlgorithmError> {
         let mut sums = vec![0.0; self.flat.id_bound() as usize];
-        let pieces = self.ranges.par_iter_vertices().zip(self.ranges.split_mut(&mut sums));
-        pieces.try_for_each(|(range, sums)| {
+        let pieces = self.ranges.iter().zip(self.ranges.split_mut(&mut sums));
+        for_each(control, pieces, |(range, sums)| {
             for (vertex, sum) in range.zip(sums) {
                 *sum = match &self.rows {
                     Rows::Weighted(table) => table.list(vertex).1.iter().sum(),
                     Rows::Plain(table) => table.degree(vertex) as f64,
                 };
             }
-            control.check()
         })?;
         Ok(sums)
     }
@@ -105,25 +104,19 @@ fn weighted_row(neighbors: &[VertexId], weights: &[f64], vector: &[f64]) -> f64 
     if neighbors.len() < HUB_DEGREE {
         return sum(neighbors, weights);
     }
-    let pieces = neighbors.par_chunks(HUB_PIECE).zip(weights.par_chunks(HUB_PIECE));
-    pieces.map(|(neighbors, weights)| sum(neighbors, weights)).collect::<Vec<f64>>().iter().sum()
+    let pieces = neighbors.chunks(HUB_PIECE).zip(weights.chunks(HUB_PIECE));
+    map(pieces, |(neighbors, weights)| sum(neighbors, weights)).iter().sum()
 }
-
-/// Items that are worth a task of their own.
-const ITEMS_PER_TASK: usize = 1 << 14;
 
 /// The sum of `term` over all positions, taken piece by piece in a fixed order.
 pub(crate) fn sum(len: usize, term: impl Fn(usize) -> f64 + Sync) -> f64 {
-    let pieces = (0..len.div_ceil(ITEMS_PER_TASK)).into_par_iter().map(|piece| {
-        let start = piece * ITEMS_PER_TASK;
-        (start..len.min(start + ITEMS_PER_TASK)).map(&term).sum::<f64>()
-    });
-    pieces.collect::<Vec<f64>>().iter().sum()
+    map(blocks(len, ITEMS_PER_TASK), |piece| piece.map(&term).sum::<f64>()).iter().sum()
 }
 
 /// The largest magnitude, 0 of nothing.
 pub(crate) fn largest(vector: &[f64]) -> f64 {
-    vector.par_iter().with_min_len(ITEMS_PER_TASK).map(|item| item.abs()).reduce(|| 0.0, f64::max)
+    let largest = |piece: &[f64]| piece.iter().map(|item| item.abs()).fold(0.0, f64::max);
+    largest(&map(vector.chunks(ITEMS_PER_TASK), largest))
 }
 
 /// The Euclidean length: scaled first, so that no square overflows.
@@ -142,5 +135,5 @@ pub(crate) fn distance(left: &[f64], right: &[f64]) -> f64 {
 
 /// Multiplies every item.
 pub(crate) fn scale(vector: &mut [f64], by: f64) {
-    vector.par_iter_mut().with_min_len(ITEMS_PER_TASK).for_each(|item| *item *= by);
+    map(vector.chunks_mut(ITEMS_PER_TASK), |piece| piece.iter_mut().for_each(|item| *item *= by));
 }

@@ -21,10 +21,10 @@ use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatView, GraphView};
-use rayon::prelude::*;
 
-use crate::control::{ensure, in_pool, require_sources};
+use crate::control::{ensure, require_sources};
 use crate::incident::directions;
+use crate::parallel::{filter_vertices, in_pool, try_map};
 use crate::random::hash;
 use crate::registry::{
     Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, SEED, Scalar, VertexColumn,
@@ -61,23 +61,22 @@ pub fn maximal_independent_set(
         let states = vec![WAITING; flat.id_bound() as usize].into_iter().map(AtomicU8::new).collect();
         let choice = Choice { flat: &flat, seed, states };
         choice.settle(nodes)?;
-        let is_open = |&vertex: &VertexId| {
+        let is_open = |vertex: VertexId| {
             flat.has_vertex(vertex) && choice.states[vertex as usize].load(Relaxed) == WAITING
         };
-        let mut waiting: Vec<VertexId> = (0..flat.id_bound()).into_par_iter().filter(is_open).collect();
+        let mut waiting = filter_vertices(flat.id_bound(), is_open);
         let vertices = flat.num_vertices();
         control.check()?;
         control.progress(vertices - waiting.len() as u64, vertices);
         while !waiting.is_empty() {
-            let left = waiting.par_chunks(VERTICES_PER_TASK).map(|vertices| {
-                control.check()?;
-                Ok(vertices.iter().copied().filter(|&vertex| choice.decide(vertex) == WAITING).collect())
+            let is_left = |vertex: &VertexId| choice.decide(*vertex) == WAITING;
+            let left = try_map(control, waiting.chunks(VERTICES_PER_TASK), |vertices| {
+                Ok(vertices.iter().copied().filter(is_left).collect::<Vec<_>>())
             });
-            waiting = left.collect::<Result<Vec<Vec<VertexId>>, AlgorithmError>>()?.concat();
+            waiting = left?.concat();
             control.progress(vertices - waiting.len() as u64, vertices);
         }
-        let is_in = |&vertex: &VertexId| choice.states[vertex as usize].load(Relaxed) == IN;
-        Ok((0..flat.id_bound()).into_par_iter().filter(is_in).collect())
+        Ok(filter_vertices(flat.id_bound(), |vertex| choice.states[vertex as usize].load(Relaxed) == IN))
     })
 }
 

@@ -20,9 +20,9 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatView, GraphView};
-use rayon::prelude::*;
 
-use crate::control::{ensure, in_pool};
+use crate::control::ensure;
+use crate::parallel::{filter_vertices, in_pool, map, try_map};
 use crate::random::hash;
 use crate::registry::{Algorithm, Arguments, Check, Field, Outcome, SEED, Scalar, VertexColumn};
 use crate::{AlgorithmError, Control, NO_VERTEX};
@@ -50,26 +50,26 @@ pub fn maximal_matching(
         let flat = view.flat();
         let none = || (0..flat.id_bound()).map(|_| AtomicU32::new(NO_VERTEX)).collect();
         let search = Search { flat: &flat, seed, choices: none(), partners: none() };
-        let mut waiting: Vec<VertexId> =
-            (0..flat.id_bound()).into_par_iter().filter(|&vertex| flat.has_vertex(vertex)).collect();
+        let mut waiting = filter_vertices(flat.id_bound(), |vertex| flat.has_vertex(vertex));
         let vertices = waiting.len() as u64;
         control.check()?;
         control.progress(0, vertices);
         while !waiting.is_empty() {
             // Who has no edge left to choose is out.
-            let chosen = waiting.par_chunks(VERTICES_PER_TASK).map(|vertices| {
-                control.check()?;
-                Ok(vertices.iter().copied().filter(|&vertex| search.choose(vertex)).collect())
+            let chosen = try_map(control, waiting.chunks(VERTICES_PER_TASK), |vertices| {
+                Ok(vertices.iter().copied().filter(|&vertex| search.choose(vertex)).collect::<Vec<_>>())
             });
-            waiting = chosen.collect::<Result<Vec<Vec<VertexId>>, AlgorithmError>>()?.concat();
-            waiting = waiting.into_par_iter().filter(|&vertex| !search.join(vertex)).collect();
+            let left = map(chosen?, |vertices| {
+                vertices.into_iter().filter(|&vertex| !search.join(vertex)).collect::<Vec<_>>()
+            });
+            waiting = left.concat();
             control.progress(vertices - waiting.len() as u64, vertices);
         }
         let pair = |vertex: VertexId| {
             let partner = search.partners[vertex as usize].load(Relaxed);
             (partner != NO_VERTEX && vertex < partner).then_some((vertex, partner))
         };
-        Ok((0..flat.id_bound()).into_par_iter().filter_map(pair).collect())
+        Ok((0..flat.id_bound()).filter_map(pair).collect())
     })
 }
 

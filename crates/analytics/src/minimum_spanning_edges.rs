@@ -22,9 +22,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::GraphView;
-use rayon::prelude::*;
 
-use crate::control::{ensure, in_pool};
+use crate::control::ensure;
+use crate::parallel::{filter_vertices, for_each, in_pool, map, try_map, vertex_blocks};
 use crate::registry::{Algorithm, Arguments, Check, Field, Outcome, Scalar, VertexColumn, WEIGHT};
 use crate::sort::sorted;
 use crate::weights::{Sign, Weight, WeightedTable, weighted_lists};
@@ -73,11 +73,10 @@ pub fn minimum_spanning_edges(
         control.progress(0, most);
         while !open.is_empty() {
             taken.extend(forest.round(&open, control)?);
-            let pieces = open.par_chunks(ITEMS_PER_TASK).map(|positions| {
-                control.check()?;
-                Ok(positions.iter().copied().filter(|&at| forest.leads_out(at)).collect())
+            let pieces = try_map(control, open.chunks(ITEMS_PER_TASK), |positions| {
+                Ok(positions.iter().copied().filter(|&at| forest.leads_out(at)).collect::<Vec<u64>>())
             });
-            open = pieces.collect::<Result<Vec<Vec<u64>>, AlgorithmError>>()?.concat();
+            open = pieces?.concat();
             control.progress(taken.len() as u64, most);
         }
         let taken = taken.into_iter().map(|at| edges[at as usize]).collect();
@@ -150,8 +149,10 @@ impl<'a> Forest<'a> {
 
     /// Joins components over their first edges; gives the positions of those.
     fn round(&self, open: &[u64], control: &Control) -> Result<Vec<u64>, AlgorithmError> {
-        self.best.par_iter().with_min_len(ITEMS_PER_TASK).for_each(|best| best.store(NO_EDGE, Relaxed));
-        open.par_chunks(ITEMS_PER_TASK).try_for_each(|positions| {
+        map(self.best.chunks(ITEMS_PER_TASK), |best| {
+            best.iter().for_each(|best| best.store(NO_EDGE, Relaxed))
+        });
+        for_each(control, open.chunks(ITEMS_PER_TASK), |positions| {
             for &at in positions {
                 let (_, low, high) = self.edges[at as usize];
                 let (one, other) = (self.label(low), self.label(high));
@@ -160,13 +161,9 @@ impl<'a> Forest<'a> {
                     self.propose(other, at);
                 }
             }
-            control.check()
         })?;
-        let roots: Vec<VertexId> = (0..self.labels.len() as VertexId)
-            .into_par_iter()
-            .with_min_len(ITEMS_PER_TASK)
-            .filter(|&vertex| self.best[vertex as usize].load(Relaxed) != NO_EDGE)
-            .collect();
+        let vertices = self.labels.len() as VertexId;
+        let roots = filter_vertices(vertices, |vertex| self.best[vertex as usize].load(Relaxed) != NO_EDGE);
         let hook = |&root: &VertexId| {
             let at = self.best[root as usize].load(Relaxed);
             let (_, low, high) = self.edges[at as usize];
@@ -176,16 +173,17 @@ impl<'a> Forest<'a> {
             let is_mutual = self.best[target as usize].load(Relaxed) == at;
             (!(is_mutual && root < target)).then_some((root, target, at))
         };
-        let hooks: Vec<(VertexId, VertexId, u64)> = roots.par_iter().filter_map(hook).collect();
-        hooks.par_iter().for_each(|&(root, target, _)| self.labels[root as usize].store(target, Relaxed));
+        let hooks =
+            map(roots.chunks(ITEMS_PER_TASK), |roots| roots.iter().filter_map(hook).collect::<Vec<_>>());
+        let hooks: Vec<(VertexId, VertexId, u64)> = hooks.concat();
+        hooks.iter().for_each(|&(root, target, _)| self.labels[root as usize].store(target, Relaxed));
         self.jump(control)?;
         Ok(hooks.into_iter().map(|(_, _, at)| at).collect())
     }
 
     /// Labels every vertex with the root of its tree.
     fn jump(&self, control: &Control) -> Result<(), AlgorithmError> {
-        let vertices = (0..self.labels.len() as VertexId).into_par_iter().chunks(ITEMS_PER_TASK);
-        vertices.try_for_each(|vertices| {
+        for_each(control, vertex_blocks(self.labels.len() as VertexId), |vertices| {
             for vertex in vertices {
                 let mut root = self.label(vertex);
                 while root != self.label(root) {
@@ -193,7 +191,6 @@ impl<'a> Forest<'a> {
                 }
                 self.labels[vertex as usize].store(root, Relaxed);
             }
-            control.check()
         })
     }
 }

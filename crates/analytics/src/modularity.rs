@@ -15,10 +15,10 @@
 
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatView, GraphView};
-use rayon::prelude::*;
 
 use crate::control::ensure;
 use crate::louvain::{Communities, LouvainOptions};
+use crate::parallel::{map, of_vertices, try_map};
 use crate::per_thread::PerThread;
 use crate::random::hash;
 use crate::weights::{Sign, Weight, WeightedTable, weighted_lists_in};
@@ -121,15 +121,14 @@ impl Level {
         if self.total == 0.0 {
             return 0.0;
         }
-        let inside =
-            (0..self.len() as VertexId).into_par_iter().with_min_len(VERTICES_PER_TASK).map(|vertex| {
-                let same = |(neighbor, _): &(VertexId, f64)| {
-                    communities[*neighbor as usize] == communities[vertex as usize]
-                };
-                self.inside[vertex as usize]
-                    + self.edges(vertex).filter(same).map(|(_, weight)| weight).sum::<f64>()
-            });
-        let inside: f64 = inside.collect::<Vec<f64>>().iter().sum();
+        let inside = of_vertices(self.len() as VertexId, |vertex| {
+            let same = |(neighbor, _): &(VertexId, f64)| {
+                communities[*neighbor as usize] == communities[vertex as usize]
+            };
+            self.inside[vertex as usize]
+                + self.edges(vertex).filter(same).map(|(_, weight)| weight).sum::<f64>()
+        });
+        let inside: f64 = inside.iter().sum();
         let squares = degrees_of(communities, &self.degrees)
             .iter()
             .map(|degree| (degree / self.total).powi(2))
@@ -154,17 +153,16 @@ impl Level {
         for _ in 0..SWEEPS {
             let mut moves = 0;
             for batch in &batches {
-                let chosen = batch.par_chunks(VERTICES_PER_TASK).map(|vertices| {
-                    control.check()?;
+                let chosen = try_map(control, batch.chunks(VERTICES_PER_TASK), |vertices| {
                     let choose = |&vertex: &VertexId| -> Option<(VertexId, VertexId)> {
                         let choice = scratch.with(|links| {
                             links.choose(self, &communities, &degrees, options.resolution, vertex)
                         });
                         (choice != communities[vertex as usize]).then_some((vertex, choice))
                     };
-                    Ok(vertices.iter().filter_map(choose).collect())
+                    Ok(vertices.iter().filter_map(choose).collect::<Vec<_>>())
                 });
-                for (vertex, choice) in chosen.collect::<Result<Vec<Vec<_>>, AlgorithmError>>()?.concat() {
+                for (vertex, choice) in chosen?.concat() {
                     let old = std::mem::replace(&mut communities[vertex as usize], choice);
                     degrees[old as usize] -= self.degrees[vertex as usize];
                     degrees[choice as usize] += self.degrees[vertex as usize];
@@ -206,7 +204,7 @@ impl Level {
             (inside, merged)
         };
         let mut level = Level::empty();
-        for (inside, merged) in groups.par_iter().map(merge).collect::<Vec<_>>() {
+        for (inside, merged) in map(&groups, merge) {
             level.neighbors.extend(merged.iter().map(|&(other, _)| other));
             level.weights.extend(merged.iter().map(|&(_, weight)| weight));
             level.finish_vertex(inside);

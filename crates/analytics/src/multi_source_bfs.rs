@@ -9,11 +9,11 @@
 
 use evergraph_types::VertexId;
 use evergraph_view::GraphView;
-use rayon::prelude::*;
 
 use crate::bitmap::bits;
-use crate::control::{ensure, in_pool, require_sources};
+use crate::control::{ensure, require_sources};
 use crate::multi_bfs::{MultiBfs, SEARCHES};
+use crate::parallel::{in_pool, try_map};
 use crate::per_thread::PerThread;
 use crate::registry::{
     Algorithm, Argument, Arguments, Check, DEPTH_LIMIT, Field, Kind, Outcome, REVERSE, Scalar, VertexColumn,
@@ -59,8 +59,7 @@ pub fn multi_source_bfs(
     in_pool(|| {
         let flat = view.flat();
         let searches = PerThread::new(|| MultiBfs::new(&flat));
-        let batches = sources.par_chunks(SEARCHES).map(|batch| {
-            control.check()?;
+        let batches = try_map(control, sources.chunks(SEARCHES), |batch| {
             let mut rows: Vec<Vec<(u32, VertexId)>> = batch.iter().map(|&source| vec![(0, source)]).collect();
             searches.with(|search| {
                 search.run(&flat, direction, (batch, depth_limit), control, |level, vertex, reached_by| {
@@ -69,8 +68,7 @@ pub fn multi_source_bfs(
             })?;
             rows.iter_mut().for_each(|rows| rows.sort_unstable());
             Ok(rows)
-        });
-        let batches = batches.collect::<Result<Vec<_>, AlgorithmError>>()?;
+        })?;
         control.progress(sources.len() as u64, sources.len() as u64);
         let total: usize = batches.iter().flatten().map(Vec::len).sum();
         if u32::try_from(total).is_err() {

@@ -21,6 +21,7 @@ use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatView, GraphView};
 use rayon::prelude::*;
 
+use crate::parallel::{map, try_map, vertex_blocks};
 use crate::prefetch::{prefetch, prefetch_place};
 use crate::{AlgorithmError, Control, Ranges};
 
@@ -95,13 +96,12 @@ impl Oriented {
     pub(crate) fn with_hub_rows(view: &FlatView, control: &Control) -> Result<Self, AlgorithmError> {
         let degrees = Degrees::of(view);
         let mut graph = Self::with_hubs(view, degrees.num_rows(view.num_vertices()), &degrees, control)?;
-        let rows = (0..graph.num_hubs).into_par_iter().with_min_len(64).map(|rank| {
-            control.check()?;
+        let rows = try_map(control, 0..graph.num_hubs, |rank| {
             let mut row = vec![0; (rank / BLOCK_BITS + 1) as usize].into_boxed_slice();
             graph.parts(rank).0.for_each(|block| row[block.word as usize] = block.bits);
             Ok(row)
         });
-        graph.hub_rows = rows.collect::<Result<_, AlgorithmError>>()?;
+        graph.hub_rows = rows?;
         Ok(graph)
     }
 
@@ -219,11 +219,12 @@ impl Oriented {
 
 /// The vertices that have edges, most edges first, ties by id.
 fn by_degree(view: &FlatView) -> Vec<VertexId> {
-    let keys = (0..view.id_bound()).into_par_iter().filter_map(|vertex| {
+    let key = |vertex| {
         let degree = degree(view, vertex);
         (degree > 0).then_some((std::cmp::Reverse(degree), vertex))
-    });
-    let mut keys: Vec<_> = keys.collect();
+    };
+    let keys = map(vertex_blocks(view.id_bound()), |block| block.filter_map(key).collect::<Vec<_>>());
+    let mut keys = keys.concat();
     keys.par_sort_unstable();
     keys.into_iter().map(|(_, vertex)| vertex).collect()
 }
@@ -243,13 +244,17 @@ struct Degrees {
 
 impl Degrees {
     fn of(view: &FlatView) -> Self {
-        let vertices = (0..view.id_bound()).into_par_iter();
         let plus = |one: Self, other: Self| Degrees {
             sum: one.sum + other.sum,
             squares: one.squares + other.squares,
         };
-        let degrees = vertices.map(|vertex| degree(view, vertex) as u64);
-        degrees.map(|sum| Degrees { sum, squares: u128::from(sum).pow(2) }).reduce(Degrees::default, plus)
+        let of_vertex = |vertex| {
+            let sum = degree(view, vertex) as u64;
+            Degrees { sum, squares: u128::from(sum).pow(2) }
+        };
+        let blocks =
+            map(vertex_blocks(view.id_bound()), |block| block.map(of_vertex).fold(Degrees::default(), plus));
+        blocks.into_iter().fold(Degrees::default(), plus)
     }
 
     /// Whether the mean degree of the ends of edges is near that of vertices.

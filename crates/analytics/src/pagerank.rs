@@ -19,10 +19,10 @@ use std::ops::Range;
 
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatTable, FlatView, GraphView};
-use rayon::prelude::*;
 
-use crate::control::{ensure, in_pool};
+use crate::control::ensure;
 use crate::gather::sums_over;
+use crate::parallel::{for_each, in_pool, map, try_map};
 use crate::registry::{
     Algorithm, Argument, Arguments, CONVERGED, Check, Field, ITERATIONS, Kind, OPTIONAL_WEIGHT, Outcome,
     Scalar, VertexColumn, invalid, invalid_at,
@@ -273,9 +273,8 @@ impl<'a, S: Share> State<'a, S> {
         let ranges = Ranges::by_edges(view, Direction::In);
         let (mut shares, mut degrees) = (none(), vec![0; view.id_bound() as usize]);
         let start = 1.0 / view.num_vertices().max(1) as f64;
-        let places = ranges.split_mut(&mut shares).into_par_iter().zip(ranges.split_mut(&mut degrees));
-        let dangling = ranges.par_iter_vertices().zip(places).map(|(range, (shares, own_degrees))| {
-            control.check()?;
+        let places = ranges.iter().zip(ranges.split_mut(&mut shares)).zip(ranges.split_mut(&mut degrees));
+        let dangling = try_map(control, places, |((range, shares), own_degrees)| {
             let mut dangling = 0;
             let degrees = view.table(Direction::Out).degrees(range.clone());
             for (((vertex, degree), share), own) in range.zip(degrees).zip(shares).zip(own_degrees) {
@@ -285,11 +284,11 @@ impl<'a, S: Share> State<'a, S> {
                 *share = S::from_f64(f64::from(exists) * start / f64::from((*own).max(1)));
                 dangling += u64::from(exists & u8::from(degree == 0));
             }
-            Ok::<u64, AlgorithmError>(dangling)
-        });
-        let dangling = dangling.try_reduce(|| 0, |left, right| Ok(left + right))? as f64 * start;
+            Ok(dangling)
+        })?;
+        let dangling = dangling.iter().sum::<u64>() as f64 * start;
         let table = view.table(Direction::In).end_to_end(|| control.check())?;
-        let unhinted = ranges.par_iter_vertices().map(|range| is_unhinted(&table, range)).collect();
+        let unhinted = map(ranges.iter(), |range| is_unhinted(&table, range));
         Ok(State { view, table, ranges, shares, next_shares: none(), degrees, unhinted, dangling })
     }
 
@@ -299,13 +298,11 @@ impl<'a, S: Share> State<'a, S> {
         control: &Control,
         next_score: impl Fn(VertexId, f64) -> f64 + Copy + Sync,
     ) -> Result<f64, AlgorithmError> {
-        let pieces = self.ranges.par_iter().zip(self.ranges.split_mut(&mut self.next_shares));
+        let pieces = self.ranges.split_mut(&mut self.next_shares).into_iter().zip(&self.unhinted);
         let (view, shares, degrees) = ((self.view, &self.table), &self.shares[..], &self.degrees[..]);
-        let changes = pieces.zip(&self.unhinted).map(|((range, next_shares), &asks)| {
-            control.check()?;
+        let changes = self.ranges.try_map_with(control, pieces, |range, (next_shares, &asks)| {
             Ok(advance_range(view, asks, shares, degrees, next_shares, range, next_score))
-        });
-        let changes = changes.collect::<Result<Vec<Change>, AlgorithmError>>()?;
+        })?;
         let total = changes.iter().fold(Change::default(), Change::plus);
         self.dangling = total.dangling;
         std::mem::swap(&mut self.shares, &mut self.next_shares);
@@ -314,15 +311,14 @@ impl<'a, S: Share> State<'a, S> {
 
     fn scores(&self, control: &Control) -> Result<Vec<f64>, AlgorithmError> {
         let mut scores = vec![0.0; self.shares.len()];
-        let pieces = self.ranges.par_iter_vertices().zip(self.ranges.split_mut(&mut scores));
-        pieces.try_for_each(|(range, scores)| {
+        let pieces = self.ranges.iter().zip(self.ranges.split_mut(&mut scores));
+        for_each(control, pieces, |(range, scores)| {
             let range = range.start as usize..range.end as usize;
             for ((share, degree), score) in
                 self.shares[range.clone()].iter().zip(&self.degrees[range]).zip(scores)
             {
                 *score = share.to_f64() * f64::from((*degree).max(1));
             }
-            control.check()
         })?;
         Ok(scores)
     }

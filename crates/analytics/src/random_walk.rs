@@ -13,9 +13,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatView, GraphView};
-use rayon::prelude::*;
 
-use crate::control::{ensure, in_pool, require_sources};
+use crate::control::{ensure, require_sources};
+use crate::parallel::{blocks, in_pool, try_map};
 use crate::random::Random;
 use crate::registry::{
     Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, SEED, Scalar, VertexColumn, invalid,
@@ -93,8 +93,7 @@ pub(crate) fn walk_all<T: Sync + Send>(
             control.progress(done.fetch_add(steps.into(), Relaxed) + u64::from(steps), total);
             Ok(())
         };
-        let numbers = (0..count).into_par_iter().with_min_len(WALKS_PER_TASK);
-        let found = numbers.map(|number| {
+        let walk = |number: usize| {
             let mut random = Random::new(seed, number as u64);
             let mut at = (None, sources[number / walks as usize]);
             let (mut walk, mut reported) = (vec![at.1], 0);
@@ -110,8 +109,11 @@ pub(crate) fn walk_all<T: Sync + Send>(
             // A walk that ends early is as much of the work as any.
             report(length - reported)?;
             Ok(walk)
+        };
+        let tasks = try_map(control, blocks(count, WALKS_PER_TASK), |numbers| {
+            numbers.map(walk).collect::<Result<Vec<_>, AlgorithmError>>()
         });
-        found.collect::<Result<Vec<_>, AlgorithmError>>()
+        Ok::<_, AlgorithmError>(tasks?.into_iter().flatten().collect())
     })?;
     control.progress(total, total);
     Ok(found)

@@ -15,9 +15,9 @@ use std::ops::Range;
 
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatTable, FlatView, GraphView, Neighbors, Reads};
-use rayon::prelude::*;
 
 use crate::fetch::FetchAhead;
+use crate::parallel::{blocks, map, try_map};
 use crate::{AlgorithmError, Control};
 
 /// Edges in a range: a few tenths of a millisecond of work, hundreds of ranges on a graph worth running in parallel.
@@ -57,21 +57,18 @@ impl Ranges {
 
     /// Ranges that cost at most `budget` each, unless one vertex costs more.
     pub fn by_cost(bound: VertexId, budget: usize, cost: impl Fn(VertexId) -> usize + Sync) -> Self {
-        let segments: Vec<Vec<VertexId>> = (0..(bound as usize).div_ceil(SEGMENT))
-            .into_par_iter()
-            .map(|segment| {
-                let (mut cuts, mut spent) = (vec![(segment * SEGMENT) as VertexId], 0);
-                for vertex in segment * SEGMENT..(bound as usize).min((segment + 1) * SEGMENT) {
-                    let own = cost(vertex as VertexId);
-                    if spent > 0 && spent + own > budget {
-                        cuts.push(vertex as VertexId);
-                        spent = 0;
-                    }
-                    spent += own;
+        let segments = map(blocks(bound as usize, SEGMENT), |segment| {
+            let (mut cuts, mut spent) = (vec![segment.start as VertexId], 0);
+            for vertex in segment {
+                let own = cost(vertex as VertexId);
+                if spent > 0 && spent + own > budget {
+                    cuts.push(vertex as VertexId);
+                    spent = 0;
                 }
-                cuts
-            })
-            .collect();
+                spent += own;
+            }
+            cuts
+        });
         let mut cuts = segments.concat();
         cuts.push(bound);
         Ranges { cuts, cold: None }
@@ -82,24 +79,7 @@ impl Ranges {
         Ranges { cuts: (0..bound).step_by(VERTICES_PER_RANGE).chain([bound]).collect(), cold: None }
     }
 
-    /// The ranges in order. Lists that are not in memory are read in large pieces, or asked for before their range comes.
-    pub fn par_iter(&self) -> impl IndexedParallelIterator<Item = Range<VertexId>> + '_ {
-        let ahead =
-            self.cold.as_ref().and_then(|table| FetchAhead::new(table, self.cuts.len() - 1, Reads::Most));
-        self.par_iter_vertices().enumerate().map(move |(position, vertices)| {
-            if let Some(ahead) = &ahead {
-                ahead.at(position, |range| self.cuts[range]..self.cuts[range + 1], |_| true);
-            }
-            vertices
-        })
-    }
-
-    /// The ranges in order, for work that reads no lists: none are asked for.
-    pub fn par_iter_vertices(&self) -> impl IndexedParallelIterator<Item = Range<VertexId>> + '_ {
-        self.cuts.par_windows(2).map(|cut| cut[0]..cut[1])
-    }
-
-    /// The ranges in order, one at a time.
+    /// The ranges in order.
     pub fn iter(&self) -> impl Iterator<Item = Range<VertexId>> + '_ {
         self.cuts.windows(2).map(|cut| cut[0]..cut[1])
     }
@@ -110,11 +90,7 @@ impl Ranges {
         control: &Control,
         visit: impl Fn(Range<VertexId>) + Sync,
     ) -> Result<(), AlgorithmError> {
-        self.par_iter().try_for_each(|range| {
-            control.check()?;
-            visit(range);
-            Ok(())
-        })
+        self.map(control, visit).map(drop)
     }
 
     /// Calls `visit` with every range and gives the results in order of the ranges.
@@ -123,12 +99,28 @@ impl Ranges {
         control: &Control,
         visit: impl Fn(Range<VertexId>) -> R + Sync,
     ) -> Result<Vec<R>, AlgorithmError> {
-        self.par_iter()
-            .map(|range| {
-                control.check()?;
-                Ok(visit(range))
-            })
-            .collect()
+        self.try_map_with(control, std::iter::repeat(()), |range, ()| Ok(visit(range)))
+    }
+
+    /// Calls `visit` with every range and the item that belongs to it, in parallel, until one fails or the caller cancels. Lists that
+    /// are not in memory are read in large pieces, or asked for before their range comes.
+    pub(crate) fn try_map_with<I: Send, R: Send>(
+        &self,
+        control: &Control,
+        items: impl IntoIterator<Item = I>,
+        visit: impl Fn(Range<VertexId>, I) -> Result<R, AlgorithmError> + Sync,
+    ) -> Result<Vec<R>, AlgorithmError> {
+        let ahead = self.cold.as_ref();
+        let ahead = ahead.and_then(|table| FetchAhead::new(table, self.cuts.len() - 1, Reads::Most));
+        try_map(control, self.iter().zip(items).enumerate(), |(position, (range, item))| {
+            ahead.iter().for_each(|ahead| self.fetch(ahead, position));
+            visit(range, item)
+        })
+    }
+
+    /// Asks for what comes behind a range.
+    fn fetch(&self, ahead: &FetchAhead<'_>, position: usize) {
+        ahead.at(position, |range| self.cuts[range]..self.cuts[range + 1], |_| true);
     }
 
     /// An array with one item per vertex, cut where the ranges are.

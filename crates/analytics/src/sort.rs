@@ -8,8 +8,7 @@
 
 use std::cmp::Ordering;
 
-use rayon::prelude::*;
-
+use crate::parallel::{for_each, try_map};
 use crate::{AlgorithmError, Control};
 
 /// Items that are sorted, or merged, between two looks at the control: a few milliseconds.
@@ -21,14 +20,11 @@ pub(crate) fn sorted<T: Copy + Send + Sync>(
     compare: impl Fn(&T, &T) -> Ordering + Sync,
     control: &Control,
 ) -> Result<Vec<T>, AlgorithmError> {
-    items.par_chunks_mut(PIECE).try_for_each(|piece| {
-        piece.sort_unstable_by(&compare);
-        control.check()
-    })?;
+    for_each(control, items.chunks_mut(PIECE), |piece| piece.sort_unstable_by(&compare))?;
     let (mut width, mut merged) = (PIECE, items.clone());
     while width < items.len() {
-        let runs = items.par_chunks(2 * width).zip(merged.par_chunks_mut(2 * width));
-        runs.try_for_each(|(runs, into)| {
+        let runs = items.chunks(2 * width).zip(merged.chunks_mut(2 * width));
+        try_map(control, runs, |(runs, into)| {
             let (left, right) = runs.split_at(width.min(runs.len()));
             merge(left, right, into, &compare, control)
         })?;

@@ -15,11 +15,11 @@ use std::collections::BinaryHeap;
 
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::GraphView;
-use rayon::prelude::*;
 
-use crate::control::{ensure, in_pool, require_sources};
+use crate::control::{ensure, require_sources};
 use crate::delta_stepping::delta_stepping;
 use crate::lengths::{LengthTable, Lengths};
+use crate::parallel::in_pool;
 use crate::registry::{
     Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, REVERSE, Scalar, VertexColumn, WEIGHT,
     invalid,
@@ -118,7 +118,7 @@ pub fn sssp(
                 delta_stepping(&table, sources, width, cutoff, bound, control)?.unwrap_or_default()
             }
         };
-        let reached = distances.par_iter().filter(|distance| distance.is_finite()).count() as u64;
+        let reached = distances.iter().filter(|distance| distance.is_finite()).count() as u64;
         Ok(Sssp { distances, reached })
     })
 }
@@ -133,7 +133,7 @@ fn unweighted(
     let depth_limit = options.cutoff.map(|cutoff| cutoff as u32);
     let found = bfs(view, sources, &BfsOptions { reverse: options.reverse, depth_limit }, control)?;
     let distance = |&hops: &u32| if hops == UNREACHED { f64::INFINITY } else { f64::from(hops) };
-    Ok(Sssp { distances: found.distances.par_iter().map(distance).collect(), reached: found.reached })
+    Ok(Sssp { distances: found.distances.iter().map(distance).collect(), reached: found.reached })
 }
 
 /// Checks a result against Dijkstra's algorithm, to the last bit: O((V + E) log E).

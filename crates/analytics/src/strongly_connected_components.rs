@@ -15,14 +15,15 @@
 //!
 //! Invariant: the label of a vertex is the smallest id of its component.
 
+use std::cmp::Reverse;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatView, GraphView};
-use rayon::prelude::*;
 
-use crate::control::{ensure, in_pool};
+use crate::control::ensure;
+use crate::parallel::{filter_vertices, in_pool, map, vertex_blocks};
 use crate::registry::{Algorithm, Arguments, Check, Field, Outcome, Scalar, VertexColumn};
 use crate::{
     AlgorithmError, Components, Control, EdgeFunction, NO_VERTEX, Ranges, VertexSubset, Way,
@@ -68,7 +69,7 @@ pub fn strongly_connected_components(
         let mut labels: Vec<VertexId> = labels.into_iter().map(AtomicU32::into_inner).collect();
         assign_rest(&flat, &mut labels, control)?;
         control.progress(3, 3);
-        let roots = labels.par_iter().enumerate().filter(|&(vertex, &label)| label == vertex as VertexId);
+        let roots = (0..).zip(&labels).filter(|(vertex, label)| *vertex == **label);
         let count = roots.count() as u64;
         Ok(Components { labels, count })
     })
@@ -106,19 +107,20 @@ fn trim(flat: &FlatView, labels: &[AtomicU32], control: &Control) -> Result<u64,
 fn assign_giant(flat: &FlatView, labels: &[AtomicU32], control: &Control) -> Result<(), AlgorithmError> {
     let pairs = |vertex| {
         let degree = |direction| flat.table(direction).degree(vertex) as u64;
-        (degree(Direction::Out) * degree(Direction::In), std::cmp::Reverse(vertex))
+        (degree(Direction::Out) * degree(Direction::In), Reverse(vertex))
     };
-    let candidates = (0..flat.id_bound()).into_par_iter();
-    let candidates = candidates.filter(|&vertex| flat.has_vertex(vertex) && !is_assigned(labels, vertex));
-    let Some(pivot) = candidates.max_by_key(|&vertex| pairs(vertex)) else { return Ok(()) };
+    let is_candidate = |vertex| flat.has_vertex(vertex) && !is_assigned(labels, vertex);
+    let best = map(vertex_blocks(flat.id_bound()), |block| {
+        block.filter(|&vertex| is_candidate(vertex)).map(pairs).max()
+    });
+    let Some((_, Reverse(pivot))) = best.into_iter().flatten().max() else { return Ok(()) };
     let forward = reach(flat, Direction::Out, pivot, labels, control)?;
     let backward = reach(flat, Direction::In, pivot, labels, control)?;
-    let both = |vertex: &VertexId| {
-        forward[*vertex as usize].load(Relaxed) && backward[*vertex as usize].load(Relaxed)
-    };
-    let members = || (0..flat.id_bound()).into_par_iter().filter(both);
-    let label = members().min().unwrap_or(pivot);
-    members().for_each(|vertex| labels[vertex as usize].store(label, Relaxed));
+    let members = filter_vertices(flat.id_bound(), |vertex| {
+        forward[vertex as usize].load(Relaxed) && backward[vertex as usize].load(Relaxed)
+    });
+    let label = members.first().copied().unwrap_or(pivot);
+    members.iter().for_each(|&vertex| labels[vertex as usize].store(label, Relaxed));
     Ok(())
 }
 

@@ -16,7 +16,8 @@
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::{GraphView, WeightedList};
 
-use crate::control::{ensure, in_pool, require_sources};
+use crate::control::{ensure, require_sources};
+use crate::parallel::in_pool;
 use crate::registry::{
     Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, Scalar, VertexColumn, invalid,
 };

@@ -21,7 +21,8 @@ use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatView, GraphView};
 use rayon::prelude::*;
 
-use crate::control::{ensure, in_pool, require_sources};
+use crate::control::{ensure, require_sources};
+use crate::parallel::{filter_vertices, in_pool, of_vertices, try_map};
 use crate::registry::{Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, Scalar, VertexColumn};
 use crate::{AlgorithmError, BfsOptions, Control, UNREACHED, bfs};
 
@@ -93,19 +94,17 @@ fn peel(flat: &FlatView, hops: Option<&[u32]>, control: &Control) -> Result<Peel
         Some(_) if !within(vertex) => 0,
         Some(_) => flat.in_neighbors(vertex).iter().filter(|&before| within(before)).count(),
     };
-    let waits_for: Vec<AtomicU32> =
-        (0..flat.id_bound()).into_par_iter().map(|vertex| AtomicU32::new(degree(vertex) as u32)).collect();
+    let waits_for = of_vertices(flat.id_bound(), |vertex| AtomicU32::new(degree(vertex) as u32));
     let is_free = |vertex: VertexId| waits_for[vertex as usize].load(Relaxed) == 0;
-    let free = |&vertex: &VertexId| flat.has_vertex(vertex) && within(vertex) && is_free(vertex);
-    let mut generation: Vec<VertexId> = (0..flat.id_bound()).into_par_iter().filter(free).collect();
+    let free = |vertex| flat.has_vertex(vertex) && within(vertex) && is_free(vertex);
+    let mut generation = filter_vertices(flat.id_bound(), free);
     let mut order = TopologicalOrder::default();
     control.check()?;
     control.progress(0, flat.num_vertices());
     for number in 0.. {
         order.vertices.extend_from_slice(&generation);
         order.generations.resize(order.vertices.len(), number);
-        let pieces = generation.par_chunks(VERTICES_PER_TASK).map(|vertices| {
-            control.check()?;
+        let pieces = try_map(control, generation.chunks(VERTICES_PER_TASK), |vertices| {
             let mut freed = Vec::new();
             for &vertex in vertices {
                 flat.out_neighbors(vertex).for_each_slice(|slice| {
@@ -114,16 +113,15 @@ fn peel(flat: &FlatView, hops: Option<&[u32]>, control: &Control) -> Result<Peel
                 });
             }
             Ok(freed)
-        });
-        generation = pieces.collect::<Result<Vec<Vec<VertexId>>, AlgorithmError>>()?.concat();
+        })?;
+        generation = pieces.concat();
         generation.par_sort_unstable();
         control.progress(order.vertices.len() as u64, flat.num_vertices());
         if generation.is_empty() {
             break;
         }
     }
-    let stuck = |&vertex: &VertexId| !is_free(vertex);
-    let start = (0..flat.id_bound()).into_par_iter().find_first(stuck);
+    let start = (0..flat.id_bound()).find(|&vertex| !is_free(vertex));
     let cycle = start.map_or(Vec::new(), |start| cycle_before(flat, start, is_free));
     Ok(Peeled { order, cycle })
 }

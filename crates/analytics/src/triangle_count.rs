@@ -19,11 +19,12 @@ use std::ops::ControlFlow;
 
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::GraphView;
-use rayon::prelude::*;
 
-use crate::control::{ensure, in_pool};
+use crate::control::ensure;
 use crate::intersect::{Marks, count_triangles};
 use crate::oriented::Oriented;
+use crate::parallel::in_pool;
+use crate::per_thread::PerThread;
 use crate::registry::{Algorithm, Arguments, Check, Field, Outcome, Scalar};
 use crate::{AlgorithmError, Control, Ranges};
 
@@ -53,12 +54,9 @@ fn count(view: &dyn GraphView, control: &Control) -> Result<u64, AlgorithmError>
         (blocks.len() + singles.len()).pow(2) / 2 + 16
     };
     let ranges = Ranges::by_cost(graph.len(), STEPS_PER_RANGE, steps);
-    let marks = || Marks::new(graph.len());
-    let counts = ranges.par_iter().map_init(marks, |marks, range| -> Result<u64, AlgorithmError> {
-        control.check()?;
-        Ok(count_triangles(&graph, range, marks))
-    });
-    let count = counts.try_reduce(|| 0, |left, right| Ok(left + right))?;
+    let marks = PerThread::new(|| Marks::new(graph.len()));
+    let counts = ranges.map(control, |range| marks.with(|marks| count_triangles(&graph, range, marks)))?;
+    let count = counts.iter().sum();
     control.progress(2, 2);
     Ok(count)
 }

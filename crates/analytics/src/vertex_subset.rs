@@ -12,6 +12,7 @@ use evergraph_types::VertexId;
 use evergraph_view::{FlatView, GraphView};
 use rayon::prelude::*;
 
+use crate::parallel::{for_each, try_map};
 use crate::{AlgorithmError, Bitmap, Control};
 
 /// How many vertices are worth a task of their own.
@@ -107,9 +108,8 @@ pub fn vertex_map(
     control: &Control,
     visit: impl Fn(VertexId) + Sync,
 ) -> Result<(), AlgorithmError> {
-    subset.ids().par_chunks(VERTICES_PER_TASK).try_for_each(|ids| {
+    for_each(control, subset.ids().chunks(VERTICES_PER_TASK), |ids| {
         ids.iter().for_each(|&vertex| visit(vertex));
-        control.check()
     })
 }
 
@@ -120,11 +120,10 @@ pub fn vertex_filter(
     keep: impl Fn(VertexId) -> bool + Sync,
 ) -> Result<VertexSubset, AlgorithmError> {
     let ids = subset.ids();
-    let pieces = ids.par_chunks(VERTICES_PER_TASK).map(|ids| -> Result<Vec<VertexId>, AlgorithmError> {
-        control.check()?;
-        Ok(ids.iter().copied().filter(|&vertex| keep(vertex)).collect())
+    let kept = try_map(control, ids.chunks(VERTICES_PER_TASK), |ids| {
+        Ok(ids.iter().copied().filter(|&vertex| keep(vertex)).collect::<Vec<_>>())
     });
-    let kept = pieces.collect::<Result<Vec<_>, _>>()?.concat();
+    let kept = kept?.concat();
     Ok(VertexSubset::from_distinct(subset.bound(), kept))
 }
 
@@ -137,10 +136,9 @@ pub fn vertex_reduce<R: Send + Sync + Clone>(
     map: impl Fn(VertexId) -> R + Sync,
     combine: impl Fn(R, R) -> R + Sync,
 ) -> Result<R, AlgorithmError> {
-    let pieces = subset.ids();
-    let pieces = pieces.par_chunks(VERTICES_PER_TASK).map(|ids| {
-        control.check()?;
+    let ids = subset.ids();
+    let pieces = try_map(control, ids.chunks(VERTICES_PER_TASK), |ids| {
         Ok(ids.iter().map(|&vertex| map(vertex)).fold(identity.clone(), &combine))
-    });
-    Ok(pieces.collect::<Result<Vec<R>, AlgorithmError>>()?.into_iter().fold(identity.clone(), &combine))
+    })?;
+    Ok(pieces.into_iter().fold(identity.clone(), &combine))
 }

@@ -14,9 +14,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::GraphView;
-use rayon::prelude::*;
 
 use crate::dijkstra::Dijkstra;
+use crate::parallel::try_map;
 use crate::per_thread::PerThread;
 use crate::weights::{Sign, Weight, WeightedTable, weighted_lists};
 use crate::{AlgorithmError, Control};
@@ -46,12 +46,12 @@ pub(crate) fn accumulate(
     let searches = PerThread::new(|| Search::new(table.id_bound()));
     let at_once = SOURCES_PER_THREAD * rayon::current_num_threads();
     for sources_at_once in sources.chunks(at_once) {
-        let parts = sources_at_once.par_iter().map(|&source| {
+        let parts = try_map(control, sources_at_once, |&source| {
             let part = searches.with(|search| search.run(&table, source, endpoints, control))?;
             control.progress(done.fetch_add(1, Relaxed) + 1, total);
             Ok(part)
-        });
-        for part in parts.collect::<Result<Vec<Part>, AlgorithmError>>()? {
+        })?;
+        for part in parts {
             part.into_iter().for_each(|(vertex, dependency)| scores[vertex as usize] += dependency);
         }
     }

@@ -19,10 +19,10 @@ use std::collections::HashMap;
 
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatView, GraphView};
-use rayon::prelude::*;
 
 use crate::clustering::{Clustering, directed_pairs, ordered_pairs};
-use crate::control::{ensure, in_pool};
+use crate::control::ensure;
+use crate::parallel::{in_pool, of_vertices, try_map, vertex_blocks};
 use crate::per_thread::PerThread;
 use crate::weights::{Sign, Weight, WeightedTable, weighted_lists_in};
 use crate::{AlgorithmError, Control, Ranges};
@@ -84,8 +84,7 @@ impl Sides {
         };
         let largest = out.weights().iter().copied().fold(0.0, f64::max);
         let side = |weight: f64| if largest > 0.0 { (weight / largest).cbrt() } else { 0.0 };
-        let lists = (0..flat.id_bound()).into_par_iter().map(|vertex| {
-            control.check()?;
+        let list_of = |vertex| {
             let mut list: Vec<(VertexId, u32, f64)> = Vec::new();
             let edges = out.edges(vertex).chain(reverse.iter().flat_map(|table| table.edges(vertex)));
             let others = edges.filter(|(other, _)| *other != vertex);
@@ -99,17 +98,20 @@ impl Sides {
                 }
                 same
             });
-            Ok(list)
+            list
+        };
+        let lists = try_map(control, vertex_blocks(flat.id_bound()), |block| {
+            Ok(block.map(list_of).collect::<Vec<_>>())
         });
-        let lists = lists.collect::<Result<Vec<_>, AlgorithmError>>()?;
+        let lists: Vec<Vec<_>> = lists?.into_iter().flatten().collect();
         let rank = |vertex: VertexId| (lists[vertex as usize].len(), vertex);
-        let lower = (0..flat.id_bound()).into_par_iter().map(|vertex| {
+        let lower = of_vertices(flat.id_bound(), |vertex| {
             let lower = lists[vertex as usize].iter().filter(|(other, ..)| rank(*other) < rank(vertex));
             lower.map(|&(other, _, side)| (other, side)).collect()
         });
         let mutual = |list: &[(VertexId, u32, f64)]| list.iter().filter(|(_, ways, _)| *ways == 2).count();
         let counts = lists.iter().map(|list| (list.len() as u64, mutual(list) as u64)).collect();
-        Ok(Sides { symmetric: flat.is_symmetric(), lower: lower.collect(), counts })
+        Ok(Sides { symmetric: flat.is_symmetric(), lower, counts })
     }
 
     /// What the triangles of each vertex count.
@@ -126,7 +128,7 @@ impl Sides {
         })?;
         let mut total = vec![0; bound];
         for (_, sums) in scratch.into_inner() {
-            total.par_iter_mut().zip(sums).for_each(|(total, part)| *total += part);
+            total.iter_mut().zip(sums).for_each(|(total, part)| *total += part);
         }
         Ok(total)
     }

@@ -4,15 +4,18 @@
 //! Invariant: a push visits every edge out of the frontier once; a pull those of a vertex until it wants no more.
 
 use evergraph_types::VertexId;
-use rayon::prelude::*;
 
 use crate::bitmap::WORD_BITS;
 use crate::edge_map::PULL_FRACTION;
+use crate::parallel::{for_each, map, try_map};
 use crate::ranges::{HUB_DEGREE, HUB_PIECE};
 use crate::{AlgorithmError, Bitmap, Control, VertexSubset, WeightedTable};
 
 /// Words of the next bitmap filled by one task of a pull.
 const WORDS_PER_TASK: usize = 16;
+
+/// Vertices whose edges are visited by one task of a push.
+const IDS_PER_TASK: usize = 1 << 5;
 
 /// Fewer edges than this are visited on the calling thread.
 const SEQUENTIAL_EDGES: usize = 1 << 12;
@@ -37,21 +40,21 @@ pub fn weighted_edge_map(
             visit_slice(&mut next, src, neighbors, weights);
             return Ok(next);
         }
-        let pieces = neighbors.par_chunks(HUB_PIECE).zip(weights.par_chunks(HUB_PIECE));
-        let found = pieces.map(|(neighbors, weights)| {
+        let pieces = neighbors.chunks(HUB_PIECE).zip(weights.chunks(HUB_PIECE));
+        let found = map(pieces, |(neighbors, weights)| {
             let mut found = Vec::new();
             visit_slice(&mut found, src, neighbors, weights);
             found
         });
-        next.extend(found.collect::<Vec<_>>().concat());
+        next.extend(found.concat());
         Ok(next)
     };
     let few = || ids.iter().map(|&vertex| table.degree(vertex)).sum::<usize>() <= SEQUENTIAL_EDGES;
     let next = if ids.len() <= SEQUENTIAL_EDGES && few() {
         ids.iter().try_fold(Vec::new(), visit_list)?
     } else {
-        let pieces = ids.par_iter().with_min_len(4).try_fold(Vec::new, visit_list);
-        pieces.collect::<Result<Vec<Vec<VertexId>>, AlgorithmError>>()?.concat()
+        try_map(control, ids.chunks(IDS_PER_TASK), |ids| ids.iter().try_fold(Vec::new(), visit_list))?
+            .concat()
     };
     Ok(VertexSubset::from_distinct(table.id_bound(), next))
 }
@@ -59,7 +62,7 @@ pub fn weighted_edge_map(
 /// Whether the edges out of a frontier are so many that a pull is the shorter way.
 pub(crate) fn is_heavy(table: &WeightedTable, frontier: &VertexSubset) -> bool {
     let count = frontier.len() as u64;
-    let entries = || frontier.ids().par_iter().map(|&vertex| table.degree(vertex) as u64).sum::<u64>();
+    let entries = || frontier.ids().iter().map(|&vertex| table.degree(vertex) as u64).sum::<u64>();
     count > u64::from(table.id_bound()) / PULL_FRACTION
         || count + entries() > table.weights().len() as u64 / PULL_FRACTION
 }
@@ -91,21 +94,18 @@ pub(crate) fn weighted_pull(
         if sources.len() < HUB_DEGREE {
             return pull_list(dst, sources, weights);
         }
-        let pieces = sources.par_chunks(HUB_PIECE).zip(weights.par_chunks(HUB_PIECE));
-        let changed = pieces.map(|(sources, weights)| cond(dst) && pull_list(dst, sources, weights));
-        changed.reduce(|| false, |left, right| left | right)
+        let pieces = sources.chunks(HUB_PIECE).zip(weights.chunks(HUB_PIECE));
+        map(pieces, |(sources, weights)| cond(dst) && pull_list(dst, sources, weights)).contains(&true)
     };
     let mut next = Bitmap::empty(against.id_bound());
-    let tasks = next.words_mut().par_chunks_mut(WORDS_PER_TASK).enumerate();
-    tasks.try_for_each(|(task, words)| {
-        control.check()?;
+    let tasks = next.words_mut().chunks_mut(WORDS_PER_TASK).enumerate();
+    for_each(control, tasks, |(task, words)| {
         for (word, first) in words.iter_mut().zip((task * WORDS_PER_TASK..).map(|index| index * WORD_BITS)) {
             let bound = against.id_bound() as usize;
             for bit in 0..WORD_BITS.min(bound.saturating_sub(first)) {
                 *word |= u64::from(pull((first + bit) as VertexId)) << bit;
             }
         }
-        Ok::<(), AlgorithmError>(())
     })?;
     Ok(VertexSubset::from_bitmap(next))
 }

@@ -7,9 +7,9 @@
 
 use evergraph_types::Direction;
 use evergraph_view::GraphView;
-use rayon::prelude::*;
 
 use crate::matrix::{Matrix, distance, sum};
+use crate::parallel::{ITEMS_PER_TASK, map};
 use crate::weights::Sign;
 use crate::{AlgorithmError, Control, PageRank, PageRankOptions};
 
@@ -39,8 +39,11 @@ pub(crate) fn iterate(
         let dangles = |at: usize| if degrees[at] == 0.0 { scores[at] } else { 0.0 };
         let lost = sum(scores.len(), dangles);
         let part = |(score, degree): (&f64, &f64)| if *degree == 0.0 { 0.0 } else { score / degree };
-        let places = handed.par_iter_mut().zip(scores.par_iter().zip(&degrees)).with_min_len(1 << 14);
-        places.for_each(|(handed, known)| *handed = part(known));
+        let known = scores.chunks(ITEMS_PER_TASK).zip(degrees.chunks(ITEMS_PER_TASK));
+        map(handed.chunks_mut(ITEMS_PER_TASK).zip(known), |(handed, (scores, degrees))| {
+            let known = scores.iter().zip(degrees);
+            handed.iter_mut().zip(known).for_each(|(handed, known)| *handed = part(known));
+        });
         matrix.times(&handed, &mut next, control, |vertex, gathered| {
             let at = vertex as usize;
             options.alpha * (gathered + lost * dangling[at]) + (1.0 - options.alpha) * jump[at]

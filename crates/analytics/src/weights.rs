@@ -12,13 +12,10 @@ use std::ops::ControlFlow;
 
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatView, GraphView, WeightError, WeightedList, WeightedLists};
-use rayon::prelude::*;
 
+use crate::parallel::{try_map, vertex_blocks};
 use crate::registry::{WEIGHT, invalid};
 use crate::{AlgorithmError, Control, Ranges};
-
-/// Vertices whose lists one task makes.
-const VERTICES_PER_TASK: usize = 1 << 10;
 
 /// Which property of edges is their weight.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -101,15 +98,11 @@ impl WeightedTable {
             WeightedTable { offsets, neighbors: vec![0; entries], weights: vec![0.0; entries] };
         let ranges = Ranges::by_edges(flat, direction);
         let lists = weight.lists(view)?;
-        let pieces = laid_out.split(&ranges);
-        pieces.into_par_iter().try_for_each_init(WeightedList::default, |buffer, mut piece| {
-            control.check()?;
-            match &lists {
-                Some(lists) => piece.fill(&**lists, direction, sign, buffer),
-                None => {
-                    piece.fill_unweighted(flat, direction);
-                    Ok(())
-                }
+        try_map(control, laid_out.split(&ranges), |mut piece| match &lists {
+            Some(lists) => piece.fill(&**lists, direction, sign),
+            None => {
+                piece.fill_unweighted(flat, direction);
+                Ok(())
             }
         })?;
         Ok(laid_out)
@@ -154,9 +147,7 @@ impl WeightedTable {
         control: &Control,
         combine: impl Fn(f64, f64) -> f64 + Sync,
     ) -> Result<Self, AlgorithmError> {
-        let vertices = (0..self.id_bound()).into_par_iter().chunks(VERTICES_PER_TASK);
-        let pieces = vertices.map(|vertices| {
-            control.check()?;
+        let pieces = try_map(control, vertex_blocks(self.id_bound()), |vertices| {
             let (mut edges, mut lengths) =
                 (Vec::<(VertexId, f64)>::new(), Vec::with_capacity(vertices.len()));
             for vertex in vertices {
@@ -177,8 +168,7 @@ impl WeightedTable {
                 lengths.push(kept - start);
             }
             Ok((edges, lengths))
-        });
-        let pieces = pieces.collect::<Result<Vec<_>, AlgorithmError>>()?;
+        })?;
         let (mut offsets, mut neighbors, mut weights) = (vec![0], Vec::new(), Vec::new());
         for (edges, lengths) in pieces {
             let mut end = neighbors.len();
@@ -214,18 +204,16 @@ impl WeightedTable {
 
     /// For each entry the sum of the weights of its list up to it.
     pub(crate) fn running_sums(&self, control: &Control) -> Result<Vec<f64>, AlgorithmError> {
-        let vertices = (0..self.id_bound()).into_par_iter().chunks(VERTICES_PER_TASK);
-        let pieces = vertices.map(|vertices| {
-            control.check()?;
-            let sums = vertices.into_iter().flat_map(|vertex| {
+        let pieces = try_map(control, vertex_blocks(self.id_bound()), |vertices| {
+            let sums = vertices.flat_map(|vertex| {
                 self.list(vertex).1.iter().scan(0.0, |sum, weight| {
                     *sum += weight;
                     Some(*sum)
                 })
             });
-            Ok(sums.collect())
+            Ok(sums.collect::<Vec<f64>>())
         });
-        Ok(pieces.collect::<Result<Vec<Vec<f64>>, AlgorithmError>>()?.concat())
+        Ok(pieces?.concat())
     }
 
     /// The weights of all entries.
@@ -247,13 +235,12 @@ impl Piece<'_> {
         lists: &dyn WeightedLists,
         direction: Direction,
         sign: Sign,
-        list: &mut WeightedList,
     ) -> Result<(), AlgorithmError> {
-        let mut at = 0;
+        let (mut list, mut at) = (WeightedList::default(), 0);
         for vertex in self.vertices.clone() {
             list.clear();
-            lists.append(direction, vertex, list);
-            check(vertex, direction, list, sign)?;
+            lists.append(direction, vertex, &mut list);
+            check(vertex, direction, &list, sign)?;
             let end = at + list.neighbors.len();
             self.neighbors[at..end].copy_from_slice(&list.neighbors);
             self.weights[at..end].copy_from_slice(&list.weights);

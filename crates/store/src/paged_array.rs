@@ -16,10 +16,9 @@
 
 use std::marker::PhantomData;
 
-use rayon::prelude::*;
-
 use crate::heap::{Block, Changes};
 use crate::leaf_edit::Room;
+use crate::parallel::parallel_map;
 use crate::pool::in_pool;
 use crate::prefetch::prefetch;
 
@@ -395,14 +394,11 @@ where
             return page;
         }
         let before = &*inner;
-        let results: Vec<(Vec<(usize, Block)>, Changes)> = tasks_of(items, groups(items))
-            .into_par_iter()
-            .map(|items| {
-                let (mut ahead, mut own) = (Ahead::of(items), changes.fork());
-                let edit = |group| self.child(before, group, height, base, &mut ahead, &mut own);
-                (groups(items).map(edit).collect(), own)
-            })
-            .collect();
+        let results = parallel_map(tasks_of(items, groups(items)), |items| {
+            let (mut ahead, mut own) = (Ahead::of(items), changes.fork());
+            let edit = |group| self.child(before, group, height, base, &mut ahead, &mut own);
+            (groups(items).map(edit).collect::<Vec<(usize, Block)>>(), own)
+        });
         for (edited, own) in results {
             changes.join(own);
             edited.into_iter().for_each(|(child, edited)| inner[child] = Some(edited));

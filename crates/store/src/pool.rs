@@ -61,6 +61,13 @@ pub fn in_callers_pool<T: Send>(work: impl FnOnce() -> T + Send) -> T {
 }
 
 fn run_in<T: Send>(pool: &Pool, name: &'static str, work: impl FnOnce() -> T + Send) -> T {
+    let (mut work, mut result) = (Some(work), None);
+    run(pool, name, &mut || result = work.take().map(|work| work()));
+    result.unwrap_or_else(|| unreachable!("a pool runs what it is given"))
+}
+
+/// By reference, so that the ways into a pool are compiled once and not for each kind of work.
+fn run(pool: &Pool, name: &'static str, work: &mut (dyn FnMut() + Send)) {
     let Some(pool) = pool.get_or_init(|| new_pool(name)) else { return work() };
     if pools().any(|pool| pool.current_thread_index().is_some()) {
         work()

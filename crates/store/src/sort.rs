@@ -18,6 +18,7 @@ use evergraph_types::VertexId;
 use rayon::prelude::*;
 
 use crate::merge::Delta;
+use crate::parallel::parallel_map;
 
 /// Below this many rows a plain sort is as fast.
 const RADIX_MIN: usize = 1 << 14;
@@ -28,6 +29,8 @@ const MAX_RANGES: usize = 1 << 10;
 /// Ranges are sorted by so many bits at a time at the most: those in which the vertices of a range differ when a million edges come
 /// together. A counter for each is half of the nearest cache.
 const DIGIT_BITS_MAX: u32 = 13;
+/// Ranges are sorted by so many tasks for each thread, each with room to work in of its own.
+const TASKS_PER_THREAD: usize = 4;
 /// In a range of fewer changes a plain sort is as fast.
 const RADIX_RANGE_MIN: usize = 1 << 9;
 
@@ -69,7 +72,12 @@ pub(crate) fn sorted_deltas<D: Delta>(
     }
     let mut split =
         if !ends.symmetric && ends.from.is_sorted() { cut(ends, make) } else { scattered(ends, make) };
-    split.ranges_mut().for_each_init(Vec::new, |spare, range| sort_range(range, spare));
+    let mut ranges = split.ranges_mut();
+    let per_task = ranges.len().div_ceil(TASKS_PER_THREAD * rayon::current_num_threads()).max(1);
+    parallel_map(ranges.chunks_mut(per_task), |ranges| {
+        let mut spare = Vec::new();
+        ranges.iter_mut().for_each(|range| sort_range(range, &mut spare));
+    });
     split.deltas
 }
 
@@ -89,7 +97,10 @@ fn cut<D: Delta>(ends: Ends<'_>, make: impl Fn(VertexId, VertexId, usize) -> D +
 /// The changes of rows in any order, in ranges of vertices.
 fn scattered<D: Delta>(ends: Ends<'_>, make: impl Fn(VertexId, VertexId, usize) -> D + Sync) -> Split<D> {
     let rows = ends.from.len();
-    let largest = |ids: &[VertexId]| ids.par_iter().with_min_len(RADIX_MIN).copied().max().unwrap_or(0);
+    let largest = |ids: &[VertexId]| {
+        let largest = parallel_map(ids.chunks(RADIX_MIN), |ids| ids.iter().copied().max());
+        largest.into_iter().flatten().max().unwrap_or(0)
+    };
     let bound = if ends.symmetric { largest(ends.from).max(largest(ends.to)) } else { largest(ends.from) };
     let ranges = (rows / DELTAS_PER_RANGE).next_power_of_two().min(MAX_RANGES);
     let shift = (u32::BITS - bound.leading_zeros()).saturating_sub(ranges.ilog2());
@@ -102,7 +113,7 @@ struct Split<D> {
 }
 
 impl<D: Send> Split<D> {
-    fn ranges_mut(&mut self) -> impl ParallelIterator<Item = &mut [D]> {
+    fn ranges_mut(&mut self) -> Vec<&mut [D]> {
         let mut rest = self.deltas.as_mut_slice();
         let mut ranges = Vec::with_capacity(self.starts.len());
         for bounds in self.starts.windows(2) {
@@ -110,7 +121,7 @@ impl<D: Send> Split<D> {
             ranges.push(range);
             rest = tail;
         }
-        ranges.into_par_iter()
+        ranges
     }
 }
 
@@ -126,14 +137,11 @@ fn split<D: Delta>(
     let step = rows.div_ceil(rayon::current_num_threads()).max(1);
     let blocks: Vec<Range<usize>> =
         (0..rows).step_by(step).map(|start| start..rows.min(start + step)).collect();
-    let counts: Vec<Vec<usize>> = blocks
-        .par_iter()
-        .map(|rows| {
-            let mut counts = vec![0; ranges];
-            ends.for_each(rows.clone(), |vertex, _, _| counts[(vertex >> shift) as usize] += 1);
-            counts
-        })
-        .collect();
+    let counts = parallel_map(&blocks, |rows| {
+        let mut counts = vec![0; ranges];
+        ends.for_each(rows.clone(), |vertex, _, _| counts[(vertex >> shift) as usize] += 1);
+        counts
+    });
     let mut starts = Vec::with_capacity(ranges + 1);
     let mut places = vec![vec![0; ranges]; counts.len()];
     let mut next = 0;
@@ -163,7 +171,7 @@ fn scatter<D: Delta>(
     unsafe impl<D: Send> Sync for Target<D> {}
     let mut sorted: Vec<D> = Vec::with_capacity(total);
     let target = Target(sorted.as_mut_ptr());
-    work.into_par_iter().for_each(|(rows, mut places)| {
+    parallel_map(work, |(rows, mut places)| {
         let target = &target;
         ends.for_each(rows, |vertex, neighbor, row| {
             let place = &mut places[range_of(vertex)];

@@ -9,6 +9,8 @@ use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatView, GraphView};
 use rayon::prelude::*;
 
+use crate::parallel::map;
+
 /// Two ends of an edge.
 pub(super) type Edge = (VertexId, VertexId);
 
@@ -90,11 +92,12 @@ impl Changes {
         edges.par_sort_unstable();
         edges.dedup();
         let (before, after) = (before.flat(), after.flat());
-        let looked_up = edges.par_iter().with_min_len(EDGES_AT_A_TIME);
         let count_after = |edge| if is_there { 1 } else { multiplicity(&after, edge) };
-        let counts: Vec<[usize; 2]> =
-            looked_up.map(|&edge| [multiplicity(&before, edge), count_after(edge)]).collect();
-        for (edge, [was, is]) in edges.into_iter().zip(counts) {
+        let counts = map(edges.chunks(EDGES_AT_A_TIME), |edges| {
+            let counts = edges.iter().map(|&edge| [multiplicity(&before, edge), count_after(edge)]);
+            counts.collect::<Vec<[usize; 2]>>()
+        });
+        for (&edge, [was, is]) in edges.iter().zip(counts.into_iter().flatten()) {
             (is..was).for_each(|_| changes.deleted.push(edge));
             (was..is).for_each(|_| changes.inserted.push(edge));
             if was.min(is) > 0 {
@@ -153,10 +156,12 @@ impl Changes {
         vertices: impl IntoIterator<Item = VertexId>,
     ) {
         let vertices: Vec<VertexId> = vertices.into_iter().collect();
-        let vertices = vertices.into_par_iter().with_min_len(EDGES_AT_A_TIME);
         // Most were and are there: few are left to sort.
         let is_change = |vertex: &VertexId| before.has_vertex(*vertex) != after.has_vertex(*vertex);
-        let mut vertices: Vec<VertexId> = vertices.filter(is_change).collect();
+        let vertices = map(vertices.chunks(EDGES_AT_A_TIME), |vertices| {
+            vertices.iter().copied().filter(is_change).collect::<Vec<VertexId>>()
+        });
+        let mut vertices = vertices.concat();
         vertices.sort_unstable();
         vertices.dedup();
         (self.appeared, self.vanished) = vertices.into_iter().partition(|&vertex| after.has_vertex(vertex));

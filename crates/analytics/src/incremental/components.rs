@@ -24,11 +24,11 @@ use std::ops::ControlFlow;
 use evergraph_types::VertexId;
 use evergraph_view::{FlatView, GraphView};
 use hashbrown::HashMap;
-use rayon::prelude::*;
 
 use super::Changes;
 use super::changes::{EDGES_AT_A_TIME, Edge};
 use crate::incident::directions;
+use crate::parallel::map;
 use crate::{AlgorithmError, Components, Control, NO_VERTEX};
 
 /// Cells beyond those of one for each vertex that are let pass before all are numbered anew.
@@ -122,9 +122,10 @@ impl IncrementalComponents {
         self.grow(view.id_bound());
         changes.appeared.iter().for_each(|&vertex| self.appear(vertex));
         // Most edges are within a component, which all threads can find out before any joins two.
-        let inserted = changes.inserted.par_iter().with_min_len(EDGES_AT_A_TIME);
-        let apart: Vec<Edge> = inserted.copied().filter(|&edge| self.is_apart(edge)).collect();
-        apart.into_iter().for_each(|(src, dst)| self.insert(src, dst));
+        let apart = map(changes.inserted.chunks(EDGES_AT_A_TIME), |edges| {
+            edges.iter().copied().filter(|&edge| self.is_apart(edge)).collect::<Vec<Edge>>()
+        });
+        apart.concat().into_iter().for_each(|(src, dst)| self.insert(src, dst));
         // All that go are cut before any is repaired: no way may lead over an edge that is gone.
         let cuts: Vec<_> = changes.deleted.iter().copied().filter(|&(src, dst)| self.cut(src, dst)).collect();
         if !cuts.is_empty() {

@@ -21,11 +21,10 @@
 use evergraph_types::VertexId;
 use evergraph_view::{FlatView, GraphView};
 use hashbrown::HashMap;
-use rayon::prelude::*;
 
 use super::Changes;
-use crate::control::in_pool;
 use crate::incident::{FlatIncident, directions};
+use crate::parallel::{in_pool, of_vertices};
 use crate::{AlgorithmError, Control, CoreNumbers, core_number};
 
 /// Core numbers that follow a graph.
@@ -96,7 +95,7 @@ impl IncrementalCores {
                 |&other: &VertexId| other != vertex && numbers[other as usize] >= numbers[vertex as usize];
             edges.lists(vertex).map(|list| list.iter().filter(helps).count() as u32).sum()
         };
-        let support = in_pool(|| (0..view.id_bound()).into_par_iter().map(support_of).collect());
+        let support = in_pool(|| of_vertices(view.id_bound(), support_of));
         Ok(IncrementalCores { numbers, support, walk: Walk::default() })
     }
 

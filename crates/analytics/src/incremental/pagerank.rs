@@ -23,11 +23,10 @@ use std::collections::VecDeque;
 
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatView, GraphView};
-use rayon::prelude::*;
 
 use super::Changes;
-use crate::control::in_pool;
 use crate::gather::sum_over;
+use crate::parallel::{in_pool, map};
 use crate::registry::invalid;
 use crate::{AlgorithmError, Control, PageRank, PageRankOptions, Ranges, Weight};
 
@@ -231,17 +230,16 @@ impl IncrementalPageRank {
         self.vertices.resize(self.vertices.len().max(flat.id_bound() as usize), Vertex::default());
         loop {
             let vertices = &mut self.vertices[..flat.id_bound() as usize];
-            let shares: Vec<f64> = vertices
-                .par_iter_mut()
-                .map(|vertex| {
-                    vertex.rank += vertex.residual;
-                    alpha * vertex.residual / f64::from(vertex.degree.max(1))
-                })
-                .collect();
+            let share = |vertex: &mut Vertex| {
+                vertex.rank += vertex.residual;
+                alpha * vertex.residual / f64::from(vertex.degree.max(1))
+            };
+            let shares = map(ranges.split_mut(vertices), |vertices| {
+                vertices.iter_mut().map(share).collect::<Vec<f64>>()
+            });
+            let shares = shares.concat();
             self.passes += 1;
-            let pieces = ranges.par_iter().zip(ranges.split_mut(vertices));
-            let totals = pieces.map(|(range, vertices)| {
-                control.check()?;
+            let totals = ranges.try_map_with(control, ranges.split_mut(vertices), |range, vertices| {
                 let lists = flat.table(Direction::In).lists(range);
                 let mut total = 0.0;
                 for (vertex, list) in vertices.iter_mut().zip(lists) {
@@ -250,11 +248,10 @@ impl IncrementalPageRank {
                 }
                 Ok(total)
             });
-            let totals = totals.collect::<Result<Vec<f64>, AlgorithmError>>()?;
-            self.total = totals.iter().sum();
+            self.total = totals?.iter().sum();
             let allowed = self.tol * self.total;
             let large = |vertex: &&Vertex| vertex.residual.abs() > allowed;
-            if self.vertices.par_iter().filter(large).count() as u64 <= few {
+            if self.vertices.iter().filter(large).count() as u64 <= few {
                 break;
             }
         }

@@ -24,10 +24,10 @@ use std::ops::ControlFlow;
 
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatTable, GraphView};
-use rayon::prelude::*;
 
 use crate::incremental::Changes;
 use crate::incremental::changes::Edge;
+use crate::parallel::map;
 use crate::prefetch::prefetch_place;
 use crate::{AlgorithmError, NO_VERTEX};
 
@@ -151,7 +151,10 @@ impl<D: Copy + Ord + Send + Sync> PathTree<D> {
         for edges in edges {
             match edges.len() <= PIECE {
                 true => selected.extend(of_piece(edges)),
-                false => selected.par_extend(edges.par_chunks(PIECE).flat_map_iter(of_piece)),
+                false => {
+                    let pieces = map(edges.chunks(PIECE), |piece| of_piece(piece).collect::<Vec<_>>());
+                    selected.extend(pieces.into_iter().flatten());
+                }
             }
         }
         selected
