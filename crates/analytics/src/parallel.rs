@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use evergraph_types::VertexId;
+use evergraph_view::by_reference;
 pub(crate) use evergraph_view::parallel_map as map;
 
 use crate::{AlgorithmError, Control};
@@ -18,13 +19,10 @@ const VERTICES_PER_TASK: usize = 1 << 12;
 
 /// Runs `body` on a thread of the current pool, so that its many small parallel steps need not enter the pool each.
 pub(crate) fn in_pool<R: Send>(body: impl FnOnce() -> R + Send) -> R {
-    let (mut body, mut result) = (Some(body), None);
-    enter(&mut || result = body.take().map(|body| body()));
-    result.unwrap_or_else(|| unreachable!("the pool runs what it is given"))
-}
-
-fn enter(body: &mut (dyn FnMut() + Send)) {
-    rayon::scope(|_| body());
+    fn enter(body: &mut (dyn FnMut() + Send)) {
+        rayon::scope(|_| body());
+    }
+    by_reference(body, enter)
 }
 
 /// As [`map`], until one fails or the caller cancels.
@@ -36,7 +34,9 @@ pub(crate) fn try_map<I: Send, R: Send>(
     let has_failed = AtomicBool::new(false);
     let results = map(items, |item| {
         let result = (!has_failed.load(Relaxed)).then(|| control.check().and_then(|()| work(item)))?;
-        has_failed.fetch_or(result.is_err(), Relaxed);
+        if result.is_err() {
+            has_failed.store(true, Relaxed);
+        }
         Some(result)
     });
     results.into_iter().flatten().collect()

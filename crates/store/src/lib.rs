@@ -108,7 +108,7 @@ pub use memory_use::MemoryUse;
 pub use neighbors::{Head, Neighbors};
 pub use ops::{EdgeOps, OpColumn, VertexPut, WriteSet};
 pub use options::{Durability, ListFormat, Options};
-pub use parallel::parallel_map;
+pub use parallel::{by_reference, parallel_map};
 pub use past::{At, Retained};
 pub use pool::{give_back_with, in_callers_pool};
 pub use prefetch::prefetch;

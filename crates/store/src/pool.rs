@@ -21,6 +21,8 @@ use std::sync::{Arc, OnceLock};
 use evergraph_disk::{PerProcess, Process};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use crate::parallel::by_reference;
+
 /// Fewer rows than this are worked on by the thread that has them: handing them over would take longer.
 pub(crate) const PARALLEL_ROWS: usize = 1 << 12;
 
@@ -61,12 +63,9 @@ pub fn in_callers_pool<T: Send>(work: impl FnOnce() -> T + Send) -> T {
 }
 
 fn run_in<T: Send>(pool: &Pool, name: &'static str, work: impl FnOnce() -> T + Send) -> T {
-    let (mut work, mut result) = (Some(work), None);
-    run(pool, name, &mut || result = work.take().map(|work| work()));
-    result.unwrap_or_else(|| unreachable!("a pool runs what it is given"))
+    by_reference(work, |work| run(pool, name, work))
 }
 
-/// By reference, so that the ways into a pool are compiled once and not for each kind of work.
 fn run(pool: &Pool, name: &'static str, work: &mut (dyn FnMut() + Send)) {
     let Some(pool) = pool.get_or_init(|| new_pool(name)) else { return work() };
     if pools().any(|pool| pool.current_thread_index().is_some()) {
