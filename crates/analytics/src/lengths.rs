@@ -59,15 +59,17 @@ impl Lengths {
         flat.derived(&name, || {
             let table = WeightedTable::new(view, flat, weight, direction, Sign::NotNegative, control)?;
             let weights = table.weights();
-            let sums = map(weights.chunks(ITEMS_PER_TASK), |piece| piece.iter().sum::<f64>());
-            let entries = weights.len() as f64;
-            let delta = sums.iter().sum::<f64>() / entries * (f64::from(table.id_bound()) / entries);
-            let usual_delta = if delta > 0.0 && delta.is_finite() { delta } else { 1.0 };
             let is_whole = |&weight: &f64| f64::from(weight as u32) == weight;
-            let pieces = map(weights.chunks(ITEMS_PER_TASK), |piece| piece.iter().all(is_whole));
-            let table = match pieces.contains(&false) {
-                true => LengthTable::Real(table),
-                false => LengthTable::Whole(WholeTable::new(&table)),
+            let pieces = map(weights.chunks(ITEMS_PER_TASK), |piece| {
+                (piece.iter().sum::<f64>(), piece.iter().all(is_whole))
+            });
+            let entries = weights.len() as f64;
+            let sum: f64 = pieces.iter().map(|(sum, _)| sum).sum();
+            let delta = sum / entries * (f64::from(table.id_bound()) / entries);
+            let usual_delta = if delta > 0.0 && delta.is_finite() { delta } else { 1.0 };
+            let table = match pieces.iter().all(|&(_, is_whole)| is_whole) {
+                true => LengthTable::Whole(WholeTable::new(&table)),
+                false => LengthTable::Real(table),
             };
             Ok(Lengths { table, usual_delta })
         })
