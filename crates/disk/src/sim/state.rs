@@ -192,6 +192,8 @@ pub(super) enum Safety {
 /// A run of bytes of one safety: `length` of the shared ones, from `start`.
 #[derive(Clone, Debug)]
 pub(super) struct Chunk {
+    /// Where in the file it begins.
+    offset: u64,
     bytes: Arc<[u8]>,
     start: usize,
     length: usize,
@@ -199,31 +201,33 @@ pub(super) struct Chunk {
 }
 
 impl Chunk {
+    fn end(&self) -> u64 {
+        self.offset + self.length as u64
+    }
+
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes[self.start..self.start + self.length]
     }
 }
 
-/// The content of a file.
+/// The content of a file: chunks that are not empty, end to end.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Content {
     chunks: Vec<Chunk>,
-    length: u64,
 }
 
 impl Content {
     /// Content that is all synced: shared chunks and then some new bytes.
     pub(super) fn synced(chunks: &[Chunk], tail: Vec<u8>) -> Self {
-        let mut content = Content { chunks: chunks.to_vec(), length: 0 };
-        content.length = chunks.iter().map(|chunk| chunk.length as u64).sum();
+        let mut content = Content { chunks: chunks.to_vec() };
         let length = tail.len();
-        content.write(content.length, &tail.into(), length);
+        content.write(content.len(), &tail.into(), length);
         content.chunks.iter_mut().for_each(|chunk| chunk.safety = Safety::Synced);
         content
     }
 
     pub(super) fn len(&self) -> u64 {
-        self.length
+        self.chunks.last().map_or(0, Chunk::end)
     }
 
     pub(super) fn chunks(&self) -> &[Chunk] {
@@ -237,29 +241,29 @@ impl Content {
     /// Up to `length` bytes from `offset` on.
     pub(super) fn read_at(&self, offset: u64, length: usize) -> Vec<u8> {
         let mut bytes = Vec::new();
-        let mut begin = 0;
-        for part in self.parts() {
-            let skipped = offset.saturating_sub(begin).min(part.len() as u64) as usize;
-            let wanted = (part.len() - skipped).min(length - bytes.len());
-            bytes.extend_from_slice(&part[skipped..skipped + wanted]);
-            begin += part.len() as u64;
+        let first = self.chunks.partition_point(|chunk| chunk.end() <= offset);
+        for chunk in &self.chunks[first..] {
+            let part = &chunk.bytes()[offset.saturating_sub(chunk.offset) as usize..];
+            bytes.extend_from_slice(&part[..part.len().min(length - bytes.len())]);
+            if bytes.len() == length {
+                break;
+            }
         }
         bytes
     }
 
     /// Writes behind what there is, or over it; a hole before it is zeros.
     fn write(&mut self, offset: u64, bytes: &Arc<[u8]>, length: usize) {
-        if offset > self.length {
-            let hole = (offset - self.length) as usize;
-            self.write(self.length, &vec![0; hole].into(), hole);
+        let before = self.len();
+        if offset > before {
+            let hole = (offset - before) as usize;
+            self.write(before, &vec![0; hole].into(), hole);
         }
         if length > 0 {
-            let end = offset + length as u64;
             let first = self.split(offset);
-            let behind = self.split(end);
-            let chunk = Chunk { bytes: bytes.clone(), start: 0, length, safety: Safety::Unsynced };
+            let behind = self.split(offset + length as u64);
+            let chunk = Chunk { offset, bytes: bytes.clone(), start: 0, length, safety: Safety::Unsynced };
             self.chunks.splice(first..behind, [chunk]);
-            self.length = self.length.max(end);
         }
     }
 
@@ -274,33 +278,25 @@ impl Content {
     fn truncate(&mut self, length: u64) {
         let first = self.split(length);
         self.chunks.truncate(first);
-        self.length = length;
     }
 
     /// Lets a chunk begin at `offset` and gives its position.
     fn split(&mut self, offset: u64) -> usize {
-        let mut begin = 0;
-        for position in 0..self.chunks.len() {
-            let length = self.chunks[position].length as u64;
-            if offset <= begin {
-                return position;
-            }
-            if offset < begin + length {
-                let head = (offset - begin) as usize;
-                let mut tail = self.chunks[position].clone();
-                tail.start += head;
-                tail.length -= head;
-                self.chunks[position].length = head;
-                self.chunks.insert(position + 1, tail);
-                return position + 1;
-            }
-            begin += length;
+        let position = self.chunks.partition_point(|chunk| chunk.offset < offset);
+        if let Some(around) = position.checked_sub(1).filter(|&before| self.chunks[before].end() > offset) {
+            let head = (offset - self.chunks[around].offset) as usize;
+            let mut tail = self.chunks[around].clone();
+            tail.offset = offset;
+            tail.start += head;
+            tail.length -= head;
+            self.chunks[around].length = head;
+            self.chunks.insert(position, tail);
         }
-        self.chunks.len()
+        position
     }
 
     fn flip_bit(&mut self, offset: u64, bit: u8) {
-        if offset >= self.length {
+        if offset >= self.len() {
             return;
         }
         let position = self.split(offset);
