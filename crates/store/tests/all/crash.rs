@@ -12,6 +12,8 @@ use evergraph_types::KeyKind;
 use parking_lot::Mutex;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
+use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 const CASE: Case = Case {
     keys: KeyKind::Text,
@@ -244,16 +246,17 @@ fn a_store_that_was_being_created_opens() {
 }
 
 /// Workloads drawn from the actions of the model test.
-fn random_workloads(count: u32, longest: usize, seeds: u64, again: u64) -> u64 {
+fn random_workloads(count: usize, longest: usize, seeds: u64, again: u64) -> u64 {
     let mut random = TestRunner::deterministic();
-    (0..count)
-        .map(|number| {
-            let strategy = (crate::common::case(), altering_actions(longest));
-            let (case, actions) = strategy.new_tree(&mut random).expect("a workload").current();
-            let durability = [Durability::Sync, Durability::Interval, Durability::None][number as usize % 3];
-            crash(Case { on_disk: true, durability, ..case }, &actions, seeds, again)
-        })
-        .sum()
+    let strategy = (crate::common::case(), altering_actions(longest));
+    let mut draw = || strategy.new_tree(&mut random).expect("a workload").current();
+    let workloads: Vec<_> = (0..count).map(|_| draw()).collect();
+    let durabilities = [Durability::Sync, Durability::Interval, Durability::None];
+    let run = |(number, (case, actions)): (usize, (Case, Vec<Action>))| {
+        let durability = durabilities[number % durabilities.len()];
+        crash(Case { on_disk: true, durability, ..case }, &actions, seeds, again)
+    };
+    workloads.into_par_iter().enumerate().map(run).sum()
 }
 
 #[test]
@@ -264,15 +267,13 @@ fn random_workloads_survive() {
 #[test]
 #[ignore = "long"]
 fn soak_random_workloads_survive() {
-    let mut states = 0;
-    for seed in 100.. {
-        states += crash_threads(seed, 60, 12);
-        if states > 90_000 {
-            break;
+    let in_threads = AtomicU64::new(0);
+    (100..1000).into_par_iter().for_each(|seed| {
+        if in_threads.load(Ordering::Relaxed) <= 90_000 {
+            in_threads.fetch_add(crash_threads(seed, 60, 12), Ordering::Relaxed);
         }
-        assert!(seed < 1000, "{states} states");
-    }
-    states += random_workloads(300, 30, 4, 40);
+    });
+    let states = in_threads.into_inner() + random_workloads(300, 30, 4, 40);
     tally("crash states", states);
     assert!(states > 100_000, "{states} states");
 }

@@ -38,3 +38,7 @@ mod spilled_lists;
 mod stats;
 mod strict;
 mod values;
+
+/// As in the programs that users run; naive models allocate more than what they are compared with.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
