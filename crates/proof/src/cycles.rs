@@ -2,7 +2,8 @@
 //!
 //! What is in no cycle is peeled off first, so that a history without anomalies costs one pass over its edges.
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// An edge between events, with the number of the dependency it stands for.
 #[derive(Clone, Copy, Debug)]
@@ -17,24 +18,25 @@ pub(crate) struct Edge {
 /// How many events of those in cycles are tried as the start of a better cycle than the first found.
 const TRIED: usize = 200;
 
+/// What a way through the graph costs: how many of its edges count, and then how many there are.
+type Cost = (usize, usize);
+
 /// The labels of the edges of a cycle with few edges that count, if there is a cycle.
 pub(crate) fn find_cycle(events: usize, edges: &[Edge]) -> Option<Vec<usize>> {
     let mut outgoing: Vec<Vec<&Edge>> = vec![Vec::new(); events];
     edges.iter().for_each(|edge| outgoing[edge.from].push(edge));
     let left = in_cycles(events, edges);
-    let mut best: Option<(usize, usize, Vec<usize>)> = None;
+    let (mut cost, mut best) = ((usize::MAX, usize::MAX), None);
     let starts = (0..events).filter(|&event| left[event]);
     for (tried, start) in starts.enumerate() {
         if tried > TRIED && best.is_some() {
             break;
         }
-        if let Some(found) = shortest_cycle(start, &outgoing, &left)
-            && best.as_ref().is_none_or(|best| (found.0, found.1) < (best.0, best.1))
-        {
-            best = Some(found);
+        if let Some((less, labels)) = shortest_cycle(start, &outgoing, &left, cost) {
+            (cost, best) = (less, Some(labels));
         }
     }
-    best.map(|(_, _, labels)| labels)
+    best
 }
 
 /// Events that are in cycles, or between two of them.
@@ -61,31 +63,29 @@ fn in_cycles(events: usize, edges: &[Edge]) -> Vec<bool> {
     left
 }
 
-/// The cycle through an event with the fewest edges that count, then the fewest edges: how many of both, and labels.
+/// The cheapest cycle through an event, what it costs and its labels, if it costs less than `bound`; what costs as much is not looked at.
 fn shortest_cycle(
     start: usize,
     outgoing: &[Vec<&Edge>],
     left: &[bool],
-) -> Option<(usize, usize, Vec<usize>)> {
-    let mut cost = vec![(usize::MAX, usize::MAX); outgoing.len()];
+    bound: Cost,
+) -> Option<(Cost, Vec<usize>)> {
+    let mut cost = vec![bound; outgoing.len()];
     let mut reached_by: Vec<Option<&Edge>> = vec![None; outgoing.len()];
-    let mut queue = VecDeque::from([(start, (0, 0))]);
-    while let Some((event, so_far)) = queue.pop_front() {
-        if event == start && reached_by[start].is_some() {
+    let mut queue = BinaryHeap::from([Reverse(((0, 0), start))]);
+    while let Some(Reverse((so_far, event))) = queue.pop() {
+        if so_far > cost[event] {
             continue;
         }
-        if event != start && so_far > cost[event] {
-            continue;
+        if event == start && reached_by[start].is_some() {
+            break;
         }
         for edge in outgoing[event].iter().filter(|edge| left[edge.to]) {
             let reached = (so_far.0 + usize::from(edge.counts), so_far.1 + 1);
             if reached < cost[edge.to] {
                 cost[edge.to] = reached;
                 reached_by[edge.to] = Some(edge);
-                match edge.counts {
-                    false => queue.push_front((edge.to, reached)),
-                    true => queue.push_back((edge.to, reached)),
-                }
+                queue.push(Reverse((reached, edge.to)));
             }
         }
     }
@@ -99,5 +99,5 @@ fn shortest_cycle(
         }
     }
     labels.reverse();
-    Some((cost[start].0, cost[start].1, labels))
+    Some((cost[start], labels))
 }
