@@ -7,12 +7,11 @@ use crate::common::{
 };
 use evergraph_disk::{CrashPlan, SimDisk};
 use evergraph_proof::{Random, tally};
-use evergraph_store::{Durability, ListFormat, Options};
+use evergraph_store::{Durability, ListFormat, Options, parallel_map};
 use evergraph_types::KeyKind;
 use parking_lot::Mutex;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
-use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const CASE: Case = Case {
@@ -256,7 +255,7 @@ fn random_workloads(count: usize, longest: usize, seeds: u64, again: u64) -> u64
         let durability = durabilities[number % durabilities.len()];
         crash(Case { on_disk: true, durability, ..case }, &actions, seeds, again)
     };
-    workloads.into_par_iter().enumerate().map(run).sum()
+    parallel_map(workloads.into_iter().enumerate(), run).iter().sum()
 }
 
 #[test]
@@ -268,12 +267,14 @@ fn random_workloads_survive() {
 #[ignore = "long"]
 fn soak_random_workloads_survive() {
     let in_threads = AtomicU64::new(0);
-    (100..1000).into_par_iter().for_each(|seed| {
+    parallel_map(100..1000, |seed| {
         if in_threads.load(Ordering::Relaxed) <= 90_000 {
             in_threads.fetch_add(crash_threads(seed, 60, 12), Ordering::Relaxed);
         }
     });
-    let states = in_threads.into_inner() + random_workloads(300, 30, 4, 40);
+    let in_threads = in_threads.into_inner();
+    assert!(in_threads > 90_000, "{in_threads} states");
+    let states = in_threads + random_workloads(300, 30, 4, 40);
     tally("crash states", states);
     assert!(states > 100_000, "{states} states");
 }
