@@ -103,11 +103,11 @@ pub trait AppendFile: Send + Debug {
 
     /// Makes everything appended so far durable.
     fn sync(&mut self) -> Result<(), DiskError> {
-        self.syncer().sync()
+        self.shared().sync()
     }
 
-    /// Syncs the file for someone else, while it is appended to.
-    fn syncer(&self) -> Arc<dyn SyncFile>;
+    /// The file for someone else, while it is appended to.
+    fn shared(&self) -> Arc<dyn SharedFile>;
 
     /// Lets zeros follow what was appended until the file is `length` bytes long. What is appended then takes their
     /// place, and is written and synced quicker: the file is as long as before. There may be less room or none, as when the
@@ -117,7 +117,7 @@ pub trait AppendFile: Send + Debug {
     /// Where the room ahead ends at most, in bytes from the start; no less than [`AppendFile::len`].
     fn room_end(&self) -> u64;
 
-    /// Cuts off the room ahead. That is durable after the next sync at the latest.
+    /// Cuts off the room ahead. That is durable after the next sync at the latest. Nobody else makes more from here on.
     fn cut_room(&mut self) -> Result<(), DiskError>;
 
     /// The length of what was appended, in bytes.
@@ -129,8 +129,11 @@ pub trait AppendFile: Send + Debug {
     }
 }
 
-/// Syncs a file beside whoever appends to it. A failure poisons the file for both.
-pub trait SyncFile: Send + Sync + Debug {
-    /// Makes everything durable that was appended before the call.
+/// What can be done to a file beside whoever appends to it.
+pub trait SharedFile: Send + Sync + Debug {
+    /// Makes everything durable that was appended before the call. A failure poisons the file for whoever appends, too.
     fn sync(&self) -> Result<(), DiskError>;
+
+    /// [`AppendFile::make_room`], unless the room was cut off. What is appended meanwhile waits only if it finds no room left.
+    fn make_room(&self, length: u64);
 }

@@ -20,7 +20,7 @@ pub mod sim;
 
 pub use atomic::write_atomically;
 pub use checksum::{Checksum, checksum};
-pub use disk::{AppendFile, Disk, LockMode, SyncFile};
+pub use disk::{AppendFile, Disk, LockMode, SharedFile};
 pub use error::{Corruption, DiskError};
 pub use lock::DiskLock;
 pub use mapping::{Access, Mapping, Pass};

@@ -7,9 +7,10 @@
 
 use std::fs::File;
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use memmap2::{MmapMut, MmapOptions};
+use memmap2::{MmapOptions, MmapRaw};
 
 /// How much is mapped at once, however little of it is room yet: to give a map up takes as long as a hundred copies.
 const MAP_BYTES: usize = 1 << 22;
@@ -23,7 +24,7 @@ const FRESH: Duration = Duration::from_millis(100);
 /// A part of a file that ends in room, or beyond it.
 #[derive(Debug)]
 pub(crate) struct MappedRoom {
-    map: MmapMut,
+    map: Arc<MmapRaw>,
     /// Where in the file the map begins.
     start: u64,
     /// Up to where in it pages were asked for, and when.
@@ -38,16 +39,20 @@ impl MappedRoom {
             return None;
         }
         let start = offset / MAP_ALIGN * MAP_ALIGN;
-        #[expect(unsafe_code)]
-        // SAFETY: nobody else reads or writes these bytes as memory: a file with room ahead is not mapped while it is appended
-        // to (`disk.rs`), and a reference into this map lives as long as one copy, into room.
-        let map = unsafe { MmapOptions::new().offset(start).len(MAP_BYTES).map_mut(file) }.ok()?;
-        Some(MappedRoom { map, start, ready: 0, asked: Instant::now() })
+        let map = MmapOptions::new().offset(start).len(MAP_BYTES).map_raw(file).ok()?;
+        Some(MappedRoom { map: Arc::new(map), start, ready: 0, asked: Instant::now() })
     }
 
     /// Whether these bytes of the file are mapped.
     pub(crate) fn holds(&self, bytes: &Range<u64>) -> bool {
         self.start <= bytes.start && bytes.end <= self.start + MAP_BYTES as u64
+    }
+
+    /// The pages with these bytes, as far as they are mapped.
+    pub(crate) fn pages(&self, bytes: &Range<u64>) -> Option<Pages> {
+        let within = |place: u64| (place.saturating_sub(self.start) as usize).min(MAP_BYTES);
+        let range = within(bytes.start) / STEP_BYTES * STEP_BYTES..within(bytes.end);
+        (!range.is_empty()).then(|| Pages { map: self.map.clone(), range })
     }
 
     /// Copies the parts to these bytes of the file, which are mapped and in room that ends at `room_end`. False if the system
@@ -64,23 +69,42 @@ impl MappedRoom {
             }
             (self.ready, self.asked) = (asked.end, now);
         }
-        let mut rest = &mut self.map[begin..end];
+        let mut place = begin;
         for part in parts {
-            let (place, after) = rest.split_at_mut(part.len());
-            place.copy_from_slice(part);
-            rest = after;
+            assert!(place + part.len() <= end);
+            #[expect(unsafe_code)]
+            // SAFETY: the place is in the map, whose pages are there. Nobody else reads or writes these bytes as memory: a file with
+            // room ahead is not mapped while it is appended to (`disk.rs`), and this is the one who appends.
+            unsafe {
+                self.map.as_mut_ptr().add(place).copy_from_nonoverlapping(part.as_ptr(), part.len());
+            }
+            place += part.len();
         }
         true
     }
 }
 
+/// Pages of a map, for someone who asks for them before they are written to.
+#[derive(Debug)]
+pub(crate) struct Pages {
+    map: Arc<MmapRaw>,
+    range: Range<usize>,
+}
+
+impl Pages {
+    /// Has the system make them ready to be written. Whoever writes asks once more, and finds out what it refuses.
+    pub(crate) fn ask(&self) {
+        ask(&self.map, self.range.clone());
+    }
+}
+
 /// Has the system make these pages ready to be written, with a call that reports failures, unless there is none.
 #[cfg(target_os = "linux")]
-fn ask(map: &MmapMut, range: Range<usize>) -> bool {
+fn ask(map: &MmapRaw, range: Range<usize>) -> bool {
     map.advise_range(memmap2::Advice::PopulateWrite, range.start, range.len()).is_ok()
 }
 
 #[cfg(not(target_os = "linux"))]
-fn ask(_: &MmapMut, _: Range<usize>) -> bool {
+fn ask(_: &MmapRaw, _: Range<usize>) -> bool {
     false
 }

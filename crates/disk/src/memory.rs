@@ -15,7 +15,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use crate::lock::LockTable;
-use crate::{AppendFile, Disk, DiskError, DiskLock, LockMode, Mapping, SyncFile};
+use crate::{AppendFile, Disk, DiskError, DiskLock, LockMode, Mapping, SharedFile};
 
 /// A disk in memory; clones are handles to the same one. It is gone with the last of them.
 #[derive(Clone, Debug, Default)]
@@ -203,7 +203,7 @@ impl AppendFile for MemoryFile {
         Ok(())
     }
 
-    fn syncer(&self) -> Arc<dyn SyncFile> {
+    fn shared(&self) -> Arc<dyn SharedFile> {
         Arc::new(Memory)
     }
 
@@ -227,8 +227,10 @@ impl AppendFile for MemoryFile {
 #[derive(Debug)]
 struct Memory;
 
-impl SyncFile for Memory {
+impl SharedFile for Memory {
     fn sync(&self) -> Result<(), DiskError> {
         Ok(())
     }
+
+    fn make_room(&self, _: u64) {}
 }

@@ -6,13 +6,15 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IoSlice, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
+#[cfg(unix)]
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use memmap2::Mmap;
 use parking_lot::Mutex;
 
 use crate::lock::lock_file;
-use crate::mapped_room::MappedRoom;
+use crate::mapped_room::{MappedRoom, Pages};
 use crate::poison::{PoisonedOnFailure, RawFile};
 use crate::{AppendFile, Disk, DiskError, DiskLock, LockMode, Mapping};
 
@@ -221,7 +223,8 @@ struct OsFile {
 #[derive(Debug, Default)]
 struct Ahead {
     end: u64,
-    mapped: Option<MappedRoom>,
+    /// In order, if it is written to as memory: what is being written to, and what comes after that.
+    maps: Vec<MappedRoom>,
     appends_since_sync: u32,
 }
 
@@ -232,15 +235,27 @@ impl Ahead {
         if bytes.end > self.end || self.appends_since_sync <= CALLS_AFTER_SYNC {
             return false;
         }
-        if self.mapped.as_ref().is_none_or(|mapped| !mapped.holds(&bytes)) {
-            self.mapped = MappedRoom::open(file, bytes.start);
+        // What ends before these bytes is not written to any more.
+        let passed = self.maps.iter().take_while(|map| !map.holds(&bytes)).count();
+        self.maps.drain(..passed);
+        if self.maps.is_empty() {
+            self.maps.extend(MappedRoom::open(file, bytes.start));
         }
-        let is_written = self.mapped.as_mut().is_some_and(|mapped| mapped.write(bytes, self.end, parts));
+        let is_written = self.maps.first_mut().is_some_and(|map| map.write(bytes, self.end, parts));
         if !is_written {
             // What refused once is not asked again before there is new room.
-            (self.end, self.mapped) = (0, None);
+            self.end = 0;
+            self.maps.clear();
         }
         is_written
+    }
+
+    /// The pages of these bytes, if room is written to as memory.
+    fn pages(&mut self, file: &File, bytes: &Range<u64>) -> Vec<Pages> {
+        if self.maps.last().is_some_and(|map| !map.holds(bytes)) {
+            self.maps.extend(MappedRoom::open(file, bytes.start));
+        }
+        self.maps.iter().filter_map(|map| map.pages(bytes)).collect()
     }
 }
 
@@ -254,11 +269,18 @@ impl RawFile for OsFile {
         write_at(&self.file, offset, parts).map_err(failed("append to", &self.path))
     }
 
+    #[cfg(unix)]
     fn make_room(&self, range: Range<u64>) -> Result<(), DiskError> {
-        let mut ahead = self.ahead.lock();
-        ahead.end = 0;
         write_zeros(&self.file, range.clone()).map_err(failed("make room in", &self.path))?;
-        ahead.end = range.end;
+        let pages = self.ahead.lock().pages(&self.file, &range);
+        pages.iter().for_each(Pages::ask);
+        self.ahead.lock().end = range.end;
+        Ok(())
+    }
+
+    /// None: elsewhere two who write share one position in the file.
+    #[cfg(not(unix))]
+    fn make_room(&self, _: Range<u64>) -> Result<(), DiskError> {
         Ok(())
     }
 
@@ -274,11 +296,12 @@ impl RawFile for OsFile {
 }
 
 /// Zeros that are written, not a hole: its blocks would have to be found, and recorded, when they are filled.
+#[cfg(unix)]
 fn write_zeros(file: &File, range: Range<u64>) -> io::Result<()> {
     static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
     for start in range.clone().step_by(ZEROS.len()) {
         let length = (range.end - start).min(ZEROS.len() as u64) as usize;
-        write_at(file, start, &[&ZEROS[..length]])?;
+        file.write_all_at(&ZEROS[..length], start)?;
     }
     Ok(())
 }

@@ -1,23 +1,30 @@
-//! Refusing writes after a failed one, once for both disks.
+//! Refusing writes after a failed one, and making room for whoever appends, once for both disks.
 //!
-//! Invariant: after the first error the file below is not touched again, but by an append or a sync that was under way
-//! when it came. Syncs follow each other: the system tells one of them of a failure, and the next must not pass for a
-//! success.
+//! ```text
+//!   [ appended             ][ room: zeros            ][ being made, by one at a time
+//!                           ▲ length, whose appends    ▲ room end
+//!                             wait for no one up to ───┘
+//! ```
+//!
+//! Invariants: after the first error the file below is not touched again, but by an append, a sync or the making of room that was
+//! under way when it came. Syncs follow each other: the system tells one of them of a failure, and the next must not pass for a
+//! success. Nobody appends beyond the end of the room while somebody makes more.
 
 use std::fmt::Debug;
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 
-use crate::{AppendFile, DiskError, SyncFile};
+use crate::{AppendFile, DiskError, SharedFile};
 
 /// A file to append to that need not remember its failures.
 pub(crate) trait RawFile: Send + Sync + Debug {
     /// Writes the parts from `offset` on, where the call before ended; on an error any part of them may be in the file.
     fn append(&self, offset: u64, parts: &[&[u8]]) -> Result<(), DiskError>;
-    /// Lengthens the file with zeros from `range.start` on; on an error any part of them may be in it.
+    /// Lengthens the file with zeros from `range.start` on, beside appends before that; on an error any part of them may be in it.
     fn make_room(&self, range: Range<u64>) -> Result<(), DiskError>;
     /// Cuts the file to so many bytes.
     fn cut(&self, length: u64) -> Result<(), DiskError>;
@@ -30,22 +37,38 @@ pub(crate) trait RawFile: Send + Sync + Debug {
 pub(crate) struct PoisonedOnFailure<F> {
     shared: Arc<Guarded<F>>,
     length: u64,
-    room_end: u64,
 }
 
-/// What whoever appends shares with whoever syncs.
+/// What whoever appends shares with whoever syncs or makes room.
 #[derive(Debug)]
 struct Guarded<F> {
     file: F,
     path: PathBuf,
     failure: OnceLock<String>,
     syncing: Mutex<()>,
+    room: Mutex<Room>,
+    /// Where the room ends, or what was appended: changed by whoever has `room`, and looked at without.
+    room_end: AtomicU64,
+}
+
+/// Whether there may be room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Room {
+    Wanted,
+    CutOff,
 }
 
 impl<F: RawFile> PoisonedOnFailure<F> {
     pub(crate) fn new(file: F, path: PathBuf, length: u64) -> Self {
-        let shared = Guarded { file, path, failure: OnceLock::new(), syncing: Mutex::default() };
-        PoisonedOnFailure { shared: Arc::new(shared), length, room_end: length }
+        let shared = Guarded {
+            file,
+            path,
+            failure: OnceLock::new(),
+            syncing: Mutex::default(),
+            room: Mutex::new(Room::Wanted),
+            room_end: AtomicU64::new(length),
+        };
+        PoisonedOnFailure { shared: Arc::new(shared), length }
     }
 }
 
@@ -58,35 +81,53 @@ impl<F> Guarded<F> {
     }
 }
 
+impl<F: RawFile> Guarded<F> {
+    /// Makes room up to `length`, if there is less; `_room` is locked.
+    fn lengthen(&self, _room: &mut Room, length: u64) {
+        let room_end = self.room_end.load(Ordering::Relaxed);
+        if self.failure.get().is_none() && length > room_end {
+            // Of what may fail here nothing was promised to anyone.
+            drop(self.file.make_room(room_end..length));
+            self.room_end.store(length, Ordering::Release);
+        }
+    }
+}
+
 impl<F: RawFile + 'static> AppendFile for PoisonedOnFailure<F> {
     fn append_vectored(&mut self, parts: &[&[u8]]) -> Result<(), DiskError> {
+        let Guarded { room, room_end, .. } = &*self.shared;
+        let end = self.length + parts.iter().map(|part| part.len() as u64).sum::<u64>();
+        let is_beyond = |room_end: &AtomicU64| end > room_end.load(Ordering::Acquire);
+        let _room = is_beyond(room_end).then(|| room.lock());
         self.shared.guarded(|file| file.append(self.length, parts))?;
-        self.length += parts.iter().map(|part| part.len() as u64).sum::<u64>();
-        self.room_end = self.room_end.max(self.length);
+        self.length = end;
+        if is_beyond(room_end) {
+            room_end.store(end, Ordering::Release);
+        }
         Ok(())
     }
 
     fn make_room(&mut self, length: u64) {
-        if self.shared.failure.get().is_none() && length > self.room_end {
-            // Of what may fail here nothing was promised to anyone.
-            drop(self.shared.file.make_room(self.room_end..length));
-            self.room_end = length;
-        }
+        let mut room = self.shared.room.lock();
+        *room = Room::Wanted;
+        self.shared.lengthen(&mut room, length);
     }
 
     fn room_end(&self) -> u64 {
-        self.room_end
+        self.shared.room_end.load(Ordering::Relaxed)
     }
 
     fn cut_room(&mut self) -> Result<(), DiskError> {
-        if self.room_end > self.length {
+        let mut room = self.shared.room.lock();
+        *room = Room::CutOff;
+        if self.room_end() > self.length {
             self.shared.guarded(|file| file.cut(self.length))?;
-            self.room_end = self.length;
+            self.shared.room_end.store(self.length, Ordering::Release);
         }
         Ok(())
     }
 
-    fn syncer(&self) -> Arc<dyn SyncFile> {
+    fn shared(&self) -> Arc<dyn SharedFile> {
         self.shared.clone()
     }
 
@@ -95,9 +136,16 @@ impl<F: RawFile + 'static> AppendFile for PoisonedOnFailure<F> {
     }
 }
 
-impl<F: RawFile> SyncFile for Guarded<F> {
+impl<F: RawFile> SharedFile for Guarded<F> {
     fn sync(&self) -> Result<(), DiskError> {
         let _syncing = self.syncing.lock();
         self.guarded(RawFile::sync)
+    }
+
+    fn make_room(&self, length: u64) {
+        let mut room = self.room.lock();
+        if *room == Room::Wanted {
+            self.lengthen(&mut room, length);
+        }
     }
 }

@@ -4,8 +4,11 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use evergraph_disk::{AppendFile, Disk, DiskError, Mapping, MemoryDisk, OsDisk, SimDisk, write_atomically};
+use evergraph_disk::{
+    AppendFile, Disk, DiskError, Mapping, MemoryDisk, OsDisk, SharedFile, SimDisk, write_atomically,
+};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -193,6 +196,27 @@ proptest! {
 /// What is appended into room, now as memory and now by a call, is in the file in its place, and nothing else is.
 #[test]
 fn room_is_filled_as_a_file_is_written() {
+    fill(|file, length| file.make_room(length));
+}
+
+/// So it is where somebody else makes the room, and goes on after it was cut off.
+#[test]
+fn room_is_made_beside_whoever_fills_it() {
+    let (sender, wishes) = std::sync::mpsc::channel::<(Arc<dyn SharedFile>, u64)>();
+    std::thread::scope(|scope| {
+        scope.spawn(|| wishes.into_iter().for_each(|(file, length)| file.make_room(length)));
+        fill(move |file, length| {
+            // After it was cut off, by nobody else.
+            if file.room_end() == file.len() {
+                file.make_room(file.len() + 100);
+            }
+            sender.send((file.shared(), length)).unwrap();
+        });
+    });
+}
+
+/// Appends to a file that is given room.
+fn fill(mut make_room: impl FnMut(&mut dyn AppendFile, u64)) {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("file");
     let mut file = OsDisk.create(&path).unwrap();
@@ -203,7 +227,8 @@ fn room_is_filled_as_a_file_is_written() {
         let record: Vec<u8> = (0..length).map(|byte| (number + byte * 3) as u8).collect();
         let (head, tail) = record.split_at(length / 3);
         if number % 500 != 0 && file.room_end() < file.len() + 320 {
-            file.make_room(file.len() + 100_003);
+            let length = file.len() + 100_003;
+            make_room(&mut *file, length);
         }
         file.append_vectored(&[head, &[], tail]).unwrap();
         written.extend(record);

@@ -33,23 +33,23 @@ fn a_failed_sync_is_never_tried_again() {
 fn a_sync_beside_appends_that_fails_poisons_the_file_for_both() {
     let disk = SimDisk::new(0);
     let mut file = disk.create(Path::new("/file")).unwrap();
-    let syncer = file.syncer();
+    let shared = file.shared();
     file.append(b"bytes").unwrap();
     disk.fail_at(0, Fault::Eio);
-    assert!(matches!(syncer.sync(), Err(DiskError::Io { .. })));
+    assert!(matches!(shared.sync(), Err(DiskError::Io { .. })));
     assert!(matches!(file.append(b"more"), Err(DiskError::Poisoned { .. })));
     assert!(matches!(file.sync(), Err(DiskError::Poisoned { .. })));
-    assert!(matches!(syncer.sync(), Err(DiskError::Poisoned { .. })));
+    assert!(matches!(shared.sync(), Err(DiskError::Poisoned { .. })));
 }
 
 #[test]
 fn a_sync_beside_appends_covers_them_though_the_file_is_let_go() {
     let disk = SimDisk::new(0);
     let mut file = disk.create(Path::new("/file")).unwrap();
-    let syncer = file.syncer();
+    let shared = file.shared();
     file.append(b"bytes").unwrap();
     drop(file);
-    syncer.sync().unwrap();
+    shared.sync().unwrap();
     disk.sync_dir(Path::new("/")).unwrap();
     let crashed = disk.crash(CrashPlan::LoseUnsynced);
     assert_eq!(crashed.read(Path::new("/file")).unwrap(), b"bytes");

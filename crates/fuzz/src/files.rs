@@ -158,7 +158,8 @@ pub fn fuzz_commits(data: &[u8]) {
 fn write_log<'a>(disk: &SimDisk, payloads: impl Iterator<Item = &'a [u8]>) -> Result<(), String> {
     let handle: Arc<dyn Disk> = Arc::new(disk.clone());
     let mut ignore = |_: Record<'_>| Ok::<(), Infallible>(());
-    let options = LogOptions { file_bytes: 1 << 20, room_bytes: 1000, step_bytes: 700 };
+    let options =
+        LogOptions { file_bytes: 1 << 20, room_bytes: 1000, step_bytes: 700, ..LogOptions::default() };
     let opened =
         Log::open(handle, &log_directory(), empty_store_id(), Wanted::after(0), options, &mut ignore);
     let (mut log, _) = opened.map_err(|error| error.to_string())?;

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use evergraph_disk::{AppendFile, Checksum, Disk, DiskError, SyncFile};
+use evergraph_disk::{AppendFile, Checksum, Disk, DiskError, SharedFile};
 use evergraph_types::Sequence;
 
 use crate::LogOptions;
@@ -32,7 +32,7 @@ struct Extent {
 /// What a sync will cover, and with what.
 #[derive(Debug)]
 pub(crate) struct ActiveSync {
-    file: Arc<dyn SyncFile>,
+    file: Arc<dyn SharedFile>,
     identity: FileIdentity,
     covered: Extent,
 }
@@ -41,6 +41,20 @@ impl ActiveSync {
     /// Makes it durable, beside whoever appends more.
     pub(crate) fn run(&self) -> Result<(), DiskError> {
         self.file.sync()
+    }
+}
+
+/// How long a file is to be.
+#[derive(Debug)]
+pub(crate) struct ActiveRoom {
+    file: Arc<dyn SharedFile>,
+    length: u64,
+}
+
+impl ActiveRoom {
+    /// Makes the room, beside whoever appends.
+    pub(crate) fn run(&self) {
+        self.file.make_room(self.length);
     }
 }
 
@@ -128,7 +142,7 @@ impl ActiveFile {
     pub(crate) fn begin_sync(&self) -> Option<ActiveSync> {
         let is_wanted = self.synced.records < self.appended.records;
         is_wanted.then(|| ActiveSync {
-            file: self.file.syncer(),
+            file: self.file.shared(),
             identity: self.identity,
             covered: self.appended,
         })
@@ -153,6 +167,11 @@ impl ActiveFile {
         if payload_bytes <= room_bytes / 4 && self.file.room_end() + step_bytes <= end {
             self.file.make_room(end);
         }
+    }
+
+    /// Room for so many bytes behind its last record.
+    pub(crate) fn begin_room(&self, ahead: u64) -> ActiveRoom {
+        ActiveRoom { file: self.file.shared(), length: self.appended.bytes + ahead }
     }
 
     /// The room behind its last record.

@@ -3,6 +3,7 @@
 //! ```text
 //!  append: [full? seal: sync the active file, let it go] ─► [none active? create, header, sync, sync_dir] ─► one write
 //!  sync:   begin ─► fdatasync, beside which records may be appended ─► end: [several records were covered? append a mark]
+//!  room:   begin ─► zeros behind the last record, beside which records may be appended
 //!  trim:   begin ─► for each whole file, oldest first: remove ─► sync_dir, beside which records may be appended ─► end
 //! ```
 //!
@@ -21,7 +22,7 @@ use std::sync::Arc;
 use evergraph_disk::{Disk, DiskError};
 use evergraph_types::Sequence;
 
-use crate::active::{ActiveFile, ActiveSync};
+use crate::active::{ActiveFile, ActiveRoom, ActiveSync};
 use crate::directory::file_path;
 use crate::file::Record;
 use crate::format::{FORMAT_VERSION, FileIdentity, RecordKind};
@@ -38,11 +39,13 @@ pub struct LogOptions {
     /// How many of these are made at once, when as many are used: with few no record waits long for them, with many few
     /// syncs have a new length to record.
     pub step_bytes: u64,
+    /// How many bytes are made ahead beside appends, when half of them are used, so that these find room; 0 if nobody does.
+    pub beside_bytes: u64,
 }
 
 impl Default for LogOptions {
     fn default() -> Self {
-        LogOptions { file_bytes: 64 << 20, room_bytes: 256 << 10, step_bytes: 192 << 10 }
+        LogOptions { file_bytes: 64 << 20, room_bytes: 256 << 10, step_bytes: 192 << 10, beside_bytes: 0 }
     }
 }
 
@@ -83,6 +86,18 @@ impl LogSync {
     pub fn run(self) -> Synced {
         let outcome = self.sync.run();
         Synced { sync: self, outcome }
+    }
+}
+
+/// Room for records to come that is made beside whoever appends: [`Log::begin_room`], [`LogRoom::run`].
+#[derive(Debug)]
+#[must_use]
+pub struct LogRoom(ActiveRoom);
+
+impl LogRoom {
+    /// Makes the room. The log need not be told of it: if it fails, there is less.
+    pub fn run(self) {
+        self.0.run();
     }
 }
 
@@ -231,6 +246,18 @@ impl Log {
     pub fn begin_sync(&self) -> Option<LogSync> {
         let sync = self.active.as_ref()?.begin_sync()?;
         Some(LogSync { sync, through: self.last_sequence() })
+    }
+
+    /// Whether room is to be made beside appends.
+    pub fn is_short_of_room(&self) -> bool {
+        let kept = self.options.beside_bytes / 2;
+        self.active.as_ref().is_some_and(|active| active.room_bytes() < kept)
+    }
+
+    /// Makes room for records to come without holding up the log; `None` if there is no file that is appended to.
+    pub fn begin_room(&self) -> Option<LogRoom> {
+        let active = self.active.as_ref()?;
+        Some(LogRoom(active.begin_room(self.options.beside_bytes)))
     }
 
     /// Takes in what became of a sync; gives the last commit it made durable.

@@ -1,8 +1,8 @@
-//! The store's own threads: one syncs what commits did not, by the clock and as the log grows; one archives when memory or the log
-//! has grown, and brings lists together that commits have scattered.
+//! The store's own threads: one syncs what commits did not, by the clock and as the log grows, and makes room in the log ahead of them;
+//! one archives when memory or the log has grown, and brings lists together that commits have scattered.
 //!
 //! ```text
-//!  commit ─► much not synced? ─► signal ─► thread that syncs, also by the clock
+//!  commit ─► much not synced, little room? ─► signal ─► thread for the log, which also syncs by the clock
 //!        └─► enough to do? ─► signal ─► thread, which starts with the first signal
 //!                                        ├ archive: at once
 //!                                        ├ tidy:    when commits pause, or, if they do not, after some time
@@ -19,7 +19,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use evergraph_disk::Access;
-use evergraph_log::{Log, LogSync};
+use evergraph_log::{Log, LogRoom, LogSync};
 use evergraph_types::{NoProgress, Sequence};
 use parking_lot::{Condvar, Mutex};
 
@@ -63,14 +63,15 @@ const FETCH_AHEAD_BYTES: u64 = 32 << 20;
 pub(crate) struct Signal {
     state: Mutex<State>,
     changed: Condvar,
-    /// For the thread that syncs.
-    sync_is_due: Condvar,
+    /// For the thread for the log.
+    log_changed: Condvar,
     threads: Mutex<Threads>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
     sync: bool,
+    room: bool,
     archive: bool,
     tidy: bool,
     give_back: bool,
@@ -89,8 +90,17 @@ struct Threads {
 impl Signal {
     /// Has the log synced.
     pub(crate) fn sync(&self) {
-        if !std::mem::replace(&mut self.state.lock().sync, true) {
-            self.sync_is_due.notify_all();
+        self.wake_for_log(|state| &mut state.sync);
+    }
+
+    /// Has room made in the log.
+    pub(crate) fn room(&self) {
+        self.wake_for_log(|state| &mut state.room);
+    }
+
+    fn wake_for_log(&self, wish: impl FnOnce(&mut State) -> &mut bool) {
+        if !std::mem::replace(wish(&mut self.state.lock()), true) {
+            self.log_changed.notify_all();
         }
     }
 
@@ -131,7 +141,7 @@ impl Signal {
     pub(crate) fn stop(&self) {
         self.state.lock().stop = true;
         self.changed.notify_all();
-        self.sync_is_due.notify_all();
+        self.log_changed.notify_all();
     }
 
     /// Waits until the threads, which were told to stop, have ended.
@@ -160,19 +170,18 @@ impl Signal {
         taken
     }
 
-    /// Waits until the log is to be synced, after so long if that is given; tells whether the store closes meanwhile.
-    fn wait_for_sync(&self, interval: Option<Duration>) -> bool {
-        let end = interval.map(|interval| Instant::now() + interval);
+    /// Waits until there is something to do for the log, which is synced at `end` if not before; takes the wishes.
+    fn wait_for_log(&self, end: Option<Instant>) -> State {
         let mut state = self.state.lock();
-        let mut is_over = false;
-        while !(state.sync || state.stop || is_over) {
+        while !(state.sync || state.room || state.stop) {
             match end {
-                Some(end) => is_over = self.sync_is_due.wait_until(&mut state, end).timed_out(),
-                None => self.sync_is_due.wait(&mut state),
+                Some(end) => state.sync = self.log_changed.wait_until(&mut state, end).timed_out(),
+                None => self.log_changed.wait(&mut state),
             }
         }
-        state.sync = false;
-        state.stop
+        let taken = *state;
+        (state.sync, state.room) = (false, false);
+        taken
     }
 }
 
@@ -204,18 +213,27 @@ pub(crate) fn start(inner: &Arc<Inner>) {
         let (signal, store) = (inner.signal.clone(), Arc::downgrade(inner));
         let has_clock = inner.options.durability == Durability::Interval;
         let interval = has_clock.then_some(inner.options.interval);
-        threads.start("evergraph-sync", move || sync(&signal, &store, interval));
+        threads.start("evergraph-log", move || keep_log(&signal, &store, interval));
     }
     drop(threads);
     // Opening it may have taken much.
     inner.note_taken();
 }
 
-/// Syncs whenever the interval is over, if there is one, or the log has grown, whatever else is going on.
-fn sync(signal: &Signal, store: &Weak<Inner>, interval: Option<Duration>) {
-    while !signal.wait_for_sync(interval) {
-        let Some(inner) = store.upgrade() else { return };
-        inner.sync_beside_commits();
+/// Syncs whenever the interval is over, if there is one, or the log has grown, and makes room, whatever else is going on.
+fn keep_log(signal: &Signal, store: &Weak<Inner>, interval: Option<Duration>) {
+    let next_sync = || interval.map(|interval| Instant::now() + interval);
+    let mut end = next_sync();
+    loop {
+        let state = signal.wait_for_log(end);
+        let Some(inner) = store.upgrade().filter(|_| !state.stop) else { return };
+        if state.room {
+            inner.make_room_beside_commits();
+        }
+        if state.sync {
+            inner.sync_beside_commits();
+            end = next_sync();
+        }
     }
 }
 
@@ -312,14 +330,21 @@ impl Inner {
         committer.archived = archived;
     }
 
+    /// Begins something that is done to the log while commits go on.
+    fn begin_for_log<T>(&self, begin: impl FnOnce(&Log) -> Option<T>) -> Option<T> {
+        let committer = self.committer.enter();
+        let is_usable = committer.refusal.is_none();
+        committer.log.as_ref().filter(|_| is_usable).and_then(begin)
+    }
+
+    /// Makes room for commits to come, while others are logged.
+    fn make_room_beside_commits(&self) {
+        self.begin_for_log(Log::begin_room).into_iter().for_each(LogRoom::run);
+    }
+
     /// Syncs what was appended since the last time, while commits go on.
     fn sync_beside_commits(&self) {
-        let begun = {
-            let committer = self.committer.lock();
-            let is_usable = committer.refusal.is_none();
-            committer.log.as_ref().filter(|_| is_usable).and_then(Log::begin_sync)
-        };
-        let Some(synced) = begun.map(LogSync::run) else { return };
+        let Some(synced) = self.begin_for_log(Log::begin_sync).map(LogSync::run) else { return };
         let mut committer = self.committer.lock();
         let ended = committer.ask_log(|log| Ok((log.end_sync(synced)?, log.unsynced_bytes())));
         let Some((through, unsynced_bytes)) = ended else { return };
@@ -396,6 +421,9 @@ impl Inner {
         let Some(log) = &committer.log else { return };
         if log.unsynced_bytes() > SYNC_BYTES {
             self.signal.sync();
+        }
+        if log.is_short_of_room() {
+            self.signal.room();
         }
         let archived = home.heap_bytes.load(Ordering::Relaxed);
         let unarchived = log.bytes_after(home.archived_sequence.load(Ordering::Relaxed));

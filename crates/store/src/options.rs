@@ -114,17 +114,18 @@ pub struct Options {
 
 impl Options {
     /// How the log is kept: in files small enough for trimming to keep it near its limit. Where commits are not synced one by one, room is
-    /// made page by page.
+    /// made beside them, and, if they are ahead of that, page by page.
     pub(crate) fn log_options(&self) -> LogOptions {
         let file_bytes = self.log_limit_bytes / 4;
-        let LogOptions { room_bytes, step_bytes, .. } = match self.durability {
+        let LogOptions { room_bytes, step_bytes, beside_bytes, .. } = match self.durability {
             Durability::Sync => LogOptions::default(),
             Durability::Interval | Durability::None => {
-                LogOptions { file_bytes, room_bytes: 64 << 10, step_bytes: 4 << 10 }
+                let beside_bytes = if self.background { 256 << 10 } else { 0 };
+                LogOptions { file_bytes, room_bytes: 64 << 10, step_bytes: 4 << 10, beside_bytes }
             }
         };
-        let room_bytes = room_bytes.min(file_bytes / 4);
-        LogOptions { file_bytes, room_bytes, step_bytes: step_bytes.min(room_bytes / 4 * 3) }
+        let (room_bytes, beside_bytes) = (room_bytes.min(file_bytes / 4), beside_bytes.min(file_bytes / 4));
+        LogOptions { file_bytes, room_bytes, step_bytes: step_bytes.min(room_bytes / 4 * 3), beside_bytes }
     }
 }
 

@@ -89,6 +89,32 @@ fn with_none_the_log_is_synced_as_it_grows() {
     wait_until("the sync", || after_a_loss_of_power(&disk).version().expect("open").sequence() >= 3);
 }
 
+/// More of it than commits make for themselves, so that these find it made.
+#[test]
+fn room_in_the_log_is_made_beside_commits_that_are_not_synced() {
+    for (durability, background) in
+        [(Durability::None, true), (Durability::Interval, true), (Durability::None, false)]
+    {
+        let disk = SimDisk::new(0);
+        let store = open(&disk, Options { durability, background, ..options() });
+        let put = |turns: Range<i64>| {
+            for turn in turns {
+                store.put_edge(turn, turn + 1, "knows", &[]).expect("it fits");
+            }
+        };
+        put(0..1);
+        let room_bytes = || store.stats().disk.log_room_bytes;
+        if background {
+            wait_until("the room", || room_bytes() > 200 << 10);
+            let before = room_bytes();
+            put(1..100);
+            assert!(room_bytes() < before, "they are written into it");
+        } else {
+            assert!(room_bytes() <= 64 << 10);
+        }
+    }
+}
+
 /// More than a short log takes before it is archived.
 fn put_400(store: &Store, factor: i64) {
     for turn in 0..400 {

@@ -132,7 +132,7 @@ pub(crate) fn open(
         directory(),
         STORE,
         Wanted::after(after),
-        LogOptions { file_bytes, room_bytes: ROOM_BYTES, step_bytes: STEP_BYTES },
+        LogOptions { file_bytes, room_bytes: ROOM_BYTES, step_bytes: STEP_BYTES, ..LogOptions::default() },
         &mut visit,
     );
     let (log, recovery) = unwrapped(opened)?;

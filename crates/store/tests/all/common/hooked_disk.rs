@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use evergraph_disk::{AppendFile, Disk, DiskError, DiskLock, LockMode, Mapping, SyncFile};
+use evergraph_disk::{AppendFile, Disk, DiskError, DiskLock, LockMode, Mapping, SharedFile};
 use parking_lot::Mutex;
 
 /// The disk.
@@ -90,13 +90,13 @@ impl HookedDisk {
     }
 
     fn hooked(&self, file: Box<dyn AppendFile>, path: &Path) -> Box<dyn AppendFile> {
-        let syncer = HookedSync {
-            file: file.syncer(),
+        let shared = HookedShared {
+            file: file.shared(),
             path: path.to_owned(),
             hook: self.hook.clone(),
             sync_time: self.sync_time,
         };
-        Box::new(HookedFile { file, syncer: Arc::new(syncer) })
+        Box::new(HookedFile { file, shared: Arc::new(shared) })
     }
 }
 
@@ -113,15 +113,15 @@ fn run(hook: &Mutex<Option<Hook>>, call: Call, path: &Path) {
 
 struct HookedFile {
     file: Box<dyn AppendFile>,
-    syncer: Arc<HookedSync>,
+    shared: Arc<HookedShared>,
 }
 
 impl AppendFile for HookedFile {
     fn append_vectored(&mut self, parts: &[&[u8]]) -> Result<(), DiskError> {
         self.file.append_vectored(parts)
     }
-    fn syncer(&self) -> Arc<dyn SyncFile> {
-        self.syncer.clone()
+    fn shared(&self) -> Arc<dyn SharedFile> {
+        self.shared.clone()
     }
     fn make_room(&mut self, length: u64) {
         self.file.make_room(length);
@@ -143,24 +143,28 @@ impl fmt::Debug for HookedFile {
     }
 }
 
-struct HookedSync {
-    file: Arc<dyn SyncFile>,
+struct HookedShared {
+    file: Arc<dyn SharedFile>,
     path: PathBuf,
     hook: Arc<Mutex<Option<Hook>>>,
     sync_time: Duration,
 }
 
-impl SyncFile for HookedSync {
+impl SharedFile for HookedShared {
     fn sync(&self) -> Result<(), DiskError> {
         run(&self.hook, Call::Sync, &self.path);
         std::thread::sleep(self.sync_time);
         self.file.sync()
     }
+
+    fn make_room(&self, length: u64) {
+        self.file.make_room(length);
+    }
 }
 
-impl fmt::Debug for HookedSync {
+impl fmt::Debug for HookedShared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("HookedSync")
+        f.write_str("HookedShared")
     }
 }
 
