@@ -165,7 +165,7 @@ fn write_log<'a>(disk: &SimDisk, payloads: impl Iterator<Item = &'a [u8]>) -> Re
     let (mut log, _) = opened.map_err(|error| error.to_string())?;
     for payload in payloads {
         let next = log.next_sequence();
-        log.append(next, next, 1, &[payload]).map_err(|error| error.to_string())?;
+        log.append(next, next, 1, payload).map_err(|error| error.to_string())?;
     }
     log.close().map_err(|error| error.to_string())
 }

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use evergraph_disk::{AppendFile, Checksum, Disk, DiskError, SharedFile};
+use evergraph_disk::{AppendFile, Disk, DiskError, SharedFile, checksum};
 use evergraph_types::Sequence;
 
 use crate::LogOptions;
@@ -105,31 +105,22 @@ impl ActiveFile {
         kind: RecordKind,
         (first_sequence, last_sequence): (Sequence, Sequence),
         time_micros: i64,
-        payload_parts: &[&[u8]],
+        payload: &[u8],
     ) -> Result<(), DiskError> {
-        let mut sum = Checksum::new();
-        let mut payload_bytes = 0;
-        for part in payload_parts {
-            sum.update(part);
-            payload_bytes += part.len();
-        }
         let offset = self.appended.bytes;
         let header = RecordHeader {
             kind,
-            payload_bytes: payload_bytes as u64,
+            payload_bytes: payload.len() as u64,
             first_sequence,
             last_sequence,
             time_micros,
             synced_bytes: self.synced.bytes,
-            payload_checksum: sum.finish(),
+            payload_checksum: checksum(payload),
         };
         let header = header.encode(&self.identity, offset);
         let padding = [0; ALIGNMENT];
-        let mut parts: Vec<&[u8]> = Vec::with_capacity(payload_parts.len() + 2);
-        parts.push(&header);
-        parts.extend_from_slice(payload_parts);
-        parts.push(&padding[..payload_bytes.next_multiple_of(ALIGNMENT) - payload_bytes]);
-        self.file.append_vectored(&parts)?;
+        let padding = &padding[..payload.len().next_multiple_of(ALIGNMENT) - payload.len()];
+        self.file.append_vectored(&[&header, payload, padding])?;
         self.vouched_records = self.synced.records;
         self.appended.bytes = self.file.len();
         if kind != RecordKind::Mark {

@@ -192,8 +192,7 @@ impl Log {
         Ok(read_log(disk, directory, store_id, wanted, visit)?.recovery)
     }
 
-    /// Appends one record: the group of commits `first` to `last`, written at `time_micros`, with the payload in
-    /// parts. It is durable after the next [`Log::sync`].
+    /// Appends one record: the group of commits `first` to `last`, written at `time_micros`. It is durable after the next [`Log::sync`].
     ///
     /// # Errors
     /// [`LogError::OutOfOrder`] if `first` is not [`Log::next_sequence`], [`LogError::Unfinished`] after a part of a commit;
@@ -203,9 +202,9 @@ impl Log {
         first: Sequence,
         last: Sequence,
         time_micros: i64,
-        payload_parts: &[&[u8]],
+        payload: &[u8],
     ) -> Result<(), LogError> {
-        self.append_record(RecordKind::Commits, (first, last), time_micros, payload_parts)
+        self.append_record(RecordKind::Commits, (first, last), time_micros, payload)
     }
 
     /// Appends a part of commit `sequence`, which is no commit before [`Log::append_end`]: if that does not come, the next
@@ -219,7 +218,7 @@ impl Log {
         time_micros: i64,
         payload: &[u8],
     ) -> Result<(), LogError> {
-        self.append_record(RecordKind::Part, (sequence, sequence), time_micros, &[payload])
+        self.append_record(RecordKind::Part, (sequence, sequence), time_micros, payload)
     }
 
     /// Appends the last part of commit `sequence`, which makes it one. It is durable after the next [`Log::sync`].
@@ -232,7 +231,7 @@ impl Log {
         time_micros: i64,
         payload: &[u8],
     ) -> Result<(), LogError> {
-        self.append_record(RecordKind::End, (sequence, sequence), time_micros, &[payload])
+        self.append_record(RecordKind::End, (sequence, sequence), time_micros, payload)
     }
 
     /// Makes every appended record durable.
@@ -388,7 +387,7 @@ impl Log {
         kind: RecordKind,
         (first, last): (Sequence, Sequence),
         time_micros: i64,
-        payload_parts: &[&[u8]],
+        payload: &[u8],
     ) -> Result<(), LogError> {
         self.check_usable()?;
         if first != self.next_sequence || last < first || last == Sequence::MAX {
@@ -397,7 +396,7 @@ impl Log {
         if self.has_begun && kind == RecordKind::Commits {
             return Err(LogError::Unfinished { sequence: first });
         }
-        let result = self.write(kind, (first, last), time_micros, payload_parts);
+        let result = self.write(kind, (first, last), time_micros, payload);
         self.poison_on_failure(result)
     }
 
@@ -406,7 +405,7 @@ impl Log {
         kind: RecordKind,
         (first, last): (Sequence, Sequence),
         time_micros: i64,
-        payload_parts: &[&[u8]],
+        payload: &[u8],
     ) -> Result<(), DiskError> {
         if !self.has_begun
             && let Some(full) = self.take_full()
@@ -418,9 +417,8 @@ impl Log {
             None => self.begin_file(first)?,
         };
         let active = self.active.insert(active);
-        let payload_bytes: usize = payload_parts.iter().map(|part| part.len()).sum();
-        active.make_room(payload_bytes as u64, self.options);
-        active.append(kind, (first, last), time_micros, payload_parts)?;
+        active.make_room(payload.len() as u64, self.options);
+        active.append(kind, (first, last), time_micros, payload)?;
         self.has_begun = kind == RecordKind::Part;
         if !self.has_begun {
             self.next_sequence = last + 1;

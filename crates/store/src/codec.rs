@@ -3,6 +3,7 @@
 //! Invariant: `decode(encode(x)) == x`, and `decode` gives `None` for any bytes that `encode` does not make, without
 //! panicking and without allocating more than the bytes can fill.
 
+use std::borrow::Borrow;
 use std::sync::Arc;
 
 use evergraph_types::{Cells, Column, EdgeBatch, KeyColumn, PropertyType, TextValues, Value};
@@ -15,15 +16,15 @@ use crate::ops::{EdgeOps, OpColumn, VertexPut, WriteSet};
 const SET_BYTES: usize = 256;
 const EDGE_BYTES: usize = 8;
 
-/// The bytes of a group of write sets.
-pub(crate) fn encode<'a>(writes: impl ExactSizeIterator<Item = &'a WriteSet> + Clone) -> Vec<u8> {
-    let edges = |set: &WriteSet| set.edges.iter().map(|(_, ops)| ops.len()).sum::<usize>();
-    let room = writes.clone().map(|set| SET_BYTES + EDGE_BYTES * edges(set)).sum();
-    let mut out = Vec::with_capacity(room);
-    put_u32(&mut out, writes.len());
-    for set in writes {
-        encode_set(set, &mut out);
+/// The bytes of a group of write sets: how many, and each of them.
+pub(crate) fn encode(sets: impl Iterator<Item = impl Borrow<WriteSet>>) -> Vec<u8> {
+    let (mut out, mut count) = (Vec::with_capacity(2 * SET_BYTES), 0_u32);
+    put_u32(&mut out, 0);
+    for set in sets {
+        encode_set(set.borrow(), &mut out);
+        count += 1;
     }
+    out[..4].copy_from_slice(&count.to_le_bytes());
     out
 }
 
@@ -71,6 +72,8 @@ pub(crate) fn encode_items<'a>(
 }
 
 fn encode_set(set: &WriteSet, out: &mut Vec<u8>) {
+    let edges: usize = set.edges.iter().map(|(_, ops)| ops.len()).sum();
+    out.reserve(SET_BYTES + EDGE_BYTES * edges);
     let schema = set.schema.as_ref().and_then(|schema| serde_json::to_vec(schema).ok()).unwrap_or_default();
     put_bytes(out, &schema);
     put_u32(out, set.first_new_id as usize);

@@ -17,7 +17,6 @@
 //! Invariants: what is published is in the log; a group that fails to be recorded is not published, and no other is
 //! accepted after it; every caller is answered, even if whoever leads panics.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -463,13 +462,11 @@ impl Committer {
     /// What was accepted as it is logged, if there is a log and anything to log. `base` tells the edges of vertices that are deleted.
     fn encode(&self, base: &Version, accepted: &[Accepted]) -> Option<Record> {
         self.log.as_ref()?;
-        let logged: Vec<&Accepted> = accepted.iter().filter(|accepted| !accepted.writes.is_empty()).collect();
-        let (first, last) = (logged.first()?.sequence, logged.last()?.sequence);
-        let named: Vec<Cow<'_, WriteSet>> = logged
-            .iter()
-            .map(|accepted| accepted.writes.naming_deleted_edges(base, &self.resolver.schema))
-            .collect();
-        Some(Record { first, last, payload: encode(named.iter().map(AsRef::as_ref)) })
+        let logged = || accepted.iter().filter(|accepted| !accepted.writes.is_empty());
+        let (first, last) = (logged().next()?.sequence, logged().next_back()?.sequence);
+        let schema = &self.resolver.schema;
+        let named = logged().map(|accepted| accepted.writes.naming_deleted_edges(base, schema));
+        Some(Record { first, last, payload: encode(named) })
     }
 
     /// Brings a record to the log, as durable as the store promises.
@@ -477,7 +474,7 @@ impl Committer {
         let (Some(log), Some(Record { first, last, payload })) = (&mut self.log, record) else {
             return Ok(());
         };
-        log.append(first, last, time_micros, &[&payload]).map_err(|error| error.to_string())?;
+        log.append(first, last, time_micros, &payload).map_err(|error| error.to_string())?;
         self.logged_bytes += payload.len() as u64;
         match self.durability {
             Durability::Sync => log.sync().map_err(|error| error.to_string()),

@@ -404,7 +404,7 @@ impl Inner {
         }
     }
 
-    /// Wakes the thread if there is enough to archive, to bring together, or to give back.
+    /// Wakes the threads if there is enough to sync, to archive, to bring together, or to give back, or little room in the log.
     pub(crate) fn note_growth(&self, committer: &Committer) {
         self.note_taken();
         let live = self.reclaimer.live_bytes();

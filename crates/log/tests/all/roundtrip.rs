@@ -236,7 +236,7 @@ fn it_works_on_the_real_disk() {
         assert_eq!(visited, count);
         for _ in 0..20 {
             count += 1;
-            log.append(count, count, 0, &[&[count as u8; 1000]]).unwrap();
+            log.append(count, count, 0, &[count as u8; 1000]).unwrap();
             log.sync().unwrap();
         }
         if round == 1 {

@@ -85,8 +85,7 @@ pub(crate) fn entry_after(last: u64, commits: u64, payload_bytes: usize) -> Entr
 }
 
 pub(crate) fn append(log: &mut Log, entry: &Entry) -> Result<(), LogError> {
-    let (head, tail) = entry.payload.split_at(entry.payload.len() / 3);
-    log.append(entry.first, entry.last, entry.time_micros, &[head, &[], tail])
+    log.append(entry.first, entry.last, entry.time_micros, &entry.payload)
 }
 
 /// Appends the entry, which is one commit, in so many parts and an end.
