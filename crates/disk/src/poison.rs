@@ -97,11 +97,11 @@ impl<F: RawFile + 'static> AppendFile for PoisonedOnFailure<F> {
     fn append_vectored(&mut self, parts: &[&[u8]]) -> Result<(), DiskError> {
         let Guarded { room, room_end, .. } = &*self.shared;
         let end = self.length + parts.iter().map(|part| part.len() as u64).sum::<u64>();
-        let is_beyond = |room_end: &AtomicU64| end > room_end.load(Ordering::Acquire);
-        let _room = is_beyond(room_end).then(|| room.lock());
+        let is_beyond = || end > room_end.load(Ordering::Acquire);
+        let _room = is_beyond().then(|| room.lock());
         self.shared.guarded(|file| file.append(self.length, parts))?;
         self.length = end;
-        if is_beyond(room_end) {
+        if is_beyond() {
             room_end.store(end, Ordering::Release);
         }
         Ok(())
