@@ -45,13 +45,16 @@ pub(crate) fn bytes(bytes: u64) -> String {
     format!("{size:.1} {unit}")
 }
 
-/// How many of something a second: `950 edges/s`, `12.3 k edges/s`, `4.56 M edges/s`.
+/// How many of something a second: `950 edges/s`, `12.3 k edges/s`, `4.56 M edges/s`; `4.56 M/s` where a heading says of what.
 pub(crate) fn rate(per_second: f64, what: &str) -> String {
-    match per_second {
-        rate if rate < 1e3 => format!("{} {what}/s", significant(rate)),
-        rate if rate < 1e6 => format!("{} k {what}/s", significant(rate / 1e3)),
-        rate => format!("{} M {what}/s", significant(rate / 1e6)),
-    }
+    let (number, prefix) = match per_second {
+        rate if rate < 1e3 => (rate, ""),
+        rate if rate < 1e6 => (rate / 1e3, "k"),
+        rate => (rate / 1e6, "M"),
+    };
+    let number = significant(number);
+    let parts = [&*number, prefix, what].into_iter().filter(|part| !part.is_empty());
+    format!("{}/s", parts.collect::<Vec<_>>().join(" "))
 }
 
 /// Three significant digits where there are fewer before the point.
@@ -87,5 +90,6 @@ mod tests {
         );
         let rates = [950.0, 12_300.0, 4.56e6].map(|number| rate(number, "edges"));
         assert_eq!(rates, ["950 edges/s", "12.3 k edges/s", "4.56 M edges/s"]);
+        assert_eq!([950.0, 4.56e6].map(|number| rate(number, "")), ["950/s", "4.56 M/s"]);
     }
 }

@@ -128,11 +128,11 @@ impl Row {
 /// The columns of the table; wide enough from the start, since rows are shown as they are measured.
 pub(super) fn layout(other: &str) -> Layout {
     Layout::new([
-        ("measurement", Side::Left, 26),
+        ("measurement", Side::Left, 40),
         ("Evergraph", Side::Right, 9),
         (other, Side::Right, 9),
         ("ratio", Side::Right, 6),
-        ("bar", Side::Left, 10),
+        ("bar", Side::Left, 11),
         ("", Side::Left, 6),
         ("same result on both sides", Side::Left, 0),
     ])
