@@ -94,10 +94,6 @@ impl Draft {
             Arc::make_mut(&mut self.version.catalog).apply(writes.items);
         }
         self.pending_vertices.extend(writes.vertex_puts);
-        if self.pending_edges.is_empty() {
-            self.pending_edges = writes.edges;
-            return;
-        }
         for (edge_type, ops) in writes.edges {
             match self.pending_edges.iter_mut().find(|(pending, _)| *pending == edge_type) {
                 Some((_, pending)) => {

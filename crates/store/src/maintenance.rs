@@ -90,18 +90,21 @@ struct Threads {
 impl Signal {
     /// Has the log synced.
     pub(crate) fn sync(&self) {
-        self.wake_for_log(|state| &mut state.sync);
+        self.wish(&self.log_changed, |state| &mut state.sync);
     }
 
     /// Has room made in the log.
     pub(crate) fn room(&self) {
-        self.wake_for_log(|state| &mut state.room);
+        self.wish(&self.log_changed, |state| &mut state.room);
     }
 
-    fn wake_for_log(&self, wish: impl FnOnce(&mut State) -> &mut bool) {
-        if !std::mem::replace(wish(&mut self.state.lock()), true) {
-            self.log_changed.notify_all();
+    /// Notes a wish, and notifies; false if it was noted before.
+    fn wish(&self, changed: &Condvar, wish: impl FnOnce(&mut State) -> &mut bool) -> bool {
+        let is_new = !std::mem::replace(wish(&mut self.state.lock()), true);
+        if is_new {
+            changed.notify_all();
         }
+        is_new
     }
 
     /// Has the thread archive. Commits ask for it again and again until it does: the thread is woken once.
@@ -120,10 +123,9 @@ impl Signal {
     }
 
     fn wake(self: &Arc<Self>, wish: impl FnOnce(&mut State) -> &mut bool) {
-        if std::mem::replace(wish(&mut self.state.lock()), true) {
+        if !self.wish(&self.changed, wish) {
             return;
         }
-        self.changed.notify_all();
         let mut threads = self.threads.lock();
         if let Some(store) = threads.wanted.take() {
             let signal = self.clone();
