@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use evergraph::algorithms::Control;
 use evergraph::in_callers_pool;
-use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
 
 use crate::error::Raise;
@@ -38,6 +38,7 @@ pub(crate) fn enter<T: Send, E: Raise + Send>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, E> + Send,
 ) -> PyResult<T> {
+    require_threads()?;
     detached(py, work).map_err(|error| error.raise(py))
 }
 
@@ -48,7 +49,7 @@ pub(crate) fn enter_interruptibly<T: Send, E: Raise + Send>(
     progress: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&Control) -> Result<T, E> + Send,
 ) -> PyResult<T> {
-    match run(py, progress, work) {
+    match run(py, progress, work)? {
         (_, Some(error)) => Err(error),
         (result, None) => result.map_err(|error| error.raise(py)),
     }
@@ -62,8 +63,7 @@ pub(crate) fn enter_writing<T: Send, E: Raise + Send>(
     progress: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&Control) -> Result<T, E> + Send,
 ) -> PyResult<T> {
-    let (result, raised) = run(py, progress, work);
-    match (result, raised) {
+    match run(py, progress, work)? {
         (Ok(value), raised) => {
             let in_vain = raised.filter(|error| !error.is_instance_of::<PyKeyboardInterrupt>(py));
             in_vain.into_iter().for_each(|error| error.write_unraisable(py, progress));
@@ -79,14 +79,21 @@ fn run<T: Send, E: Send>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&Control) -> Result<T, E> + Send,
-) -> (Result<T, E>, Option<PyErr>) {
+) -> PyResult<(Result<T, E>, Option<PyErr>)> {
+    require_threads()?;
     let control = Control::new();
     let (done, wakeup) = (Mutex::new(false), Condvar::new());
+    let work = Mutex::new(Some(work));
+    let attempt = || {
+        let _finished = Finished(&done, &wakeup);
+        let work = work.lock().unwrap_or_else(PoisonError::into_inner).take();
+        work.map(|work| in_callers_pool(|| work(&control)))
+    };
     let (result, raised) = std::thread::scope(|scope| {
-        let worker = scope.spawn(|| {
-            let _finished = Finished(&done, &wakeup);
-            in_callers_pool(|| work(&control))
-        });
+        let Ok(worker) = std::thread::Builder::new().spawn_scoped(scope, &attempt) else {
+            // The system has no thread to give: this one works, and listens afterwards.
+            return (Ok(py.detach(&attempt)), None);
+        };
         let mut raised = None;
         while !py.detach(|| wait(&done, &wakeup)) {
             let polled = py.check_signals().and_then(|()| tell(progress, &control));
@@ -98,9 +105,19 @@ fn run<T: Send, E: Send>(
         (worker.join(), raised)
     });
     let result = result.unwrap_or_else(|panic| resume_unwind(panic));
+    let result = result.unwrap_or_else(|| unreachable!("the work was begun once"));
     // A signal of the last moments, too: it would be raised as soon as this returns.
     let raised = raised.or_else(|| py.check_signals().and_then(|()| tell(progress, &control)).err());
-    (result, raised)
+    Ok((result, raised))
+}
+
+/// Refuses where the system has no threads to give, without which nothing runs that forks.
+fn require_threads() -> PyResult<()> {
+    evergraph::require_threads().map_err(|error| {
+        let what = "Evergraph gets no threads to work with";
+        let how = "raise the limit on processes (`ulimit -u`, or that of the container), or ask for fewer with RAYON_NUM_THREADS";
+        PyOSError::new_err(format!("{what}: {error}; {how}"))
+    })
 }
 
 /// Says that the work is over when it is dropped, be it by a panic.

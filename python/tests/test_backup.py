@@ -89,3 +89,49 @@ def test_commits_go_on_during_a_backup(tmp_path: Path) -> None:
             # Each commit after the first added one vertex.
             assert copy.snapshot().num_vertices == 100_001 + version - 1
             assert copy.snapshot().version == version
+
+
+@pytest.mark.parametrize("retain", ["all", 5, "7d"])
+def test_a_database_in_memory_that_keeps_its_history_is_saved_to_disk(
+    tmp_path: Path, retain: str | int
+) -> None:
+    with eg.open(retain=retain) as db:
+        db.put_edge("a", "b", "knows", since=2019)
+        before = contents(db)
+        assert db.backup(tmp_path / "copy.eg") == 1
+    with eg.open(tmp_path / "copy.eg") as copy:
+        assert contents(copy) == before
+
+
+def test_a_store_stays_where_it_was_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in ["here", "there"]:
+        (tmp_path / folder).mkdir()
+    monkeypatch.chdir(tmp_path / "there")
+    with eg.open("net.eg") as db:
+        db.add_edges([1, 2, 3], [2, 3, 4])
+    monkeypatch.chdir(tmp_path / "here")
+    db = eg.open("net.eg", retain="all")
+    db.put_edge(1, 2)
+    monkeypatch.chdir(tmp_path / "there")
+    db.checkpoint()
+    db.put_edge(2, 3)
+    assert db.snapshot(at=1).num_edges == 1
+    db.close()
+    for folder, edges in [("here", 2), ("there", 3)]:
+        with eg.open(tmp_path / folder / "net.eg") as db:
+            assert db.snapshot().num_edges == edges
+        assert eg.check(tmp_path / folder / "net.eg")
+
+
+def test_a_store_that_was_moved_writes_to_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "net.eg"
+    moved = eg.open(path)
+    moved.put_edge(1, 2)
+    path.rename(tmp_path / "moved.eg")
+    with eg.open(path) as other:
+        other.add_edges([1, 2, 3], [2, 3, 4])
+    with pytest.raises(eg.ArchiveError, match="moved or removed"):
+        moved.checkpoint()
+    with eg.open(path) as other:
+        assert other.snapshot().num_edges == 3
+    assert eg.check(path)

@@ -1,9 +1,12 @@
 """Processes made by ``os.fork()``: what the parent opened is the parent's, all else is there in the child."""
 
+import itertools
 import multiprocessing
 import os
 import signal
 import sys
+import threading
+import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -185,3 +188,27 @@ def test_a_pool_of_processes_may_be_forked(db: eg.Database) -> None:
         warnings.simplefilter("ignore", DeprecationWarning)
         with multiprocessing.get_context("fork").Pool(2) as pool:
             assert pool.map(_rank, range(2, 6)) == pytest.approx([0.5] * 4)
+
+
+def test_a_child_lets_go_of_a_snapshot_while_its_parent_commits() -> None:
+    db = eg.open()
+    db.add_edges(list(range(20_000)), list(range(1, 20_001)))
+    held, over = [db.snapshot()], threading.Event()
+
+    def commit(first: int) -> None:
+        for row in itertools.count(first):
+            if over.is_set():
+                return
+            db.put_edge(row % 20_000, row)
+
+    committing = [threading.Thread(target=commit, args=(first,)) for first in (0, 7919)]
+    for thread in committing:
+        thread.start()
+    while db.snapshot().version < 300:
+        time.sleep(0.01)
+    # A lock that somebody had when the child was made, nobody gives back there.
+    told = [in_child(held.clear) for _ in range(40)]
+    over.set()
+    for thread in committing:
+        thread.join()
+    assert told == ["None"] * 40

@@ -225,3 +225,28 @@ def test_writers_and_readers_at_once(tmp_path: Path) -> None:
             thread.join()
         assert db.snapshot().num_edges == 900
     assert failures == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the limit counts otherwise")
+@pytest.mark.parametrize("is_at_work", [False, True])
+def test_a_system_that_has_no_threads_to_give(is_at_work: bool) -> None:
+    script = f"""if True:
+        import os, resource
+        import numpy
+        import evergraph as eg
+        eg.pagerank
+        if {is_at_work}:
+            eg.open().add_edges([1], [2])
+        resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
+        if os.geteuid() == 0:
+            # Nobody: the limit is none of root's.
+            os.setuid(65534)
+        try:
+            db = eg.open()
+            db.add_edges(numpy.arange(100_000), numpy.arange(1, 100_001))
+            print(len(eg.connected_components(db.snapshot())))
+        except OSError as error:
+            print("ulimit -u" in str(error))
+    """
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stdout) == (0, "100001\n" if is_at_work else "True\n"), ended.stderr

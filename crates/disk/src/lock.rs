@@ -18,15 +18,26 @@ use crate::{DiskError, LockMode};
 #[derive(Debug)]
 pub struct DiskLock {
     /// Gives the lock back on drop.
-    _holder: Box<dyn Holder>,
+    holder: Box<dyn Holder>,
 }
 
 /// What gives a lock back when it is dropped.
-pub(crate) trait Holder: Send + Sync + Debug {}
+pub(crate) trait Holder: Send + Sync + Debug {
+    /// Whether the lock is where it was taken.
+    fn is_in_place(&self) -> bool {
+        true
+    }
+}
 
 impl DiskLock {
     pub(crate) fn new(holder: impl Holder + 'static) -> Self {
-        DiskLock { _holder: Box::new(holder) }
+        DiskLock { holder: Box::new(holder) }
+    }
+
+    /// Whether its file is the one at its path still. If not, somebody has moved or removed the directory, and what is at
+    /// the path now may be another's.
+    pub fn is_in_place(&self) -> bool {
+        self.holder.is_in_place()
     }
 }
 
@@ -74,10 +85,19 @@ impl Drop for TableHolder {
 #[derive(Debug)]
 struct LockedFile {
     file: File,
+    path: PathBuf,
     mode: LockMode,
 }
 
-impl Holder for LockedFile {}
+impl Holder for LockedFile {
+    #[cfg(unix)]
+    fn is_in_place(&self) -> bool {
+        use std::os::unix::fs::MetadataExt;
+        let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+        let there = fs::metadata(&self.path).map(identity);
+        there.is_ok_and(|there| self.file.metadata().is_ok_and(|own| identity(own) == there))
+    }
+}
 
 impl Drop for LockedFile {
     fn drop(&mut self) {
@@ -108,7 +128,7 @@ pub(crate) fn lock_file(path: &Path, mode: LockMode) -> Result<DiskLock, DiskErr
     if mode == LockMode::Exclusive {
         write_holder(&mut file).map_err(failed)?;
     }
-    Ok(DiskLock::new(LockedFile { file, mode }))
+    Ok(DiskLock::new(LockedFile { file, path: path.to_owned(), mode }))
 }
 
 fn open(path: &Path, mode: LockMode) -> std::io::Result<File> {

@@ -46,6 +46,12 @@ impl Process {
     }
 }
 
+impl Default for Process {
+    fn default() -> Self {
+        Process::here()
+    }
+}
+
 /// A value that each process makes for itself, as threads are.
 #[derive(Debug)]
 pub struct PerProcess<T> {

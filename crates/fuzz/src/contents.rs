@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use evergraph_disk::{CrashPlan, SimDisk, checksum};
+use evergraph_disk::{CrashPlan, Disk, SimDisk, checksum};
 use evergraph_store::{ListFormat, Options, Store, check_on};
 use evergraph_types::{EdgeTypeOptions, Value};
 
@@ -49,7 +49,6 @@ fn archive(disk: &SimDisk, format: ListFormat) -> Result<(), Box<dyn std::error:
 
 /// The segment of a store, and where it lies.
 fn segment(disk: &SimDisk) -> Option<(std::path::PathBuf, Vec<u8>)> {
-    use evergraph_disk::Disk;
     let segments = directory().join("segments");
     let path = segments.join(disk.list(&segments).ok()?.first()?);
     let bytes = disk.read(&path).ok()?;
@@ -91,14 +90,39 @@ fn with_content(mut bytes: Vec<u8>, content: &[u8]) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
+/// What a manifest knows a segment by.
+fn checksum_of(segment: &[u8]) -> Option<u64> {
+    let at = segment.len().checked_sub(FOOTER_BYTES)? + 48;
+    segment.get(at..at + 8)?.try_into().ok().map(u64::from_le_bytes)
+}
+
+/// A manifest that names the segment of this checksum in the place of another one.
+fn naming(manifest: &[u8], before: u64, after: u64) -> Option<Vec<u8>> {
+    let length = u32::from_le_bytes(manifest.get(12..16)?.try_into().ok()?) as usize;
+    let content = std::str::from_utf8(manifest.get(16..16 + length)?).ok()?;
+    let content = content.replace(&format!("\"checksum\":{before}"), &format!("\"checksum\":{after}"));
+    let items = manifest.get(16 + length..manifest.len().checked_sub(8)?)?;
+    let head = [&manifest[..12], &(content.len() as u32).to_le_bytes()].concat();
+    let bytes = [&head, content.as_bytes(), items].concat();
+    Some([&bytes[..], &checksum(&bytes).to_le_bytes()].concat())
+}
+
+/// Puts a segment in the place of the one of a store, and has the manifest name it.
+fn replace_segment(disk: &SimDisk, content: &[u8]) -> Option<()> {
+    let (path, before) = segment(disk)?;
+    let after = with_content(before.clone(), content)?;
+    let manifest = directory().join("MANIFEST");
+    let naming = naming(&disk.read(&manifest).ok()?, checksum_of(&before)?, checksum_of(&after)?)?;
+    disk.put(&path, &after).ok()?;
+    disk.put(&manifest, &naming).ok()
+}
+
 /// A segment whose checksums are right, whatever it holds. The first byte chooses the store. What opens is read to its end, what
 /// a check finds nothing wrong with opens, and has all that is counted.
 pub fn fuzz_segment_content(data: &[u8]) {
     let Some((&number, content)) = data.split_first() else { return };
     let disk = ARCHIVED[usize::from(number) % ARCHIVED.len()].crash(CrashPlan::KeepUnsynced);
-    let Some((path, bytes)) = segment(&disk) else { return };
-    let Some(bytes) = with_content(bytes, content) else { return };
-    assert!(disk.put(&path, &bytes).is_ok());
+    assert!(replace_segment(&disk, content).is_some());
     let report = check_on(Arc::new(disk.clone()), directory());
     let opened = open(&disk, Options { read_only: true, ..options() });
     if let Ok(report) = report
@@ -119,5 +143,18 @@ mod tests {
             assert_eq!(with_content(bytes.clone(), &content[1..]), Some(bytes));
         }
         assert_eq!(segments().len(), ARCHIVED.len());
+    }
+
+    /// Or else nothing of the content would ever be looked at.
+    #[test]
+    fn a_segment_made_anew_is_the_one_that_the_manifest_names() {
+        let disk = ARCHIVED[0].crash(CrashPlan::KeepUnsynced);
+        // One letter of a name.
+        let content = segments()[0][1..].to_vec();
+        let at = content.windows(4).position(|word| word == b"rent").expect("a text");
+        let other = [&content[..at], b"Rent", &content[at + 4..]].concat();
+        replace_segment(&disk, &other).expect("room");
+        let report = check_on(Arc::new(disk), directory()).expect("it can be read");
+        assert!(report.is_healthy(), "{report:?}");
     }
 }

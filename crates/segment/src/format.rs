@@ -114,6 +114,8 @@ pub(crate) struct Layout {
     pub(crate) data_bytes: usize,
     /// The least and the greatest time of an event.
     pub(crate) times: Option<(i64, i64)>,
+    /// The footer's, which covers that of the tables, and these those of all blocks.
+    pub(crate) checksum: u64,
     /// Where the block table lies.
     block_table: Range<usize>,
 }
@@ -228,7 +230,8 @@ pub(crate) fn read_layout(path: &Path, file: &[u8]) -> Result<Layout, Corruption
     if footer[FOOTER_BYTES - END_MAGIC.len()..] != END_MAGIC {
         return Err(in_footer("the segment does not end in a footer; it was cut off or extended"));
     }
-    if checksum(&footer[..FOOTER_COVERED]) != Fields(&footer[FOOTER_COVERED..]).u64() {
+    let footer_checksum = checksum(&footer[..FOOTER_COVERED]);
+    if footer_checksum != Fields(&footer[FOOTER_COVERED..]).u64() {
         return Err(in_footer("the checksum of the segment footer does not match"));
     }
     let mut fields = Fields(footer);
@@ -245,7 +248,7 @@ pub(crate) fn read_layout(path: &Path, file: &[u8]) -> Result<Layout, Corruption
     }
     let sections = read_sections(&body[data_bytes..block_table.start], data_bytes as u64)
         .ok_or_else(|| damaged(data_bytes, "the section table contradicts itself"))?;
-    Ok(Layout { sections, data_bytes, times, block_table })
+    Ok(Layout { sections, data_bytes, times, checksum: footer_checksum, block_table })
 }
 
 /// Where the data ends and the block table lies, if these numbers fit a file with `body_bytes` before the footer.

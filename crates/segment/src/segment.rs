@@ -85,6 +85,11 @@ impl Segment {
         self.layout.times
     }
 
+    /// One of all its bytes: whatever differs in it, this does.
+    pub fn checksum(&self) -> u64 {
+        self.layout.checksum
+    }
+
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path

@@ -41,6 +41,11 @@ pub struct SegmentWriter {
 }
 
 impl SegmentWriter {
+    /// The file it writes.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Starts a new segment in the file `path`, which must not exist.
     ///
     /// # Errors

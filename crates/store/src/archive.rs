@@ -255,6 +255,7 @@ impl NextFiles {
         task: Task<'_>,
     ) -> Result<Made, ArchiveFault> {
         let Task { version, upper, kept, bulk, memory_limit, watch } = task;
+        home.require_place()?;
         // A number is used once, even if the attempt fails.
         let number = archived.manifest.next_segment;
         archived.manifest.next_segment += 1;
@@ -291,6 +292,7 @@ impl NextFiles {
             end_key: version.id_bound.max(first_key),
             format: Some(version.format),
             entries,
+            checksum: Some(segment.checksum()),
         });
         Ok(Made { segment, merged, growth })
     }

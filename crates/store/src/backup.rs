@@ -11,7 +11,7 @@ use evergraph_types::Sequence;
 
 use crate::archive::{ArchiveFault, Task, archive};
 use crate::error::BackupError;
-use crate::home::{Archived, Home, lock_path, segment_directory};
+use crate::home::{Archived, Home, absolute, lock_path, segment_directory};
 use crate::manifest::Manifest;
 use crate::open::{is_store, new_store_id};
 use crate::store::Inner;
@@ -20,8 +20,10 @@ use crate::watch::Watch;
 /// Writes the newest version to a new store in `directory`, as long as whoever watches wants it; gives the commit it is the state after.
 pub(crate) fn backup(inner: &Inner, directory: &Path, watch: &Watch<'_>) -> Result<Sequence, BackupError> {
     inner.usable()?;
-    let disk: Arc<dyn Disk> =
-        inner.home.as_ref().map_or_else(|| Arc::new(OsDisk) as _, |home| home.disk.clone());
+    let directory = &absolute(directory)?;
+    // The disk of a store in memory goes with it.
+    let own = inner.home.as_ref().filter(|home| !home.is_in_memory);
+    let disk: Arc<dyn Disk> = own.map_or_else(|| Arc::new(OsDisk) as _, |home| home.disk.clone());
     if is_store(&*disk, directory)? {
         return Err(BackupError::Exists { path: directory.to_owned() });
     }

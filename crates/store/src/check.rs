@@ -2,7 +2,7 @@
 //!
 //! Invariant: nothing is written, and no damage found keeps the rest from being looked at, as far as that makes sense.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,8 +16,8 @@ use rayon::prelude::*;
 use crate::bases::read_bases;
 use crate::cursors::{cursor_names, read_cursor};
 use crate::error::OpenError;
-use crate::home::{lock_path, log_directory, segment_directory, segment_name, segment_path};
-use crate::manifest::Manifest;
+use crate::home::{lock_path, log_directory, segment_path};
+use crate::manifest::{Manifest, SegmentEntry};
 use crate::open::{Recovery, is_store};
 use crate::options::Options;
 use crate::pool::in_pool;
@@ -136,34 +136,39 @@ fn check_segments(
     manifest: &Manifest,
     report: &mut CheckReport,
 ) -> Result<Vec<Arc<Segment>>, OpenError> {
-    let directory = segment_directory(directory);
     let mut segments = Vec::new();
     for entry in &manifest.segments {
-        let path = directory.join(segment_name(entry.number));
         report.segments += 1;
         report.segment_bytes += entry.bytes;
-        if is_whole_segment(disk, &path, manifest, report)? {
-            segments.push(Arc::new(Segment::open(disk, &path, &manifest.store_id)?));
-        }
+        segments.extend(whole_segment(disk, directory, entry, manifest, report)?.map(Arc::new));
     }
     Ok(segments)
 }
 
-fn is_whole_segment(
+/// The segment of an entry, if it is whole, and that one.
+fn whole_segment(
     disk: &dyn Disk,
-    path: &Path,
+    directory: &Path,
+    entry: &SegmentEntry,
     manifest: &Manifest,
     report: &mut CheckReport,
-) -> Result<bool, OpenError> {
+) -> Result<Option<Segment>, OpenError> {
+    let path = &segment_path(directory, entry.number);
     match Segment::find_damage(disk, path, &manifest.store_id) {
-        Ok(damage) if damage.is_empty() => return Ok(true),
+        Ok(damage) if damage.is_empty() => {
+            let segment = Segment::open(disk, path, &manifest.store_id)?;
+            match entry.mismatch(&segment) {
+                Some(mismatch) => report.damage(mismatch),
+                None => return Ok(Some(segment)),
+            }
+        }
         Ok(damage) => damage.into_iter().for_each(|corruption| report.damage(corruption)),
         Err(SegmentError::Disk(DiskError::NotFound { .. })) => {
             report.damage(Corruption::new(path, 0, "the file is missing"));
         }
         Err(error) => report.note(error.into())?,
     }
-    Ok(false)
+    Ok(None)
 }
 
 /// Looks for damage in what only older versions need, but for the log; gives the bases.
@@ -177,12 +182,11 @@ fn check_bases(
         Ok(bases) => bases,
         Err(error) => return report.note(error).map(|()| Vec::new()),
     };
-    let numbers = |manifest: &Manifest| -> BTreeSet<u64> {
-        manifest.segments.iter().map(|segment| segment.number).collect()
-    };
-    let named: BTreeSet<u64> = bases.iter().flat_map(&numbers).collect();
-    for number in named.difference(&numbers(manifest)) {
-        is_whole_segment(disk, &segment_path(directory, *number), manifest, report)?;
+    let named = bases.iter().flat_map(|base| &base.segments);
+    let mut older: BTreeMap<u64, &SegmentEntry> = named.map(|entry| (entry.number, entry)).collect();
+    older.retain(|number, _| manifest.segments.iter().all(|entry| entry.number != *number));
+    for entry in older.values() {
+        whole_segment(disk, directory, entry, manifest, report)?;
     }
     Ok(bases)
 }

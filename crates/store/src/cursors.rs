@@ -4,7 +4,7 @@
 //!  cursors/NAME.cursor, 48 bytes
 //!   0  8  magic "EVGCURS\0"            32  8  sequence: the last commit acknowledged
 //!   8  4  format version, 1            40  8  checksum of bytes 0..40
-//!  12  4  zero
+//!  12  4  of NAME, the low half of its checksum; 0 in files from before it was noted
 //!  16 16  store id
 //! ```
 //!
@@ -175,6 +175,11 @@ pub(crate) fn cursor_names(disk: &dyn Disk, directory: &Path) -> Result<Vec<Stri
     }
 }
 
+/// What tells the file of one cursor from that of another.
+fn name_checksum(name: &str) -> u32 {
+    checksum(name.as_bytes()) as u32
+}
+
 /// Reads the last commit a cursor acknowledged.
 pub(crate) fn read_cursor(
     disk: &dyn Disk,
@@ -199,6 +204,9 @@ pub(crate) fn read_cursor(
     if bytes[16..32] != *store_id {
         return Err(damaged(16, "the file belongs to another store").into());
     }
+    if ![0, name_checksum(name)].contains(&((word(8) >> 32) as u32)) {
+        return Err(damaged(12, "the file belongs to another cursor").into());
+    }
     Ok(word(32))
 }
 
@@ -212,7 +220,8 @@ pub(crate) fn write_cursor(
 ) -> Result<(), DiskError> {
     let mut bytes = Vec::with_capacity(FILE_BYTES);
     bytes.extend_from_slice(MAGIC);
-    bytes.extend_from_slice(&u64::from(FORMAT_VERSION).to_le_bytes());
+    bytes.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
+    bytes.extend_from_slice(&name_checksum(name).to_le_bytes());
     bytes.extend_from_slice(store_id);
     bytes.extend_from_slice(&sequence.to_le_bytes());
     bytes.extend_from_slice(&checksum(&bytes).to_le_bytes());

@@ -10,15 +10,17 @@
 //!         cursors/*.cursor     how far named readers of the log have come
 //! ```
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
-use evergraph_disk::{Disk, DiskLock};
+use evergraph_disk::{Disk, DiskError, DiskLock};
 use evergraph_segment::Segment;
 use parking_lot::Mutex;
 
 use crate::changes::LogPlace;
+use crate::error::OpenError;
 use crate::manifest::{Manifest, SegmentEntry};
 
 /// Where an open store lives.
@@ -65,6 +67,15 @@ pub(crate) struct Archived {
     pub(crate) ghosts: Vec<Arc<Segment>>,
 }
 
+/// A directory of the system, named so that it is the same wherever the program goes while the store is open.
+pub(crate) fn absolute(directory: &Path) -> Result<PathBuf, OpenError> {
+    if directory.as_os_str().is_empty() {
+        return Err(OpenError::NoPath);
+    }
+    let path = directory.to_owned();
+    Ok(std::path::absolute(directory).map_err(|source| DiskError::Io { operation: "find", path, source })?)
+}
+
 impl Home {
     /// The home of a store with this manifest, which its lock is held for.
     pub(crate) fn new(
@@ -106,6 +117,16 @@ impl Home {
     pub(crate) fn note_written(&self, bytes: u64, archived_bytes: u64) {
         self.written_bytes.fetch_add(bytes, Ordering::Relaxed);
         self.archived_bytes.fetch_add(archived_bytes.min(bytes), Ordering::Relaxed);
+    }
+
+    /// Refuses if the directory was moved or removed since the store was opened: what is written now would be part of whatever
+    /// lies there.
+    pub(crate) fn require_place(&self) -> Result<(), DiskError> {
+        if self.lock.lock().as_ref().is_none_or(DiskLock::is_in_place) {
+            return Ok(());
+        }
+        let source = io::Error::other("it was moved or removed while the store was open");
+        Err(DiskError::Io { operation: "archive to", path: self.directory.clone(), source })
     }
 
     /// Notes that a segment was opened.

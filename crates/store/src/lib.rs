@@ -110,7 +110,7 @@ pub use ops::{EdgeOps, OpColumn, VertexPut, WriteSet};
 pub use options::{Durability, ListFormat, Options};
 pub use parallel::{by_reference, parallel_map};
 pub use past::{At, Retained};
-pub use pool::{give_back_with, in_callers_pool};
+pub use pool::{give_back_with, in_callers_pool, require_threads};
 pub use prefetch::prefetch;
 pub use retain::Retain;
 pub use scan::{Run, RunColumn};

@@ -15,6 +15,7 @@
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
+use evergraph_disk::DiskError;
 use evergraph_segment::{SectionId, SegmentError, SegmentWriter};
 use evergraph_types::{EdgeTypeId, Property, PropertyId, Value, VertexId};
 use rayon::prelude::*;
@@ -154,10 +155,13 @@ pub(crate) fn write_in_background<T>(
     watch: &Watch<'_>,
     produce: impl FnOnce(&ListSink<'_>) -> T,
 ) -> Result<(T, ListsWritten), SegmentError> {
+    let path = writer.path().to_owned();
     std::thread::scope(|scope| {
         let room = Room::under(memory_limit);
         let (messages, received) = sync_channel(room.pieces);
-        let writing = scope.spawn(move || write_messages(writer, &received));
+        let writing = std::thread::Builder::new()
+            .spawn_scoped(scope, move || write_messages(writer, &received))
+            .map_err(|source| DiskError::Io { operation: "start a thread that writes", path, source })?;
         let produced = produce(&ListSink { version, room, messages, watch });
         let written = writing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         written.map(|lists| (produced, lists))

@@ -29,8 +29,7 @@ use crate::rows::ListSections;
 use crate::sort::{Ends, sorted_deltas};
 use crate::version::Version;
 
-/// About so many words of rows, and of runs that these reach, are merged at a time: a run is soon written, and what is
-/// gathered for many is walked for each.
+/// About so many words of rows, and of runs that these reach, are merged at a time: a run is soon written.
 const WORDS_PER_STEP: usize = 1 << 16;
 
 /// A list under way.

@@ -44,8 +44,8 @@ const DEAD_PART: u64 = 4;
 /// Commits that change little of many lists copy much in memory. It counts as dead, but only so many times what they have brought to
 /// the log, since it takes a merge to archive it.
 const COPIED_MAX: u64 = 16;
-/// Memory is not worth giving back before commits have taken so much.
-const GIVE_BACK_BYTES_MIN: u64 = 1 << 20;
+/// Memory is not worth giving back before commits have taken so much, or the death of a version has freed so much.
+pub(crate) const GIVE_BACK_BYTES_MIN: usize = 1 << 20;
 /// About what a vertex takes beside lists: its key, on the way and in the dictionary, and its place in the index.
 const VERTEX_BYTES: u64 = 32;
 /// Commits have paused if there was none for so long: longer than what whoever commits does in between.
@@ -211,6 +211,7 @@ pub(crate) fn start(inner: &Arc<Inner>) {
     }
     let mut threads = inner.signal.threads.lock();
     threads.wanted = Some(Arc::downgrade(inner));
+    inner.reclaimer.signal.get_or_init(|| inner.signal.clone());
     if inner.home.is_some() && inner.options.durability != Durability::Sync {
         let (signal, store) = (inner.signal.clone(), Arc::downgrade(inner));
         let has_clock = inner.options.durability == Durability::Interval;
@@ -391,7 +392,7 @@ impl Inner {
 
     /// Wakes the thread if commits have taken enough to give back what they have freed of it.
     fn note_taken(&self) {
-        if self.taken_bytes() > self.given_back_bytes.load(Ordering::Relaxed) + GIVE_BACK_BYTES_MIN {
+        if self.taken_bytes() > self.given_back_bytes.load(Ordering::Relaxed) + GIVE_BACK_BYTES_MIN as u64 {
             self.signal.give_back();
         }
     }

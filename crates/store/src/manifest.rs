@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use evergraph_disk::{Corruption, Disk, checksum, write_atomically};
 use evergraph_log::Wanted;
+use evergraph_segment::Segment;
 use evergraph_types::{Schema, Sequence, VertexId};
 use serde::{Deserialize, Serialize};
 
@@ -80,6 +81,20 @@ pub(crate) struct SegmentEntry {
     /// List entries it was written with; 0, and not counted, of one from before they were.
     #[serde(default)]
     pub(crate) entries: u64,
+    /// Of its content; `None` of one from before it was noted.
+    #[serde(default)]
+    pub(crate) checksum: Option<u64>,
+}
+
+impl SegmentEntry {
+    /// What tells that this file is another one than the manifest names, whole as it may be.
+    pub(crate) fn mismatch(&self, segment: &Segment) -> Option<Corruption> {
+        let is_same = segment.info().segment == self.number
+            && segment.bytes() == self.bytes
+            && self.checksum.is_none_or(|checksum| checksum == segment.checksum());
+        let what = "it is whole, but another segment than the store wrote in this place";
+        (!is_same).then(|| Corruption::new(segment.path(), 0, what))
+    }
 }
 
 /// How many list entries an edge type has in each direction, and how many of them lead from a vertex to itself.

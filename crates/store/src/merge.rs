@@ -144,6 +144,8 @@ impl<'a> Policy<'a> {
 pub(crate) struct Scratch {
     pub(crate) neighbors: Vec<VertexId>,
     picks: Vec<Pick>,
+    /// Where the rows begin that were gathered last: in which of the picks, and how many rows are in those before it.
+    gathered: (usize, usize),
     /// The lists of a leaf that are packed, one after the other.
     pub(crate) pack: Vec<VertexId>,
     pub(crate) words: Vec<u32>,
@@ -468,6 +470,7 @@ impl<D: Delta> ListMerge<'_, D> {
     fn start_run(&mut self) {
         self.scratch.neighbors.clear();
         self.scratch.picks.clear();
+        self.scratch.gathered = (0, 0);
     }
 
     fn append_arrivals(&mut self, deleted_at: &dyn Fn(VertexId) -> Option<usize>) {
@@ -520,19 +523,27 @@ impl<D: Delta> ListMerge<'_, D> {
         self.out.push(run.compressed(compressed));
     }
 
-    /// Puts the columns of these rows into the drafts; tells about how many bytes they take.
+    /// Puts the columns of these rows into the drafts; tells about how many bytes they take. None of these calls asks for rows that begin
+    /// before those of the last one, so that the picks of a long list are walked once, and not for each of its runs.
     fn gather(&mut self, old: Option<ChunkRef>, rows: Range<usize>) -> usize {
         // SAFETY: the version being edited is alive.
         let area = old.and_then(|run| unsafe { run.columns() });
-        let Scratch { picks, drafts, .. } = &mut *self.scratch;
+        let Scratch { picks, gathered: (first, before), drafts, .. } = &mut *self.scratch;
+        while let Some(pick) = picks.get(*first).filter(|pick| *before + pick.rows() <= rows.start) {
+            *before += pick.rows();
+            *first += 1;
+        }
         let live = (0..).zip(self.policy.properties).filter(|(_, property)| !property.is_dropped());
         drafts.resize_with(live.clone().count(), || ColumnDraft::new(0, PropertyType::Bool));
         for (draft, (id, property)) in drafts.iter_mut().zip(live) {
             draft.restart(id, property.kind);
             let old = area.and_then(|area| area.column(id));
             let new = self.policy.ops.column(id);
-            let mut start = 0;
-            for pick in picks.iter() {
+            let mut start = *before;
+            for pick in picks[*first..].iter() {
+                if start >= rows.end {
+                    break;
+                }
                 let end = start + pick.rows();
                 let wanted = start.max(rows.start)..end.min(rows.end);
                 match pick {

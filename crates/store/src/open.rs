@@ -8,12 +8,12 @@
 //!
 //! Invariant: until everything was read and found whole, nothing is changed but the torn tail of the log.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
 use evergraph_disk::{Corruption, Disk, DiskError, LockMode};
 use evergraph_log::{Log, Record, ReplayError};
-use evergraph_segment::Segment;
+use evergraph_segment::{Segment, SegmentError};
 use hashbrown::HashSet;
 
 use crate::bases::{read_bases, remove_stale_bases};
@@ -24,7 +24,7 @@ use crate::draft::Draft;
 use crate::error::OpenError;
 use crate::home::{Archived, Home, lock_path, log_directory, segment_directory, segment_name, segment_path};
 use crate::install::install;
-use crate::manifest::{MANIFEST, Manifest};
+use crate::manifest::{MANIFEST, Manifest, SegmentEntry};
 use crate::options::Options;
 use crate::reclaim::Held;
 use crate::resolve::Resolver;
@@ -109,12 +109,17 @@ pub(crate) fn is_store(disk: &dyn Disk, directory: &Path) -> Result<bool, OpenEr
         return Ok(true);
     }
     let manifest = directory.join(MANIFEST);
-    for part in [log_directory(directory), segment_directory(directory)] {
-        if disk.list(&part).is_ok_and(|names| !names.is_empty()) {
-            return Err(
-                Corruption::new(&manifest, 0, "it is missing, but the rest of a store is there").into()
-            );
+    let has_files = |part: PathBuf| disk.list(&part).is_ok_and(|names| !names.is_empty());
+    let what = match (has_files(log_directory(directory)), has_files(segment_directory(directory))) {
+        (true, _) => Some("it is missing, but the rest of a store is there"),
+        // The manifest of a backup comes last.
+        (_, true) => {
+            Some("it is missing, but segments are there: those of a backup that was cut short, or of a store")
         }
+        _ => None,
+    };
+    if let Some(what) = what {
+        return Err(Corruption::new(&manifest, 0, what).into());
     }
     // What a creation that was cut short leaves.
     let own = |name: &String| name == "LOCK" || name.starts_with(MANIFEST);
@@ -147,24 +152,25 @@ fn open_segments(
     directory: &Path,
     manifest: &Manifest,
 ) -> Result<Vec<Arc<Segment>>, OpenError> {
-    let open = |entry: &crate::manifest::SegmentEntry| {
-        open_segment(disk, &segment_path(directory, entry.number), &manifest.store_id)
-    };
+    let open = |entry| open_segment(disk, directory, entry, &manifest.store_id);
     manifest.segments.iter().map(open).collect()
 }
 
-/// Opens a segment that a manifest names.
+/// Opens a segment that a manifest of the store in `directory` names.
 pub(crate) fn open_segment(
     disk: &dyn Disk,
-    path: &Path,
+    directory: &Path,
+    entry: &SegmentEntry,
     store_id: &[u8; 16],
 ) -> Result<Arc<Segment>, OpenError> {
-    match Segment::open(disk, path, store_id) {
-        Err(evergraph_segment::SegmentError::Disk(DiskError::NotFound { .. })) => {
-            Err(Corruption::new(path, 0, "the file is missing").into())
+    let path = segment_path(directory, entry.number);
+    let segment = match Segment::open(disk, &path, store_id) {
+        Err(SegmentError::Disk(DiskError::NotFound { .. })) => {
+            return Err(Corruption::new(&path, 0, "the file is missing").into());
         }
-        outcome => Ok(Arc::new(outcome?)),
-    }
+        outcome => outcome?,
+    };
+    entry.mismatch(&segment).map_or(Ok(Arc::new(segment)), |mismatch| Err(mismatch.into()))
 }
 
 /// The newest version while it is put together.

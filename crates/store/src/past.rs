@@ -107,10 +107,15 @@ impl Store {
     pub fn archived_version(&self) -> Result<Arc<Version>, HistoryError> {
         match &self.inner().home {
             None => Ok(self.version()?),
-            Some(home) => {
+            Some(home) => loop {
                 let archived = home.archived_sequence.load(Ordering::Relaxed);
-                self.version_at(At::Commit(archived))
-            }
+                match self.version_at(At::Commit(archived)) {
+                    // An archive that came between has let go of it.
+                    Err(HistoryError::NotRetained { .. })
+                        if archived != home.archived_sequence.load(Ordering::Relaxed) => {}
+                    made => return made,
+                }
+            },
         }
     }
 
@@ -340,9 +345,8 @@ fn base_segments(home: &Home, base: &Manifest) -> Result<Vec<Arc<Segment>>, Hist
         let path = crate::home::segment_path(&home.directory, entry.number);
         match mapped.iter().find(|segment| segment.path() == path) {
             Some(segment) => Ok(segment.clone()),
-            None => {
-                open_segment(&*home.disk, &path, &home.store_id).inspect(|segment| home.note_opened(segment))
-            }
+            None => open_segment(&*home.disk, &home.directory, entry, &home.store_id)
+                .inspect(|segment| home.note_opened(segment)),
         }
     };
     Ok(base.segments.iter().map(open).collect::<Result<_, OpenError>>()?)

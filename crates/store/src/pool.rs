@@ -62,6 +62,26 @@ pub fn in_callers_pool<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     }
 }
 
+/// Makes the threads that algorithms fork to, unless the program has any: where the system has none to give, work that forks can only
+/// panic, so a program that is to say so instead calls this first.
+///
+/// # Errors
+/// What the system says.
+///
+/// ```
+/// assert!(evergraph_store::require_threads().is_ok());
+/// ```
+pub fn require_threads() -> std::io::Result<()> {
+    static ARE_THERE: OnceLock<()> = OnceLock::new();
+    if ARE_THERE.get().is_none() {
+        // What could not be made for the whole program is never tried again: so one for nobody comes first.
+        drop(ThreadPoolBuilder::new().build().map_err(std::io::Error::other)?);
+        // If there is one already, it stays.
+        ARE_THERE.get_or_init(|| drop(ThreadPoolBuilder::new().build_global()));
+    }
+    Ok(())
+}
+
 fn run_in<T: Send>(pool: &Pool, name: &'static str, work: impl FnOnce() -> T + Send) -> T {
     by_reference(work, |work| run(pool, name, work))
 }

@@ -12,13 +12,15 @@
 #![allow(unsafe_code)]
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
+use evergraph_disk::Process;
 use evergraph_types::Sequence;
 use rayon::prelude::*;
 
 use crate::current::{Replaced, take_unread};
 use crate::heap::Block;
+use crate::maintenance::{GIVE_BACK_BYTES_MIN, Signal};
 use crate::pool::in_pool;
 use crate::spares::Spares;
 use crate::sync::fair::Mutex;
@@ -49,6 +51,10 @@ pub(crate) struct Reclaimer {
     written_bytes: AtomicU64,
     freed_bytes: AtomicU64,
     spare_bytes: AtomicUsize,
+    /// Whose threads lock the queue.
+    process: Process,
+    /// Whom to ask that memory is given back which the death of a version has freed.
+    pub(crate) signal: OnceLock<Arc<Signal>>,
 }
 
 #[derive(Debug, Default)]
@@ -161,15 +167,20 @@ impl Reclaimer {
     /// A version is dead: frees what can be freed now, unless it is so little that it is left to the next commit, which takes such
     /// blocks for its own.
     pub(crate) fn version_died(&self) {
-        if self.queued_bytes.load(Ordering::Relaxed) > LEFT_BYTES {
-            self.collect();
+        // In a process that was forked meanwhile, whoever had the queue then has it for ever.
+        if !self.process.is_here() || self.queued_bytes.load(Ordering::Relaxed) <= LEFT_BYTES {
+            return;
+        }
+        let freed = self.collect();
+        if freed > GIVE_BACK_BYTES_MIN {
+            self.signal.get().into_iter().for_each(Signal::give_back);
         }
     }
 
-    /// Frees what can be freed now.
-    pub(crate) fn collect(&self) {
+    /// Frees what can be freed now; tells how many bytes.
+    pub(crate) fn collect(&self) -> usize {
         let dead = self.pop_free(&mut self.queue.lock());
-        self.free(dead, None);
+        self.free(dead, None)
     }
 
     /// Whether a version that was replaced is still read by somebody who has counted no reference, and so does not say when it is done.
@@ -191,7 +202,7 @@ impl Reclaimer {
         free
     }
 
-    fn free(&self, mut blocks: Vec<Block>, spares: Option<&mut Spares>) {
+    fn free(&self, mut blocks: Vec<Block>, spares: Option<&mut Spares>) -> usize {
         let mut bytes = 0;
         if blocks.len() < SMALL_BLOCKS
             && let Some(spares) = spares
@@ -213,6 +224,7 @@ impl Reclaimer {
         if bytes > 0 {
             self.freed_bytes.fetch_add(bytes as u64, Ordering::Release);
         }
+        bytes
     }
 }
 

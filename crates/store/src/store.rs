@@ -26,7 +26,7 @@ use crate::cursors::Cursors;
 use crate::dictionary::Dictionary;
 use crate::error::{BackupError, Closed, CommitError, OpenError};
 use crate::follow::Follow;
-use crate::home::Home;
+use crate::home::{Home, absolute};
 use crate::maintenance::Signal;
 use crate::options::Options;
 use crate::past::HistoryCache;
@@ -131,7 +131,7 @@ impl Store {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Store, OpenError> {
-        Store::open_on(Arc::new(OsDisk), path.as_ref(), options)
+        Store::open_on(Arc::new(OsDisk), &absolute(path.as_ref())?, options)
     }
 
     /// As [`Store::open`], on another disk.

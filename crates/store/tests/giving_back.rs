@@ -56,5 +56,14 @@ fn what_commits_have_freed_is_given_back_when_they_pause() {
         assert_eq!(reading.num_vertices(), 100_010);
         drop(reading);
         settle(&store);
+        let held = store.version().expect("open");
+        add(200_010, 100_000);
+        store.compact().expect("room");
+        settle(&store);
+        let before = CALLS.load(Ordering::Relaxed);
+        drop(held);
+        assert!(!store.stats().settled, "what only it had held is free now");
+        settle(&store);
+        assert!(CALLS.load(Ordering::Relaxed) > before + 1);
     }
 }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // A failure to set up is a failed test.
 
-use evergraph_store::{BackupError, ListFormat, Options, Store, check};
+use evergraph_store::{BackupError, ListFormat, Options, Retain, Store, check};
 use evergraph_types::{Direction, EdgeBatch, KeyColumn, Value};
 
 fn fill(store: &Store) {
@@ -65,6 +65,17 @@ fn a_backup_holds_what_the_store_held() {
         backup.close().unwrap();
         assert!(check(&copy).unwrap().is_healthy());
     }
+}
+
+#[test]
+fn a_store_in_memory_that_keeps_its_history_is_saved_to_disk() {
+    let directory = tempfile::tempdir().unwrap();
+    let copy = directory.path().join("copy.eg");
+    let store = Store::in_memory(Options { retain: Some(Retain::Everything), ..Options::default() });
+    fill(&store);
+    store.backup(&copy).unwrap();
+    assert!(check(&copy).unwrap().is_healthy());
+    assert_equal(&store, &Store::open(&copy, Options::default()).unwrap());
 }
 
 #[test]

@@ -317,6 +317,52 @@ fn files_of_another_are_told((disk, states): (SimDisk, States), (other, _): (Sim
     opens_as(&disk, newest(&states), "all put back");
 }
 
+/// A whole file of the same store in the place of another: as after a mistake with copies.
+#[test]
+fn files_in_each_others_places_are_told() {
+    let (disk, states) = sample_with_history();
+    let store = open(&disk, options());
+    drop(store.changes(ChangeOptions { after: Some(5), name: Some("copy".into()) }).expect("a reader"));
+    store.close().expect("a good disk");
+    for part in ["segments", "log", "cursors", "history"] {
+        let files: Vec<_> = contents(&disk).into_iter().filter(|(path, _)| is_in(path, part)).collect();
+        assert!(files.len() > 1, "{part}: {files:?}");
+        for ((path, _), (_, other)) in files.iter().zip(files.iter().cycle().skip(1)) {
+            let mixed = copy_of(&disk);
+            mixed.put(path, other).expect("a file");
+            let what = format!("{} is another file of the store", path.display());
+            if shows_no_other_answer(&mixed, &states, path, &what) {
+                let report = check_on(on(&mixed), directory()).expect("it can be read");
+                assert!(!report.is_healthy(), "{what}");
+            }
+        }
+    }
+}
+
+/// As of a store that was copied, and whose copy went its own way: number and store are the same.
+#[test]
+fn a_segment_of_another_copy_of_the_store_is_told() {
+    let disk = SimDisk::new(0);
+    let store = open(&disk, options());
+    store.put_edge(1, 2, "knows", &[]).expect("it fits");
+    store.close().expect("a good disk");
+    let copies = [copy_of(&disk), copy_of(&disk)];
+    let segments = copies.each_ref().map(|copy| {
+        let store = open(copy, options());
+        let neighbor = if std::ptr::eq(copy, &copies[0]) { 3 } else { 4 };
+        store.put_edge(1, neighbor, "knows", &[]).expect("it fits");
+        store.checkpoint().expect("a good disk");
+        store.close().expect("a good disk");
+        contents(copy).into_iter().find(|(path, _)| is_in(path, "segments")).expect("a segment")
+    });
+    assert_eq!((&segments[0].0, segments[0].1.len()), (&segments[1].0, segments[1].1.len()));
+    copies[0].put(&segments[1].0, &segments[1].1).expect("a file");
+    let error = refused(&copies[0], "a segment of the copy");
+    assert!(error.to_string().contains("another segment"), "{error}");
+    let report = check_on(on(&copies[0]), directory()).expect("it can be read");
+    assert!(!report.is_healthy());
+}
+
 #[test]
 fn missing_files_are_told() {
     for (disk, states) in [sample(), sample_with_history()] {
