@@ -78,8 +78,9 @@ fn scalar_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
     }
 }
 
-/// The dimensions of what is like an array of numpy, and the kind of its dtype.
+/// The dimensions of what is like an array of numpy, `tolist` included, and the kind of its dtype.
 fn shape_of(object: &Bound<'_, PyAny>) -> PyResult<(usize, String)> {
+    object.getattr("tolist")?;
     let dimensions = object.getattr("ndim")?.extract()?;
     Ok((dimensions, object.getattr("dtype")?.getattr("kind")?.extract()?))
 }

@@ -44,6 +44,13 @@ class Endless:
     item = tolist
 
 
+class Named:
+    """What has a shape and a type, but no values."""
+
+    ndim = 1
+    dtype = np.dtype("int64")
+
+
 UNFIT: dict[str, tuple[Callable[[], Any], str]] = {
     "longdouble": (lambda: np.longdouble(1.5), "a property is None, bool, .* not numpy.longdouble"),
     "list of longdoubles": (lambda: [np.longdouble(1.5)], "a property is None, .* not numpy.longdouble"),
@@ -59,6 +66,7 @@ UNFIT: dict[str, tuple[Callable[[], Any], str]] = {
     "array in itself": (array_in_itself, "a list of lists cannot be stored"),
     "deep list": (deep_list, "a list of lists cannot be stored"),
     "endless scalar": (Endless, "a property is None, .* not .*Endless"),
+    "no values": (Named, "a property is None, .* not .*Named"),
     "memoryview": (lambda: memoryview(b"x"), "a property is None, .* not memoryview"),
     "list of memoryviews": (lambda: [memoryview(b"x")], "a property is None, .* not memoryview"),
     "complex": (lambda: np.complex64(1), "a property is None, .* not numpy.complex64"),
