@@ -80,7 +80,8 @@ def _weights(edges: Table, weight: str) -> numpy.ndarray[Any, Any]:
         message = f"property {weight!r} is {edges[name].type}; a weight is a number"
         raise TypeError(message)
     floats: numpy.ndarray[Any, Any] = values.astype("float64")
-    floats[partner("numpy", "scipy").isnan(floats)] = 1.0
+    # NaN is a value, not null.
+    floats[edges[name]._native.nulls()] = 1.0
     return floats
 
 

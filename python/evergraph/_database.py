@@ -326,10 +326,10 @@ class Database(Schematic["_native.Database"]):
         """Add edges from columns, as one transaction. It never conflicts.
 
         Columns are numpy arrays, lists, or columns of pyarrow, pandas, polars and anything else with Arrow's
-        PyCapsule interface. Vertices, types and properties that are new are created. While a million edges
-        and more are added, others commit, and what they write counts as later. If Ctrl-C raises
-        ``KeyboardInterrupt``, nothing was added. Without rows it makes the edge type, if it is not there, and
-        is a version like any other.
+        PyCapsule interface; where a numpy array is masked, the value is null. Vertices, types and properties
+        that are new are created. While a million edges and more are added, others commit, and what they write
+        counts as later. If Ctrl-C raises ``KeyboardInterrupt``, nothing was added. Without rows it makes the
+        edge type, if it is not there, and is a version like any other.
 
         Parameters
         ----------
@@ -348,7 +348,8 @@ class Database(Schematic["_native.Database"]):
         Raises
         ------
         TypeError, ValueError
-            If something is no column, or columns differ in length.
+            If something is no column, columns differ in length, or one has what no type holds: Arrow data
+            that is not valid, times beyond 64 bits. Nothing was added.
         SchemaError
             If keys or values do not fit the schema. Nothing was added.
 

@@ -295,8 +295,8 @@ class Snapshot:
         Parameters
         ----------
         weight : str, optional
-            The edge property to use as the value of an edge, 1 where it has none; by default every edge is 1.
-            The values of parallel edges add up.
+            The edge property to use as the value of an edge, 1 where it has none (NaN is one); by default
+            every edge is 1. The values of parallel edges add up.
 
         Returns
         -------

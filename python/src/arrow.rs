@@ -14,7 +14,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Date64Type, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
 };
-use arrow_array::{Array, ArrayRef, PrimitiveArray};
+use arrow_array::{Array, ArrayRef, PrimitiveArray, StructArray};
 use arrow_schema::{DataType, TimeUnit};
 use evergraph::{Cells, Column, PropertyType, Value, shown};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -92,7 +92,7 @@ fn property_type(kind: &DataType) -> PyResult<PropertyType> {
 fn append(column: &mut Column, chunk: &ArrayRef) -> PyResult<()> {
     use DataType::*;
     match chunk.data_type() {
-        Struct(_) => append(column, chunk.as_struct().column(0))?,
+        Struct(_) => append_struct(column, chunk.as_struct())?,
         Dictionary(..) => append_dictionary(column, chunk)?,
         Null => column.push_nulls(chunk.len()),
         List(_) | LargeList(_) | FixedSizeList(..) => append_lists(column, chunk)?,
@@ -100,6 +100,18 @@ fn append(column: &mut Column, chunk: &ArrayRef) -> PyResult<()> {
             append_nulls(column, chunk);
             append_cells(column, chunk)?;
         }
+    }
+    Ok(())
+}
+
+/// Appends the only column of a table, null too where the table has no row.
+fn append_struct(column: &mut Column, chunk: &StructArray) -> PyResult<()> {
+    let start = column.len();
+    append(column, chunk.column(0))?;
+    if let Some(nulls) = chunk.nulls() {
+        let rows = column.len();
+        let validity = column.validity.get_or_insert_with(|| vec![true; rows]);
+        validity[start..].iter_mut().zip(nulls).for_each(|(valid, is_there)| *valid &= is_there);
     }
     Ok(())
 }

@@ -1,25 +1,27 @@
 //! The fence: memory shared with other Python packages, over Arrow's C data interface and as numpy arrays.
 //!
 //! ```text
-//!  __arrow_c_array__  ──► (schema, array) ─┐                     ┌─► stream_capsule, array_capsules
-//!                                          ├─► ArrayRef ─► ... ──┤
-//!  __arrow_c_stream__ ──► stream ──────────┘                     └─► borrowed_numpy: the same bytes, read-only
+//!  __arrow_c_array__  ──► (schema, array) ─┐                                ┌─► stream_capsule, array_capsules
+//!                                          ├─► checked ─► ArrayRef ─► ... ──┤
+//!  __arrow_c_stream__ ──► stream ──────────┘                                └─► borrowed_numpy: the same bytes,
+//!                                                                               read-only
 //! ```
 //!
-//! Invariant: what is imported has exactly one owner here (it is moved out of its capsule), and what is lent to numpy
-//! is kept alive by the array's base object and cannot be written.
+//! Invariant: what is imported has exactly one owner here (it is moved out of its capsule) and was checked; what is lent
+//! to numpy is kept alive by the array's base object and cannot be written.
 #![allow(unsafe_code)]
 
 use std::ffi::CStr;
 use std::sync::Arc;
 
-use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi, to_ffi};
-use arrow_array::ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream};
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi_and_data_type, to_ffi};
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::ArrowPrimitiveType;
 use arrow_array::{
     Array, ArrayRef, PrimitiveArray, RecordBatch, RecordBatchIterator, StructArray, make_array,
 };
-use arrow_schema::{ArrowError, Field, SchemaRef};
+use arrow_data::ArrayData;
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, SchemaRef};
 use numpy::ndarray::ArrayView1;
 use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -39,8 +41,7 @@ pub(crate) fn import_chunks(object: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Ar
     }
     if object.hasattr("__arrow_c_stream__")? {
         let stream = object.call_method0("__arrow_c_stream__")?;
-        let reader = ArrayStreamReader::try_new(take_stream(stream.cast()?)?).map_err(refused)?;
-        return reader.collect::<Result<_, _>>().map(Some).map_err(refused);
+        return take_chunks(take_stream(stream.cast()?)?).map(Some);
     }
     Ok(None)
 }
@@ -55,9 +56,90 @@ fn take_array(schema: &Bound<'_, PyCapsule>, array: &Bound<'_, PyCapsule>) -> Py
     if array.is_released() {
         return Err(PyValueError::new_err("the Arrow array was already taken by someone else"));
     }
+    checked_array(array, &DataType::try_from(&schema).map_err(refused)?)
+}
+
+/// All arrays of a stream.
+fn take_chunks(mut stream: FFI_ArrowArrayStream) -> PyResult<Vec<ArrayRef>> {
+    let (Some(get_schema), Some(get_next)) = (stream.get_schema(), stream.get_next()) else {
+        return Err(PyValueError::new_err("the Arrow stream was already taken by someone else"));
+    };
+    let mut schema = FFI_ArrowSchema::empty();
+    // SAFETY: the stream is whole, since it has its functions, and the schema is for it to write.
+    if unsafe { get_schema(&raw mut stream, &raw mut schema) } != 0 {
+        return Err(stream_failed(&mut stream));
+    }
+    let kind = DataType::try_from(&schema).map_err(refused)?;
+    let mut chunks = Vec::new();
+    loop {
+        let mut array = FFI_ArrowArray::empty();
+        // SAFETY: as above, for an array.
+        if unsafe { get_next(&raw mut stream, &raw mut array) } != 0 {
+            return Err(stream_failed(&mut stream));
+        }
+        if array.is_released() {
+            return Ok(chunks);
+        }
+        chunks.push(checked_array(array, &kind)?);
+    }
+}
+
+/// What a stream says of its last call, which failed.
+fn stream_failed(stream: &mut FFI_ArrowArrayStream) -> PyErr {
+    // SAFETY: the last call of the stream failed, so that it may be asked why. What it says is a string until the next
+    // call, or null.
+    let told = stream.get_last_error().and_then(|get_last_error| unsafe {
+        let told = get_last_error(stream);
+        (!told.is_null()).then(|| CStr::from_ptr(told).to_string_lossy().into_owned())
+    });
+    refused(ArrowError::CDataInterface(told.unwrap_or_else(|| "the stream failed".to_owned())))
+}
+
+/// An array of this type. Nothing in it is trusted but the lengths of its buffers, which the interface does not tell:
+/// text that is no UTF-8, say, would be stored, and fail whoever reads it.
+fn checked_array(array: FFI_ArrowArray, kind: &DataType) -> PyResult<ArrayRef> {
+    let import_kind = import_kind(kind);
+    let is_same = import_kind == *kind;
     // SAFETY: the producer promises that the data agrees with the interface.
-    let data = unsafe { from_ffi(array, &schema) };
-    data.map(make_array).map_err(refused)
+    let data = unsafe { from_ffi_and_data_type(array, import_kind) }.map_err(refused)?;
+    let data = if is_same { data } else { with_nulls(data, kind).map_err(invalid)? };
+    data.validate_full().map_err(invalid)?;
+    Ok(make_array(data))
+}
+
+/// The type to import what is of type `kind` as. The import takes no buffers of an array of nulls, but polars gives it
+/// one, of the validity, as Arrow did at first: as of an empty struct, there may be one.
+fn import_kind(kind: &DataType) -> DataType {
+    let field = |field: &FieldRef| -> FieldRef {
+        Arc::new(field.as_ref().clone().with_data_type(import_kind(field.data_type())))
+    };
+    match kind {
+        DataType::Null => DataType::Struct(Fields::empty()),
+        DataType::List(item) => DataType::List(field(item)),
+        DataType::LargeList(item) => DataType::LargeList(field(item)),
+        DataType::FixedSizeList(item, length) => DataType::FixedSizeList(field(item), *length),
+        DataType::Dictionary(keys, values) => {
+            DataType::Dictionary(keys.clone(), Box::new(import_kind(values)))
+        }
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(field).collect()),
+        other => other.clone(),
+    }
+}
+
+/// What was imported as [`import_kind`] of `kind`, as `kind`.
+fn with_nulls(data: ArrayData, kind: &DataType) -> Result<ArrayData, ArrowError> {
+    let kinds: Vec<&DataType> = match kind {
+        DataType::Null => return Ok(ArrayData::new_null(kind, data.len())),
+        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
+            vec![item.data_type()]
+        }
+        DataType::Dictionary(_, values) => vec![values],
+        DataType::Struct(fields) => fields.iter().map(|field| field.data_type()).collect(),
+        _ => return Ok(data),
+    };
+    let children = data.child_data().iter().zip(kinds);
+    let children = children.map(|(child, kind)| with_nulls(child.clone(), kind)).collect::<Result<_, _>>()?;
+    data.into_builder().data_type(kind.clone()).child_data(children).build()
 }
 
 fn take_stream(stream: &Bound<'_, PyCapsule>) -> PyResult<FFI_ArrowArrayStream> {
@@ -68,6 +150,14 @@ fn take_stream(stream: &Bound<'_, PyCapsule>) -> PyResult<FFI_ArrowArrayStream> 
 
 fn refused(error: ArrowError) -> PyErr {
     PyTypeError::new_err(format!("the Arrow data cannot be read: {error}"))
+}
+
+fn invalid(error: ArrowError) -> PyErr {
+    let told = match error {
+        ArrowError::InvalidArgumentError(told) => told,
+        error => error.to_string(),
+    };
+    PyValueError::new_err(format!("the Arrow data is not valid: {told}"))
 }
 
 /// A table as a capsule that holds a stream of one batch.

@@ -3,9 +3,10 @@
 //! ```text
 //!  list, tuple ───────────────────────────────► one value at a time ─┐
 //!  Arrow, polars, pandas ─► C data interface ─► arrow.rs ────────────┼─► Column ─► KeyColumn (keys)
-//!  numpy ─► bool, int, float, datetime64 ─────► as they are ─────────┤
-//!        ├► two dimensions ─► a list a row ─────► one row at a time ───┤
-//!        └► str, bytes, object ─► tolist() ─────► one value at a time ─┘
+//!  numpy ─┬► bool, int, float ────────────────► as they are ─────────┤
+//!         ├► datetime64 ─► times.rs ──────────────────────────────────┤
+//!         ├► two dimensions ─► a list a row ───► one row at a time ───┤
+//!         └► str, bytes, object ─► tolist() ───► one value at a time ─┘
 //! ```
 
 use evergraph::{Cells, Column, EdgeBatch, EdgeType, KeyColumn, PropertyType, SchemaError, Value, shown};
@@ -18,6 +19,7 @@ use crate::arrow::column_of_chunks;
 use crate::capsule::import_chunks;
 use crate::error::Raise;
 use crate::key::type_name;
+use crate::times::times_of;
 use crate::value::{out_of_range, value_of};
 
 /// A column as far as it tells its type.
@@ -35,12 +37,14 @@ impl Given {
         }
     }
 
-    /// As a property of edges; none if it is not there and all is null, which declares nothing.
+    /// As a property of edges; none if it is not there and all is null, which declares nothing. A strict store is to
+    /// refuse it even then.
     fn fit(
         self,
         owner: Option<&EdgeType>,
         edge_type: &str,
         name: &str,
+        is_strict: bool,
     ) -> Result<Option<Column>, SchemaError> {
         let values = match self {
             Given::Typed(column) => return Ok(Some(column)),
@@ -49,10 +53,12 @@ impl Given {
         let (owner_name, name_text) = (edge_type.to_owned(), name.to_owned());
         let Some((_, property)) = owner.and_then(|owner| owner.property(name)) else {
             let list = values.iter().find(|value| **value != Value::Null);
-            return list.map_or(Ok(None), |list| {
-                let found = shown(list);
-                Err(SchemaError::Untyped { owner: owner_name, name: name_text, found })
-            });
+            return match list.map(shown) {
+                // The store, which refuses the name, sees nulls of some type.
+                _ if is_strict => Ok(Some(nulls(values.len()))),
+                Some(found) => Err(SchemaError::Untyped { owner: owner_name, name: name_text, found }),
+                None => Ok(None),
+            };
         };
         let mut column = Column::new(property.kind);
         for (row, value) in values.into_iter().enumerate() {
@@ -66,6 +72,13 @@ impl Given {
         }
         Ok(Some(column))
     }
+}
+
+/// Nulls of a type that does not matter.
+fn nulls(count: usize) -> Column {
+    let mut column = Column::new(PropertyType::Bool);
+    column.push_nulls(count);
+    column
 }
 
 /// The edges that two columns of keys are.
@@ -82,13 +95,14 @@ pub(crate) fn batch_of(
     dst: &Bound<'_, PyAny>,
     columns: &Bound<'_, PyDict>,
     (edge_type, owner): (&str, Option<&EdgeType>),
+    is_strict: bool,
 ) -> PyResult<EdgeBatch> {
     let mut batch = ends_of(src, dst)?;
     for (name, column) in columns {
         let name: String = name.extract()?;
         let given = column_of(&name, &column)?;
         check_length(&name, given.len(), batch.len())?;
-        let column = given.fit(owner, edge_type, &name).map_err(|error| error.raise(src.py()))?;
+        let column = given.fit(owner, edge_type, &name, is_strict).map_err(|error| error.raise(src.py()))?;
         batch.columns.extend(column.map(|column| (name, column)));
     }
     Ok(batch)
@@ -169,7 +183,10 @@ fn of_array(object: &Bound<'_, PyAny>) -> PyResult<Given> {
         Err(error) => return Err(error),
     }
     if object.hasattr("__array__")? {
-        let array = py.import("numpy")?.call_method1("asarray", (object,))?;
+        let array = match is_masked(object)? {
+            true => object.clone(),
+            false => py.import("numpy")?.call_method1("asarray", (object,))?,
+        };
         let array: &Bound<'_, PyUntypedArray> = array.cast()?;
         return match (array.ndim(), array.dtype().kind()) {
             (1, b'O' | b'U' | b'T' | b'S') => of_values(&array.call_method0("tolist")?),
@@ -189,7 +206,7 @@ fn of_array(object: &Bound<'_, PyAny>) -> PyResult<Given> {
 }
 
 fn of_numpy(array: &Bound<'_, PyUntypedArray>) -> PyResult<Column> {
-    let (dtype, kind) = (array.dtype(), array.dtype().kind());
+    let kind = array.dtype().kind();
     match (array.ndim(), kind) {
         (1, _) => {}
         (2, b'b' | b'i' | b'u' | b'f') => return of_rows(array),
@@ -198,9 +215,33 @@ fn of_numpy(array: &Bound<'_, PyUntypedArray>) -> PyResult<Column> {
             return Err(PyValueError::new_err(message));
         }
     }
-    if kind == b'M' {
-        return of_times(array);
+    let column = match kind {
+        b'M' => times_of(array, |row| format!("row {row}: "))?,
+        _ => of_cells(array)?,
+    };
+    without_masked(column, array)
+}
+
+/// Whether it is an array of `numpy.ma`, which says of each value whether it is one.
+pub(crate) fn is_masked(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    object.is_instance(&object.py().import("numpy.ma")?.getattr("MaskedArray")?)
+}
+
+/// The column of an array, null where that is masked.
+fn without_masked(column: Column, array: &Bound<'_, PyUntypedArray>) -> PyResult<Column> {
+    if !is_masked(array)? {
+        return Ok(column);
     }
+    let mask = array.py().import("numpy.ma")?.call_method1("getmaskarray", (array,))?;
+    let mask = words::<u8>(&mask, "uint8")?;
+    let validity = mask.iter().enumerate().map(|(row, &masked)| masked == 0 && !column.is_null(row));
+    let validity: Vec<bool> = validity.collect();
+    Ok(column.with_validity(Some(validity).filter(|validity| validity.contains(&false))))
+}
+
+/// The values of an array of one dimension that are cells as they are.
+fn of_cells(array: &Bound<'_, PyUntypedArray>) -> PyResult<Column> {
+    let dtype = array.dtype();
     let named = PropertyType::from_name(&dtype.getattr("name")?.extract::<String>()?);
     let Some((kind, width)) = named.and_then(|kind| Some((kind, kind.width()?))) else {
         return Err(PyTypeError::new_err(format!("numpy arrays of {dtype} cannot be stored: cast them")));
@@ -215,7 +256,7 @@ fn of_numpy(array: &Bound<'_, PyUntypedArray>) -> PyResult<Column> {
 }
 
 /// The cells of an array as words of their width, which numpy calls `dtype`.
-fn words<T: Element + Copy>(array: &Bound<'_, PyAny>, dtype: &str) -> PyResult<Vec<T>> {
+pub(crate) fn words<T: Element + Copy>(array: &Bound<'_, PyAny>, dtype: &str) -> PyResult<Vec<T>> {
     // In the byte order of the machine, side by side, before they are looked at as words.
     let native = array.getattr("dtype")?.call_method1("newbyteorder", ("=",))?;
     let array = array.py().import("numpy")?.call_method1("ascontiguousarray", (array, native))?;
@@ -228,30 +269,6 @@ fn words<T: Element + Copy>(array: &Bound<'_, PyAny>, dtype: &str) -> PyResult<V
         Ok(slice) => slice.to_vec(),
         Err(_) => array.as_array().iter().copied().collect(),
     })
-}
-
-/// Days and times of numpy, which writes "not a time" as the smallest number.
-fn of_times(array: &Bound<'_, PyUntypedArray>) -> PyResult<Column> {
-    let name: String = array.dtype().getattr("name")?.extract()?;
-    let is_date = name == "datetime64[D]";
-    let unit = if is_date { "datetime64[D]" } else { "datetime64[us]" };
-    let numbers: Vec<i64> = words::<u64>(&array.call_method1("astype", (unit,))?, "uint64")?
-        .into_iter()
-        .map(|bits| bits as i64)
-        .collect();
-    let mut column = Column::new(if is_date { PropertyType::Date } else { PropertyType::Timestamp });
-    for (row, number) in numbers.into_iter().enumerate() {
-        if number == i64::MIN {
-            column.push_nulls(1);
-        } else if is_date && i32::try_from(number).is_err() {
-            return Err(PyValueError::new_err(format!(
-                "row {row}: day {number} is out of the range of a date"
-            )));
-        } else {
-            column.push_bits(number as u64);
-        }
-    }
-    Ok(column)
 }
 
 /// The rows of an array of two dimensions, each a list.

@@ -242,7 +242,7 @@ impl Database {
     ) -> PyResult<(u64, u64, u64)> {
         let snapshot = enter(src.py(), || self.inner.snapshot())?;
         let owner = snapshot.schema().edge_type(edge_type).map(|(_, owner)| owner);
-        let batch = batch_of(src, dst, columns, (edge_type, owner))?;
+        let batch = batch_of(src, dst, columns, (edge_type, owner), self.inner.is_strict())?;
         match batch.len() {
             ..INTERRUPTIBLE_ROWS => enter(src.py(), || self.inner.add_edges(edge_type, vec![batch])),
             _ => enter_writing(src.py(), None, |control| {

@@ -28,6 +28,7 @@ mod schema;
 mod snapshot;
 mod stats;
 mod table;
+mod times;
 mod transaction;
 mod value;
 mod view;

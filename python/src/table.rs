@@ -113,6 +113,11 @@ impl Column {
         PyList::new(py, values?)
     }
 
+    /// Of each row, whether it is null.
+    fn nulls<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
+        PyArray1::from_iter(py, (0..self.array.len()).map(|row| self.array.is_null(row)))
+    }
+
     fn to_numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_numpy(py, &self.array)
     }

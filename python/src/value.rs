@@ -14,6 +14,7 @@ use pyo3::types::{
 
 use crate::error::Raise;
 use crate::key::type_name;
+use crate::times::times_of;
 
 const DAY_SECONDS: i64 = 86_400;
 const SECOND_MICROS: i64 = 1_000_000;
@@ -25,85 +26,101 @@ const EPOCH_ORDINAL: i64 = 719_163;
 /// # Errors
 /// `OverflowError`, of the digits, for an integer that no type holds: the caller knows what it was to be.
 pub(crate) fn value_of(object: &Bound<'_, PyAny>) -> PyResult<Value> {
-    if object.is_none() {
-        return Ok(Value::Null);
+    match scalar_of(object)? {
+        Some(value) => Ok(value),
+        None => list_of(object),
     }
-    if let Ok(flag) = object.cast::<PyBool>() {
-        return Ok(Value::Bool(flag.is_true()));
-    }
-    if object.is_instance_of::<PyInt>() {
-        return match (object.extract::<u64>(), object.extract::<i64>()) {
-            (Ok(number), _) => Ok(Value::unsigned(number)),
-            (_, Ok(number)) => Ok(Value::Int(number)),
-            _ => Err(PyOverflowError::new_err(shown(object))),
-        };
-    }
-    if let Ok(number) = object.cast::<PyFloat>() {
-        return Ok(Value::Float(number.value()));
-    }
-    if let Ok(text) = object.cast::<PyString>() {
-        return Ok(Value::Text(text.to_str()?.to_owned()));
-    }
-    if let Ok(bytes) = object.cast::<PyBytes>() {
-        return Ok(Value::Bytes(bytes.as_bytes().to_vec()));
-    }
-    if let Ok(bytes) = object.cast::<PyByteArray>() {
-        return Ok(Value::Bytes(bytes.to_vec()));
-    }
-    // A datetime is a date to Python.
-    if let Ok(time) = object.cast::<PyDateTime>() {
-        return time_of(time);
-    }
-    if let Ok(date) = object.cast::<PyDate>() {
-        let days: i64 = date.call_method0("toordinal")?.extract()?;
-        return Ok(Value::Date((days - EPOCH_ORDINAL) as i32));
-    }
-    if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
-        return list_of(object);
-    }
-    scalar_of(object)
 }
 
-/// A list, of scalars.
+/// The items of what [`scalar_of`] calls a list. It looks at no list among them: one may hold itself.
 fn list_of(object: &Bound<'_, PyAny>) -> PyResult<Value> {
-    let item = |item: PyResult<Bound<'_, PyAny>>| match value_of(&item?)? {
-        Value::List(_) => Err(PyTypeError::new_err("a list of lists cannot be stored")),
-        value => Ok(value),
+    let items = match is_list(object) {
+        true => object.try_iter()?,
+        false => object.call_method0("tolist")?.try_iter()?,
     };
-    object.try_iter()?.map(item).collect::<PyResult<Vec<Value>>>().map(Value::List)
+    let item = |item: PyResult<Bound<'_, PyAny>>| {
+        let nested = || PyTypeError::new_err("a list of lists cannot be stored");
+        scalar_of(&item?)?.ok_or_else(nested)
+    };
+    items.map(item).collect::<PyResult<Vec<Value>>>().map(Value::List)
 }
 
-/// A scalar of numpy, by the kind of its dtype, or an array of them.
-fn scalar_of(object: &Bound<'_, PyAny>) -> PyResult<Value> {
-    let wrong = || {
+fn is_list(object: &Bound<'_, PyAny>) -> bool {
+    object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>()
+}
+
+/// A scalar, of Python or of numpy; none for a list or an array.
+fn scalar_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
+    if let Some(value) = plain_of(object)? {
+        return Ok(Some(value));
+    }
+    if is_list(object) {
+        return Ok(None);
+    }
+    let unfit = || {
         PyTypeError::new_err(format!(
             "a property is None, bool, int, float, str, bytes, date, datetime or a list of them, not {}",
             type_name(object)
         ))
     };
-    let shape: usize = object.getattr("ndim").and_then(|ndim| ndim.extract()).map_err(|_| wrong())?;
-    let kind: String = object.getattr("dtype")?.getattr("kind")?.extract()?;
-    match (shape, kind.as_str()) {
-        (1, "b" | "i" | "u" | "f" | "U" | "T" | "O") => list_of(&object.call_method0("tolist")?),
-        (0, "M") if object.getattr("dtype")?.getattr("name")?.extract::<String>()? == "datetime64[D]" => {
-            let days: i64 = object.call_method1("astype", ("int64",))?.extract()?;
-            match i32::try_from(days) {
-                Ok(days) => Ok(Value::Date(days)),
-                Err(_) if days == i64::MIN => Ok(Value::Null),
-                Err(_) => Err(PyValueError::new_err(format!("day {days} is out of the range of a date"))),
-            }
-        }
+    let (dimensions, kind) = shape_of(object).map_err(|_| unfit())?;
+    match (dimensions, kind.as_str()) {
+        (1, "b" | "i" | "u" | "f" | "U" | "T" | "O") => Ok(None),
         (0, "M") => {
-            let micros: i64 = object
-                .call_method1("astype", ("datetime64[us]",))?
-                .call_method1("astype", ("int64",))?
-                .extract()?;
-            // numpy writes "not a time" as the smallest number.
-            Ok(if micros == i64::MIN { Value::Null } else { Value::Timestamp(micros) })
+            let array = object.py().import("numpy")?.call_method1("atleast_1d", (object,))?;
+            times_of(&array, |_| String::new()).map(|column| Some(column.get(0)))
         }
-        (0, "b" | "i" | "u" | "f" | "U" | "T" | "S") => value_of(&object.call_method0("item")?),
-        _ => Err(wrong()),
+        // As Python has it, which is None where it is masked. That of a longdouble is a longdouble again.
+        (0, "b" | "i" | "u" | "f" | "U" | "T" | "S") => {
+            plain_of(&object.call_method0("tolist")?)?.map(Some).ok_or_else(unfit)
+        }
+        _ => Err(unfit()),
     }
+}
+
+/// The dimensions of what is like an array of numpy, `tolist` included, and the kind of its dtype.
+fn shape_of(object: &Bound<'_, PyAny>) -> PyResult<(usize, String)> {
+    object.getattr("tolist")?;
+    let dimensions = object.getattr("ndim")?.extract()?;
+    Ok((dimensions, object.getattr("dtype")?.getattr("kind")?.extract()?))
+}
+
+/// A scalar of a type of Python's own; none for everything else.
+fn plain_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
+    if object.is_none() {
+        return Ok(Some(Value::Null));
+    }
+    if let Ok(flag) = object.cast::<PyBool>() {
+        return Ok(Some(Value::Bool(flag.is_true())));
+    }
+    if object.is_instance_of::<PyInt>() {
+        return match (object.extract::<u64>(), object.extract::<i64>()) {
+            (Ok(number), _) => Ok(Some(Value::unsigned(number))),
+            (_, Ok(number)) => Ok(Some(Value::Int(number))),
+            _ => Err(PyOverflowError::new_err(shown(object))),
+        };
+    }
+    if let Ok(number) = object.cast::<PyFloat>() {
+        return Ok(Some(Value::Float(number.value())));
+    }
+    if let Ok(text) = object.cast::<PyString>() {
+        return Ok(Some(Value::Text(text.to_str()?.to_owned())));
+    }
+    if let Ok(bytes) = object.cast::<PyBytes>() {
+        return Ok(Some(Value::Bytes(bytes.as_bytes().to_vec())));
+    }
+    if let Ok(bytes) = object.cast::<PyByteArray>() {
+        return Ok(Some(Value::Bytes(bytes.to_vec())));
+    }
+    // A datetime is a date to Python.
+    if let Ok(time) = object.cast::<PyDateTime>() {
+        return time_of(time).map(Some);
+    }
+    if let Ok(date) = object.cast::<PyDate>() {
+        let days: i64 = date.call_method0("toordinal")?.extract()?;
+        return Ok(Some(Value::Date((days - EPOCH_ORDINAL) as i32)));
+    }
+    Ok(None)
 }
 
 fn time_of(time: &Bound<'_, PyDateTime>) -> PyResult<Value> {

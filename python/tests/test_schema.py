@@ -184,6 +184,10 @@ def test_a_strict_database_takes_what_was_declared(db: eg.Database) -> None:
             r'vertex has no property "weight"; it has \["age", "name"\]$',
         ),
         (lambda db: db.add_edges(["a"], ["b"], "pays", sum=[1]), 'pays has no property "sum"'),
+        (lambda db: db.put_edge("a", "b", "pays", sum=None), 'pays has no property "sum"'),
+        (lambda db: db.add_edges(["a"], ["b"], "pays", sum=[None]), 'pays has no property "sum"'),
+        (lambda db: db.add_edges(["a"], ["b"], "pays", sum=[[]]), 'pays has no property "sum"'),
+        (lambda db: db.add_edges(["a"], ["b"], "pay", sum=[None]), 'no edge type "pay"'),
         (lambda db: db.begin().put_edge("a", "b", "pay"), 'no edge type "pay"'),
     ]
     with eg.open(path, strict=True) as strict:
@@ -195,5 +199,6 @@ def test_a_strict_database_takes_what_was_declared(db: eg.Database) -> None:
         strict.create_edge_type("lends", {"sum": "float64"})
         strict.put_edge("alice", "bob", "lends", sum=3)
         strict.add_edges(["a"], ["b"], "pays", note=["x"])
+        strict.add_edges(["a"], ["b"], "pays", note=[None])
     with eg.open(path) as loose:
         loose.put_edge("alice", "bob", "pay")

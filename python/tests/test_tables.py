@@ -217,6 +217,14 @@ def test_scipy_gets_weights(db: eg.Database, symmetric: bool) -> None:
         view.to_scipy("amount")
 
 
+def test_scipy_gets_nan_as_it_is(db: eg.Database) -> None:
+    db.add_edges([1, 1, 2], [2, 3, 3], "w", weight=[float("nan"), None, 2.0], count=[None, 5, 7])
+    view = db.snapshot()
+    expected = np.array([[0, np.nan, 1], [0, 0, 2], [0, 0, 0]])
+    assert np.array_equal(view.to_scipy("weight").toarray(), expected, equal_nan=True)
+    assert (view.to_scipy("count").toarray() == [[0, 1, 5], [0, 0, 7], [0, 0, 0]]).all()
+
+
 def test_csr_is_the_adjacency(wiki_vote: eg.Snapshot) -> None:
     keys = np.array(list(wiki_vote))
     indptr, indices = wiki_vote.to_csr()

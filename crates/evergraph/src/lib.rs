@@ -109,7 +109,7 @@ pub use evergraph_stream::{
 pub use evergraph_types::{
     Alteration, Cells, Column, Direction, EdgeBatch, EdgeData, EdgeType, EdgeTypeId, EdgeTypeOptions, Key,
     KeyColumn, KeyKind, KeyRef, Property, PropertyId, PropertyOwner, PropertyType, ScalarType, Schema,
-    SchemaError, Sequence, TextValues, Value, VertexData, VertexId, VertexTypeId, shown,
+    SchemaError, Sequence, TextValues, Value, VertexData, VertexId, VertexTypeId, days_from_civil, shown,
 };
 pub use evergraph_view::{
     Csr, DiffError, Difference, FlatView, GraphView, ListedEdges, Neighbors, RecordBatch, Snapshot,

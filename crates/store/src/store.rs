@@ -494,7 +494,7 @@ impl Store {
     }
 
     /// Whether only what was declared may be used.
-    pub(crate) fn is_strict(&self) -> bool {
+    pub fn is_strict(&self) -> bool {
         self.inner().options.strict
     }
 

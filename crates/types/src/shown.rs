@@ -107,3 +107,20 @@ fn year_month_day(days: i64) -> (i64, i64, i64) {
     let year = year_of_era + era * 400 + i64::from(month <= 2);
     (year, month, day_of_year - (153 * shifted_month + 2) / 5 + 1)
 }
+
+/// Days since 1970-01-01 in the Gregorian calendar. Years are counted from March, so that the leap day is the last;
+/// 400 years have 146,097 days.
+///
+/// ```
+/// use evergraph_types::days_from_civil;
+///
+/// assert_eq!(days_from_civil(2024, 1, 2), 19_724);
+/// ```
+pub fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let era = year.div_euclid(400);
+    let year_of_era = year.rem_euclid(400);
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    era * 146_097 + day_of_era - 719_468
+}

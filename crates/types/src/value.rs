@@ -55,11 +55,18 @@ impl Value {
     }
 
     /// A time as a number that goes on with it: microseconds since 1970-01-01 UTC, or the integer that it is. `None` for
-    /// what is no time.
+    /// what is no time. A day beyond the microseconds of 64 bits is the last of them, or the first.
+    ///
+    /// ```
+    /// use evergraph_types::Value;
+    ///
+    /// assert_eq!(Value::Date(1).time(), Some(86_400_000_000));
+    /// assert_eq!(Value::Date(i32::MAX).time(), Some(i64::MAX));
+    /// ```
     pub fn time(&self) -> Option<i64> {
         match *self {
             Value::Int(time) | Value::Timestamp(time) => Some(time),
-            Value::Date(days) => Some(i64::from(days) * MICROS_PER_DAY),
+            Value::Date(days) => Some(i64::from(days).saturating_mul(MICROS_PER_DAY)),
             _ => None,
         }
     }
@@ -108,7 +115,7 @@ impl Value {
     ///   microseconds and a date column as days;
     /// - a float fits both float types; for `float32` it is rounded to the nearest, and refused if it is finite and
     ///   beyond the range. NaN is a value, not null;
-    /// - a date fits a timestamp column, as its midnight in UTC;
+    /// - a date fits a timestamp column, as its midnight in UTC, if that has microseconds of 64 bits;
     /// - a list fits if its items do.
     ///
     /// Otherwise the value is handed back.
@@ -141,7 +148,7 @@ impl Value {
             (&Value::Int(number), ScalarType::Timestamp) => Ok(Value::Timestamp(number)),
             (&Value::Int(days), ScalarType::Date) => i32::try_from(days).map(Value::Date).map_err(|_| self),
             (&Value::Date(days), ScalarType::Timestamp) => {
-                Ok(Value::Timestamp(i64::from(days) * MICROS_PER_DAY))
+                i64::from(days).checked_mul(MICROS_PER_DAY).map(Value::Timestamp).ok_or(self)
             }
             (&Value::Int(number), _) => match wanted.integer_range() {
                 Some((least, greatest)) if number >= least && (number < 0 || number as u64 <= greatest) => {
@@ -188,7 +195,7 @@ impl Value {
         why.map_or(shown(digits), |why| format!("{}, {why},", shown(digits)))
     }
 
-    /// Why a number is none of a type of numbers, given that it is not.
+    /// Why a number is none of a type of numbers, or a day no time, given that it is not.
     fn why_not(&self, wanted: ScalarType) -> Option<String> {
         let is_integer = matches!(self, Value::Int(_) | Value::UInt(_));
         Some(match (wanted, wanted.integer_range()) {
@@ -203,6 +210,9 @@ impl Value {
                 format!("which is not from -{0:e} to {0:e}", f32::MAX)
             }
             (ScalarType::Date, _) if is_integer => "which is too many days from 1970-01-01".to_owned(),
+            (ScalarType::Timestamp, _) if matches!(self, Value::Date(_)) => {
+                "whose microseconds since 1970-01-01 are beyond 2^63".to_owned()
+            }
             _ => return None,
         })
     }

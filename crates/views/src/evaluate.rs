@@ -30,7 +30,7 @@ const FALSE: Truth = 0;
 const UNKNOWN: Truth = 1;
 const TRUE: Truth = 2;
 
-const MICROS_PER_DAY: i64 = 86_400_000_000;
+const MICROS_PER_DAY: i128 = 86_400_000_000;
 
 /// Vertices that one task tests.
 const IDS_PER_TASK: usize = 1 << 14;
@@ -185,11 +185,11 @@ fn compare(left: &Value, right: &Value) -> Option<Ordering> {
     }
 }
 
-/// A time in microseconds; a date is its midnight in UTC.
-fn micros_of(value: &Value) -> Option<i64> {
+/// A time in microseconds; a date is its midnight in UTC, which 64 bits may not hold.
+fn micros_of(value: &Value) -> Option<i128> {
     match value {
-        Value::Timestamp(micros) => Some(*micros),
-        Value::Date(days) => Some(i64::from(*days) * MICROS_PER_DAY),
+        Value::Timestamp(micros) => Some((*micros).into()),
+        Value::Date(days) => Some(i128::from(*days) * MICROS_PER_DAY),
         _ => None,
     }
 }
@@ -380,7 +380,9 @@ mod tests {
         assert_eq!(compare_exactly(0, -0.0), Some(Ordering::Equal));
         assert_eq!(compare_exactly(0, f64::NAN), None);
         let day = Value::Date(1);
-        assert_eq!(compare(&day, &Value::Timestamp(MICROS_PER_DAY)), Some(Ordering::Equal));
+        assert_eq!(compare(&day, &Value::Timestamp(MICROS_PER_DAY as i64)), Some(Ordering::Equal));
+        assert_eq!(compare(&Value::Date(i32::MAX), &Value::Timestamp(i64::MAX)), Some(Ordering::Greater));
+        assert_eq!(compare(&Value::Date(i32::MIN), &Value::Timestamp(i64::MIN)), Some(Ordering::Less));
         assert_eq!(compare(&Value::Int(-1), &Value::UInt(u64::MAX)), Some(Ordering::Less));
     }
 }
