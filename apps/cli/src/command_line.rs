@@ -19,9 +19,9 @@ struct CommandLine {
     /// Write the result as one line of JSON
     #[arg(long, global = true, display_order = 100)]
     json: bool,
-    /// How many threads work [default: one per core]
-    #[arg(long, global = true, value_name = "N", display_order = 101)]
-    threads: Option<usize>,
+    /// How many threads work, 1 to 256 [default: one per core]
+    #[arg(long, global = true, value_name = "N", display_order = 101, value_parser = clap::value_parser!(u16).range(1..=256))]
+    threads: Option<u16>,
     #[command(subcommand)]
     command: Command,
 }
@@ -108,7 +108,7 @@ pub fn run_as(program: &[OsString], args: Vec<OsString>) -> i32 {
 impl CommandLine {
     fn dispatch(&self, program: &[OsString]) -> Result<(), CommandError> {
         if let Some(threads) = self.threads {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
             pool.map_err(|error| CommandError::Usage(format!("--threads {threads}: {error}")))?;
         }
         let console = &mut Console::new(self.json);

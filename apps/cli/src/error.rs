@@ -9,10 +9,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use evergraph::WindowError;
 use evergraph::algorithms::AlgorithmError;
 use evergraph::generate::{ModelError, WriteError};
-use evergraph::load::ExportError;
+use evergraph::load::{ExportError, LoadError};
+use evergraph::{DatabaseLoadError, WindowError};
 use evergraph_yardstick::{GraphError, ParseError};
 use thiserror::Error;
 
@@ -67,10 +67,10 @@ pub(crate) enum CommandError {
     Rival(String),
     /// A file could not be loaded.
     #[error(transparent)]
-    Load(#[from] evergraph::DatabaseLoadError),
+    Load(#[from] DatabaseLoadError),
     /// A file could not be read as edges.
     #[error(transparent)]
-    Read(#[from] evergraph::load::LoadError),
+    Read(#[from] LoadError),
     /// Edges could not be written.
     #[error(transparent)]
     Export(#[from] ExportError),
@@ -140,10 +140,16 @@ impl CommandError {
 
     /// The message, with the names of options where the library has those of arguments.
     pub(crate) fn message(&self) -> String {
-        const OPTIONS: [(&str, &str); 2] = [
+        const OPTIONS: [(&str, &str); 4] = [
             ("on_error=\"skip\"", "--on-error skip"),
+            ("keys=\"", "--keys \""),
+            ("leave keys out", "leave --keys out"),
             ("opening it to write makes one", "evergraph load makes one"),
         ];
+        if let CommandError::Load(DatabaseLoadError::Read(LoadError::Option { path, option, reason })) = self
+        {
+            return format!("{}: --{option}: {reason}", path.display());
+        }
         OPTIONS.iter().fold(self.to_string(), |message, (argument, option)| message.replace(argument, option))
     }
 

@@ -26,9 +26,9 @@ impl Activity {
         Activity { bar }
     }
 
-    /// Something that tells its share of the whole.
+    /// Something that tells its share of the whole. The bar is empty until the whole is known; one of no length would be full.
     pub(crate) fn of_shares(what: impl Into<Cow<'static, str>>) -> Self {
-        let bar = ProgressBar::new(0).with_style(style("{msg} [{bar:30}] {percent}% {elapsed}"));
+        let bar = ProgressBar::no_length().with_style(style("{msg} [{bar:30}] {percent}% {elapsed}"));
         bar.set_message(what);
         Activity { bar }
     }
@@ -76,6 +76,7 @@ pub(crate) fn watch<T>(what: &'static str, run: impl FnOnce(&Control) -> T) -> T
         let control = &control;
         scope.spawn(move || {
             let activity = Activity::of_steps(what, 0);
+            activity.bar.unset_length();
             while waiting.recv_timeout(REDRAW) == Err(RecvTimeoutError::Timeout) {
                 let status = control.status();
                 match status.total {
@@ -93,4 +94,17 @@ pub(crate) fn watch<T>(what: &'static str, run: impl FnOnce(&Control) -> T) -> T
 
 fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_is_not_full_before_the_whole_is_known() {
+        let activity = Activity::of_shares("a.csv");
+        assert_eq!(activity.bar.length(), None);
+        let _ = activity.update(1, Some(4));
+        assert_eq!((activity.bar.length(), activity.bar.position()), (Some(4), 1));
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Outcome ─► values: one line each
-//!         └► rows: the first column is numbers ─► a row per vertex that has one; --top: the largest first
+//!         └► rows: the first column is numbers ─► a row per vertex; --top: those that have one, the largest first
 //!                                     vertices ─► --top: a row per group, the largest first
 //!                           a list ─► a row per item; --top: the first ones
 //! ```
@@ -102,7 +102,8 @@ impl Report<'_> {
         Ok(())
     }
 
-    /// The rows; all in the order of ids, or so many of the largest.
+    /// The rows; all in the order of ids, or so many of the largest, of vertices that have a value: what was not reached is no
+    /// farthest vertex.
     fn rows(&self, top: Option<usize>) -> Rows {
         if self.outcome.rows == algorithms::Rows::Listed {
             let listed = self.outcome.columns.first().map_or(0, |(_, column)| column.len());
@@ -133,7 +134,7 @@ impl Report<'_> {
                 Rows::Groups(groups)
             }
             (Some((_, column)), Some(top)) => {
-                let mut ids: Vec<VertexId> = vertices().collect();
+                let mut ids: Vec<VertexId> = vertices().filter(|&id| has_value(column, id)).collect();
                 let largest =
                     |one: &VertexId, other: &VertexId| compare(column, *other, *one).then(one.cmp(other));
                 if top < ids.len() {
@@ -185,6 +186,16 @@ impl Report<'_> {
             VertexColumn::Floats(values) => values.get(row).map(|&value| Cell::Float(value)),
         };
         cell.unwrap_or(Cell::Null)
+    }
+}
+
+/// Whether a row has a value, which an infinite number is not: it stands for no way there.
+fn has_value(column: &VertexColumn, row: VertexId) -> bool {
+    let row = row as usize;
+    match column {
+        VertexColumn::Vertices(values) => values.get(row).is_some_and(|&value| value != NO_VERTEX),
+        VertexColumn::Counts(values) => values.get(row).is_some_and(|&value| value != u32::MAX),
+        VertexColumn::Floats(values) => values.get(row).is_some_and(|value| value.is_finite()),
     }
 }
 

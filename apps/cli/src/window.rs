@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 use evergraph::{Duplicates, GraphView, Order, PropertyType, Schema, Span, Window, WindowOptions};
 use serde::Serialize;
 
@@ -15,16 +15,16 @@ use crate::units;
 
 /// Which store, and which windows over it.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, group = ArgGroup::new("length").required(true))]
 pub(crate) struct WindowArgs {
     /// The store
     #[arg(value_name = "DB")]
     database: PathBuf,
     /// Hold the edges of so long: 90, 5s, 10m, 2h, 7d; plain numbers are seconds, or units of a time that is a number
-    #[arg(long, value_name = "TIME", value_parser = seconds, required_unless_present = "edges")]
+    #[arg(long, value_name = "TIME", value_parser = seconds, group = "length")]
     last: Option<f64>,
     /// Hold the last so many edges
-    #[arg(long, value_name = "N", conflicts_with = "last")]
+    #[arg(long, value_name = "N", group = "length")]
     edges: Option<i64>,
     /// Move so far from one window to the next, a time or a number of edges; by default show the last window only
     #[arg(long, value_name = "STEP", value_parser = seconds)]

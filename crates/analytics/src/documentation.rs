@@ -48,7 +48,7 @@ where weights add up (PageRank, Katz, cores), and once in paths, triangles and c
 | `closeness_centrality` | `closeness_centrality` | several `u` |
 | `degree_statistics` | `degree` | with mean, median and more |
 | `triangle_count` | `triangles` | of the whole graph, not by vertex |
-| `clustering` | `clustering`, `average_clustering` | no `weight` |
+| `clustering` | `clustering`, `average_clustering` | one function for both |
 | `k_core` | `k_core` | the vertices, not the subgraph |
 | `label_propagation` | none | the rules of LDBC Graphalytics: all at once, ties to the first |
 | `louvain`, `leiden` | `louvain_communities`, `leiden_communities` | from vertex to community; `groups()` are the sets; directions do not matter |

@@ -138,6 +138,7 @@ pub(crate) fn load(
         return Err(CommitError::ReadOnly.into());
     }
     let schema = store.version().map_err(CommitError::from)?.schema().clone();
+    check_key_kind(&schema, store.wanted_key_kind(), request)?;
     let edge_type = edge_type_of(&schema, request)?;
     if request.resume || store.memory_limit_bytes().is_some() {
         return load_in_parts(store, path, request, (&schema, edge_type.as_ref()), progress);
@@ -150,6 +151,9 @@ pub(crate) fn load(
         Some(options) => {
             let columns = parsed.parts.first().map_or(&[][..], |part| &part.columns);
             let found = columns.iter().map(|(name, column)| (name.as_str(), column.property_type()));
+            if !parsed.parts.is_empty() {
+                check_time(path, options, edge_type.as_ref(), found.clone())?;
+            }
             let options = with_time_as_found(options, found);
             store.add_edges_as(&request.edge_type, options, parsed.parts)?
         }
@@ -168,6 +172,37 @@ pub(crate) fn load(
         seconds: started.elapsed().as_secs_f64(),
         sequence: summary.sequence,
     })
+}
+
+/// Whether the store has keys of the kind that the request asks for, if it does.
+fn check_key_kind(
+    schema: &Schema,
+    opened_for: Option<KeyKind>,
+    request: &LoadRequest,
+) -> Result<(), CommitError> {
+    match (request.options.keys, schema.key_kind.or(opened_for)) {
+        (Some(wanted), Some(found)) if wanted != found => {
+            Err(SchemaError::KeysOption { wanted, found }.into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether the edges that are loaded have the time that the request makes their type with; `found` are the columns of the file.
+pub(crate) fn check_time<'n>(
+    path: &Path,
+    options: &EdgeTypeOptions,
+    edge_type: Option<&EdgeType>,
+    found: impl Iterator<Item = (&'n str, PropertyType)>,
+) -> Result<(), LoadError> {
+    let Some(time) = &options.time else { return Ok(()) };
+    let found: Vec<&str> = found.map(|(name, _)| name).collect();
+    let is_declared = edge_type.is_some_and(|edge_type| edge_type.property(time).is_some());
+    if is_declared || found.contains(&time.as_str()) {
+        return Ok(());
+    }
+    let reason = format!("no property {time:?} is loaded from this file; there are {found:?}");
+    Err(LoadError::Option { path: path.to_owned(), option: "time", reason })
 }
 
 /// The edge type as far as it is known before the file is read.

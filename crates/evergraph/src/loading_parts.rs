@@ -22,7 +22,7 @@ use evergraph_load::{
 use evergraph_store::{BatchSummary, BulkLoad, CommitError, Store, Version, edge_type_item};
 use evergraph_types::{EdgeBatch, EdgeType, EdgeTypeId, EdgeTypeOptions, Schema, SchemaError};
 
-use crate::loading::{DatabaseLoadError, LoadReport, LoadRequest, with_time_as_found};
+use crate::loading::{DatabaseLoadError, LoadReport, LoadRequest, check_time, with_time_as_found};
 use crate::loading_course::Course;
 
 /// A load that can be resumed commits at most so many parts of a file that is not compressed.
@@ -48,6 +48,7 @@ pub(crate) fn load_in_parts(
     let window_bytes =
         of_limit.into_iter().chain(request.part_bytes).chain(request.options.window_bytes).min();
     let options = LoadOptions { window_bytes, ..request.options.clone() };
+    let edge_type = known.1;
     let Survey { options, not_numeric, .. } = say_all(path, options, known, &course.surveying())?;
     let item = item_name(path);
     let version = request.resume.then(|| store.version()).transpose().map_err(CommitError::from)?;
@@ -55,6 +56,9 @@ pub(crate) fn load_in_parts(
     let (known, from) = earlier.unzip();
     let columns = options.properties.iter().flatten();
     let columns = columns.filter_map(|spec| Some((spec.name.as_str(), spec.kind?)));
+    if let Some(options) = &request.create {
+        check_time(path, options, edge_type, columns.clone())?;
+    }
     let create = request.create.as_ref().map(|options| with_time_as_found(options, columns));
     let by_default = std::fs::metadata(path).map_or(0, |file| file.len() / MOST_PARTS).max(PART_BYTES);
     let mut parts = Parts {

@@ -69,13 +69,59 @@ fn keys_said_to_be_of_another_kind_are_refused() {
     let db = Database::in_memory(Options::default());
     let path = files.write("numbers.txt", "1 2\n");
     load(&db, &path, "edge").unwrap();
-    let options = LoadOptions { keys: Some(KeyKind::Text), ..LoadOptions::default() };
-    let error = db.load(&path, &LoadRequest { options, ..LoadRequest::default() }, &NoProgress).unwrap_err();
-    let refused = DatabaseLoadError::Commit(CommitError::Schema(SchemaError::KeyKind {
-        key: "\"1\"".to_owned(),
-        expected: KeyKind::Int64,
-    }));
-    assert_eq!(error.to_string(), refused.to_string());
+    let with = |db: &Database, keys| {
+        let options = LoadOptions { keys: Some(keys), ..LoadOptions::default() };
+        let loaded = db.load(&path, &LoadRequest { options, ..LoadRequest::default() }, &NoProgress);
+        loaded.map(|report| report.rows).map_err(|error| error.to_string())
+    };
+    assert_eq!(with(&db, KeyKind::Int64), Ok(1));
+    for (wanted, name) in [(KeyKind::Text, "string"), (KeyKind::Dense, "dense")] {
+        let message = with(&db, wanted).unwrap_err();
+        assert!(message.starts_with(&format!("keys=\"{name}\" is asked for")), "{message}");
+        assert!(message.contains("of kind int64"), "{message}");
+    }
+    let opened_for_dense = Database::in_memory(Options { keys: Some(KeyKind::Dense), ..Options::default() });
+    assert!(with(&opened_for_dense, KeyKind::Int64).unwrap_err().contains("of kind dense"));
+    assert_eq!(with(&opened_for_dense, KeyKind::Dense), Ok(1));
+}
+
+#[test]
+fn a_store_is_not_opened_for_another_kind_of_keys() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("net.eg");
+    let open = |keys, read_only| Database::open(&path, Options { keys, read_only, ..Options::default() });
+    // The kind is in the log only.
+    let db = open(None, false).unwrap();
+    db.put_edge(1, 2, "edge", &[]).unwrap();
+    drop(db);
+    for read_only in [false, true] {
+        let message = open(Some(KeyKind::Dense), read_only).unwrap_err().to_string();
+        assert!(message.contains("keys=\"dense\"") && message.contains("of kind int64"), "{message}");
+        assert!(open(Some(KeyKind::Int64), read_only).is_ok());
+    }
+}
+
+#[test]
+fn the_time_of_a_new_type_is_among_what_is_loaded() {
+    let files = Files::new();
+    let path = files.write("events.csv", "src,dst,at\n1,2,5\n");
+    let load = |resume: bool, time: &str| {
+        let db = Database::in_memory(Options::default());
+        let create = EdgeTypeOptions { time: Some(time.to_owned()), ..EdgeTypeOptions::default() };
+        let request = LoadRequest { create: Some(create), resume, ..LoadRequest::default() };
+        let loaded = db.load(&path, &request, &NoProgress);
+        (loaded.map(|report| report.rows).map_err(|error| error.to_string()), db)
+    };
+    for resume in [false, true] {
+        let (refused, db) = load(resume, "nope");
+        let message = refused.unwrap_err();
+        assert!(
+            message.contains("time: no property \"nope\" is loaded") && message.contains("[\"at\"]"),
+            "{message}"
+        );
+        assert!(db.snapshot().unwrap().schema().edge_types.is_empty());
+        assert_eq!(load(resume, "at").0, Ok(1));
+    }
 }
 
 #[test]

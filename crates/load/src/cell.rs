@@ -1,14 +1,20 @@
 //! A field as a value: keys and property values, with the rules by which types are inferred.
 //!
-//! Inference is a join over the values of a column: int64 and float64 join to float64, all else that differs to string.
+//! Inference is a join over the values of a column:
+//!
+//! ```text
+//!  int64 ─► uint64 ─► float64 ─► string    uint64 if none is negative, float64 if it holds every integer exactly
+//!                  bool, timestamp ─►      with anything else
+//! ```
+//!
 //! A value can be read once it is known not to lose anything by that.
 
-use evergraph_types::{KeyKind, MAX_VERTICES, PropertyType, TextValues};
+use evergraph_types::{KeyKind, MAX_TEXT_BYTES, MAX_VERTICES, PropertyType, TextValues};
 use memchr::memchr;
 
 use crate::fault::{Fault, Place, clip};
 use crate::literal::{read_bits, read_bytes};
-use crate::number::{NotInt, parse_int, plain_digits};
+use crate::number::{NotInt, is_inexact, parse_int, plain_digits};
 use crate::scan::is_plain_text;
 use crate::split::Field;
 
@@ -37,6 +43,9 @@ impl<'a> Text<'a> {
     /// The text of a field, if it is text.
     pub(crate) fn read(data: &'a [u8], field: &Field) -> Result<Self, Place> {
         let text = Text { raw: &data[field.start..field.end], escaped: field.escaped };
+        if text.raw.len() > MAX_TEXT_BYTES {
+            check_width(field, text.to_bytes().len())?;
+        }
         if is_plain_text(text.raw) {
             return Ok(text);
         }
@@ -67,6 +76,18 @@ impl<'a> Text<'a> {
         self.push_to(&mut values);
         values.get(0).to_owned()
     }
+
+    /// The same of bytes that may be no text.
+    fn to_bytes(self) -> Vec<u8> {
+        let mut values = TextValues::default();
+        self.push_to(&mut values);
+        values.bytes
+    }
+}
+
+/// Whether a store keeps a cell of so many bytes.
+fn check_width(field: &Field, found: usize) -> Result<(), Place> {
+    if found <= MAX_TEXT_BYTES { Ok(()) } else { Err(Place::new(field.start, Fault::TooWide { found })) }
 }
 
 impl Cell<'_> {
@@ -77,16 +98,6 @@ impl Cell<'_> {
             Cell::Bits(kind, _) | Cell::Bytes(kind, _) => Some(*kind),
             Cell::Text(_) => Some(PropertyType::String),
         }
-    }
-}
-
-/// The type that holds the values of both.
-pub(crate) fn join(left: Option<PropertyType>, right: Option<PropertyType>) -> Option<PropertyType> {
-    match (left, right) {
-        (None, kind) | (kind, None) => kind,
-        (Some(left), Some(right)) if left == right => Some(left),
-        (Some(left), Some(right)) if left.is_number() && right.is_number() => Some(PropertyType::Float64),
-        _ => Some(PropertyType::String),
     }
 }
 
@@ -128,21 +139,33 @@ pub(crate) fn read_declared<'a>(
     }
     let unquoted = if field.escaped { Text { raw: bytes, escaped: true }.to_text() } else { String::new() };
     let text = if field.escaped { unquoted.as_bytes() } else { bytes };
-    read_as(text, kind, true).ok_or_else(|| {
-        let fault = Fault::Value { property: property.to_owned(), kind, text: clip(bytes) };
-        Place::new(field.start, fault)
-    })
+    match read_as(text, kind, true) {
+        Some(Cell::Bytes(kind, cell)) => check_width(field, cell.len()).map(|()| Cell::Bytes(kind, cell)),
+        Some(cell) => Ok(cell),
+        None => {
+            let fault = Fault::Value { property: property.to_owned(), kind, text: clip(bytes) };
+            Err(Place::new(field.start, fault))
+        }
+    }
 }
 
 /// The narrowest type but string that takes the value.
 pub(crate) fn classify(bytes: &[u8]) -> Option<Cell<'static>> {
-    [PropertyType::Int64, PropertyType::Float64, PropertyType::Bool, PropertyType::Timestamp]
-        .into_iter()
-        .find_map(|kind| read_as(bytes, kind, false))
+    const NARROWEST_FIRST: [PropertyType; 5] = [
+        PropertyType::Int64,
+        PropertyType::UInt64,
+        PropertyType::Float64,
+        PropertyType::Bool,
+        PropertyType::Timestamp,
+    ];
+    NARROWEST_FIRST.into_iter().find_map(|kind| read_as(bytes, kind, false))
 }
 
-/// Times and dates may be bare numbers if the type is declared.
+/// Times and dates may be bare numbers, and doubles integers that they do not hold exactly, if the type is declared.
 fn read_as(bytes: &[u8], kind: PropertyType, declared: bool) -> Option<Cell<'static>> {
+    if kind == PropertyType::Float64 && !declared && is_inexact(bytes) {
+        return None;
+    }
     match kind.as_scalar().filter(|scalar| scalar.width().is_some()) {
         Some(scalar) => read_bits(bytes, scalar, declared).map(|bits| Cell::Bits(kind, bits)),
         None => read_bytes(bytes, kind).map(|cell| Cell::Bytes(kind, cell)),

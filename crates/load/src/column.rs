@@ -1,12 +1,13 @@
 //! A property column of one block while it grows, and the agreement of all blocks on its type.
 //!
-//! Invariant: an inferred column never loses what a wider type would have shown. Integers may become doubles, and a
-//! column of nulls anything, in place; every other change of type means that the text must be read again as strings,
-//! which the owner of the block does ([`ColumnBuilder::admits`], [`settle`]).
+//! Invariant: an inferred column never loses what a wider type would have shown. Integers may become unsigned ones, or doubles
+//! that are equal to them, and a column of nulls anything, in place; every other change of type means that the text must be read
+//! again as strings, which the owner of the block does ([`ColumnBuilder::admits`], [`settle`]).
 
 use evergraph_types::{Cells, Column, PropertyType};
 
-use crate::cell::{Cell, join};
+use crate::cell::Cell;
+use crate::guess::{Guess, recoded};
 
 /// The values of one property in one block.
 #[derive(Debug)]
@@ -16,6 +17,8 @@ pub(crate) struct ColumnBuilder {
     column: Column,
     /// Some null would be text in a string column.
     blanks: bool,
+    /// What was known of values that were dropped.
+    dropped: Guess,
 }
 
 impl ColumnBuilder {
@@ -23,7 +26,7 @@ impl ColumnBuilder {
     pub(crate) fn new(kind: Option<PropertyType>, rows: usize) -> Self {
         let mut column = Column::new(kind.unwrap_or(PropertyType::String));
         column.cells_mut().reserve(rows);
-        ColumnBuilder { kind, column, blanks: false }
+        ColumnBuilder { kind, column, blanks: false, dropped: Guess::default() }
     }
 
     /// What is known of the type.
@@ -37,9 +40,22 @@ impl ColumnBuilder {
             (_, None) => true,
             (None, Some(PropertyType::String)) => !self.blanks,
             (None, Some(_)) => true,
-            (Some(PropertyType::Int64), Some(PropertyType::Float64)) => true,
-            (Some(kind), Some(other)) => kind == other,
+            (Some(kind), Some(other)) => kind == other || self.joined(cell) != Some(PropertyType::String),
         }
+    }
+
+    /// What is known of the type, and of the integers in it: looks at all of them.
+    fn guess(&self) -> Guess {
+        self.dropped.join(Guess::of_column(self.kind, &self.column))
+    }
+
+    /// The type of the column with a value of another type.
+    fn joined(&self, cell: &Cell) -> Option<PropertyType> {
+        let of_cell = match cell {
+            Cell::Bits(kind, bits) => Guess::of_bits(*kind, *bits),
+            cell => Guess::of_kind(cell.kind()),
+        };
+        self.guess().join(of_cell).kind
     }
 
     /// The values, if they are integers without nulls: what the fast path can append to.
@@ -54,12 +70,14 @@ impl ColumnBuilder {
     /// Appends a value that is admitted.
     pub(crate) fn push(&mut self, cell: &Cell) {
         self.blanks |= matches!(cell, Cell::Blank);
-        let kind = join(self.kind, cell.kind());
-        if kind != self.kind {
-            self.retype(kind);
+        if cell.kind().is_some_and(|kind| self.kind != Some(kind)) {
+            self.retype(self.joined(cell));
         }
         match cell {
-            Cell::Bits(_, bits) => self.column.push_bits(*bits),
+            Cell::Bits(kind, bits) => {
+                let to = self.column.property_type();
+                self.column.push_bits(recoded(*bits, *kind, to));
+            }
             Cell::Bytes(_, bytes) => self.column.push_bytes(bytes),
             Cell::Text(text) => {
                 if let Some(texts) = self.column.cells_mut().texts_mut() {
@@ -79,6 +97,7 @@ impl ColumnBuilder {
 
     /// Drops the values; what is known of their type stays.
     pub(crate) fn forget(&mut self) {
+        self.dropped = self.guess();
         self.column = Column::new(self.column.property_type());
     }
 
@@ -90,8 +109,13 @@ impl ColumnBuilder {
 
 /// The type all blocks of a column agree on, or `None` if that is string and some block did not keep its text.
 pub(crate) fn settle<'a>(blocks: impl Iterator<Item = &'a ColumnBuilder> + Clone) -> Option<PropertyType> {
-    let kind =
-        blocks.clone().fold(None, |kind, block| join(kind, block.kind)).unwrap_or(PropertyType::String);
+    let mut kinds = blocks.clone().filter_map(|block| block.kind);
+    let first = kinds.next();
+    let kind = match kinds.all(|kind| Some(kind) == first) {
+        true => first,
+        false => blocks.clone().map(ColumnBuilder::guess).fold(Guess::default(), Guess::join).kind,
+    };
+    let kind = kind.unwrap_or(PropertyType::String);
     let mut blocks = blocks;
     let kept_text = |block: &ColumnBuilder| match block.kind {
         None => !block.blanks,
@@ -100,19 +124,20 @@ pub(crate) fn settle<'a>(blocks: impl Iterator<Item = &'a ColumnBuilder> + Clone
     (kind != PropertyType::String || blocks.all(kept_text)).then_some(kind)
 }
 
-/// Integers to doubles; from any other type all values are null and stay so.
+/// Numbers to a type that holds them; from any other type all values are null and stay so.
 fn convert(column: Column, kind: PropertyType) -> Column {
     let rows = column.len();
     let (from, cells, validity) = column.into_parts();
-    match cells {
-        Cells::Eight(bits) if (from, kind) == (PropertyType::Int64, PropertyType::Float64) => {
-            let doubles: Vec<f64> = bits.into_iter().map(|bits| bits as i64 as f64).collect();
-            Column::from(doubles).with_validity(validity)
-        }
-        _ => {
-            let mut column = Column::new(kind);
-            column.push_nulls(rows);
-            column
+    if let Cells::Eight(bits) = cells
+        && from.is_number()
+        && kind.is_number()
+    {
+        let cells = Cells::Eight(bits.into_iter().map(|bits| recoded(bits, from, kind)).collect());
+        if let Some(column) = Column::of_cells(kind, cells) {
+            return column.with_validity(validity);
         }
     }
+    let mut column = Column::new(kind);
+    column.push_nulls(rows);
+    column
 }

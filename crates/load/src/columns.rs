@@ -56,6 +56,11 @@ impl Columns<'_> {
         let src = options.src.as_ref().map(|column| self.position(column)).transpose()?;
         let dst = options.dst.as_ref().map(|column| self.position(column)).transpose()?;
         Ok(match (src, dst) {
+            (Some(src), Some(dst)) if src == dst => {
+                let column = options.dst.as_ref().map(ColumnRef::to_string).unwrap_or_default();
+                let reason = format!("column {column} is that of the source keys already; name another one");
+                return Err(LoadError::Option { path: self.path.to_owned(), option: "dst", reason });
+            }
             (Some(src), Some(dst)) => (src, dst),
             (Some(src), None) => (src, if src == usual_dst { usual_src } else { usual_dst }),
             (None, Some(dst)) => (if dst == usual_src { usual_dst } else { usual_src }, dst),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use evergraph_types::{MAX_VERTICES, PropertyType};
+use evergraph_types::{MAX_TEXT_BYTES, MAX_VERTICES, PropertyType};
 
 /// What is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,12 +13,16 @@ pub(crate) enum Fault {
     TooLong { limit: usize },
     /// A quoted field without an end.
     Unclosed,
+    /// A carriage return outside quotes that no line feed follows.
+    CarriageReturn,
     /// Something between a closing quote and the delimiter.
     AfterQuote,
     /// A zero byte in a key or a string.
     Nul,
     /// A key or a string that is no UTF-8.
     NotUtf8,
+    /// A key or a value of variable width with more bytes than a store keeps.
+    TooWide { found: usize },
     /// A key that is not there.
     EmptyKey,
     /// A key that is no number though numbers were declared.
@@ -55,11 +59,22 @@ impl fmt::Display for Fault {
             }
             Fault::TooLong { limit } => write!(f, "longer than the {limit} bytes a line may have"),
             Fault::Unclosed => f.write_str("a quoted field starts here and is not closed"),
+            Fault::CarriageReturn => f.write_str(
+                "a carriage return (CR) without a line feed (LF), the line end of old Macs; \
+                 convert the line ends to LF, as `tr '\\r' '\\n'` does",
+            ),
             Fault::AfterQuote => {
                 f.write_str("text after a closing quote (a quote inside a field is doubled)")
             }
             Fault::Nul => f.write_str("a NUL byte"),
             Fault::NotUtf8 => f.write_str("bytes that are not UTF-8"),
+            Fault::TooWide { found } => {
+                write!(
+                    f,
+                    "a key or value of {found} bytes, {MAX_TEXT_BYTES} are allowed; \
+                     keep what is long in files and their names here"
+                )
+            }
             Fault::EmptyKey => f.write_str("the vertex key is empty"),
             Fault::NotInt { text } => write!(f, "the vertex key {text:?} is not an integer"),
             Fault::IntRange { text } => write!(f, "the vertex key {text} is out of the range of int64"),

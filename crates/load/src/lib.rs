@@ -19,6 +19,7 @@ mod error;
 mod export;
 mod fault;
 mod format;
+mod guess;
 mod literal;
 mod map;
 mod number;

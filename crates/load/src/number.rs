@@ -54,6 +54,23 @@ pub(crate) fn parse_float(text: &[u8]) -> Option<f64> {
     short_decimal(text).or_else(|| std::str::from_utf8(text).ok()?.parse().ok())
 }
 
+/// Whether some text is an integer that is no double: the nearest one is another number.
+pub(crate) fn is_inexact(text: &[u8]) -> bool {
+    const SURELY_EXACT_DIGITS: usize = 15;
+    if text.len() <= SURELY_EXACT_DIGITS {
+        return false;
+    }
+    let digits = text.strip_prefix(b"-").or_else(|| text.strip_prefix(b"+")).unwrap_or(text);
+    if !digits.iter().all(u8::is_ascii_digit) {
+        return false;
+    }
+    let leading_zeros = digits.iter().take_while(|digit| **digit == b'0').count();
+    let digits = &digits[leading_zeros..];
+    // With no decimals a double is written in full, however large it is.
+    digits.len() > SURELY_EXACT_DIGITS
+        && parse_float(digits).is_none_or(|number| format!("{number:.0}").as_bytes() != digits)
+}
+
 /// A decimal of at most 15 digits and without exponent. Its digits as an integer and the power of ten to divide by are both
 /// exact doubles, so that the quotient is the double nearest to the decimal (Clinger, 1990).
 fn short_decimal(text: &[u8]) -> Option<f64> {
@@ -180,6 +197,21 @@ mod tests {
                 prop_assert_eq!(Ok(number), text.parse::<u64>());
                 prop_assert!(!bytes.get(next).is_some_and(u8::is_ascii_digit));
             }
+        }
+    }
+
+    #[test]
+    fn integers_that_are_no_doubles() {
+        for text in ["9007199254740993", "-9007199254740993", "+00009007199254740993", "99999999999999999999"]
+        {
+            assert!(is_inexact(text.as_bytes()), "{text}");
+        }
+        let (large, small) = ("1".to_owned() + &"0".repeat(400), "0".repeat(400) + "7");
+        assert!(is_inexact(large.as_bytes()) && !is_inexact(small.as_bytes()));
+        for text in
+            ["9007199254740992", "-9223372036854775808", "18446744073709551616", "1e300", "0.1", "nan"]
+        {
+            assert!(!is_inexact(text.as_bytes()), "{text}");
         }
     }
 

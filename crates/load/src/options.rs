@@ -75,7 +75,8 @@ pub struct PropertySpec {
     pub column: ColumnRef,
     /// The name of the property.
     pub name: String,
-    /// Its type; inferred from all values of the file where `None`.
+    /// Its type; inferred from all values of the file where `None`: the first of int64, uint64, float64, bool and timestamp that
+    /// holds them all, else string. A float64 holds an integer if it is equal to it.
     pub kind: Option<PropertyType>,
 }
 

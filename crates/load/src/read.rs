@@ -277,7 +277,7 @@ impl<'a, 't> Pass<'a, 't> {
         match self.take {
             Take::All => return Ok(()),
             Take::Types => {
-                self.blocks.iter_mut().for_each(Block::forget);
+                self.blocks.par_iter_mut().for_each(Block::forget);
                 return Ok(());
             }
             Take::Windows(_) => self.passed.add(bytes),

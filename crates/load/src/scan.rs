@@ -34,11 +34,12 @@ fn find(data: &[u8], at: usize, mask: impl Fn(u64) -> u64, wanted: impl Fn(u8) -
     at
 }
 
-/// The first delimiter or line end from `at` on, or the end of the data.
+/// The first delimiter, carriage return or line feed from `at` on, or the end of the data. Line ends are looked for among all
+/// bytes up to them: others of those are rare.
 pub(crate) fn find_delimiter(data: &[u8], at: usize, delimiter: u8) -> usize {
-    let (delimiters, newlines) = (ONES * u64::from(delimiter), ONES * u64::from(b'\n'));
-    let mask = |bytes| below(bytes ^ delimiters, 1) | below(bytes ^ newlines, 1);
-    find(data, at, mask, |byte| byte == delimiter || byte == b'\n')
+    let delimiters = ONES * u64::from(delimiter);
+    let mask = |bytes| below(bytes ^ delimiters, 1) | below(bytes, b'\r' + 1);
+    find(data, at, mask, |byte| byte == delimiter || matches!(byte, b'\r' | b'\n'))
 }
 
 /// The first blank or line end from `at` on, or the end of the data.
@@ -76,7 +77,7 @@ mod tests {
             let expected = |wanted: &[u8]| {
                 bytes[at..].iter().position(|byte| wanted.contains(byte)).map_or(bytes.len(), |found| at + found)
             };
-            prop_assert_eq!(find_delimiter(&bytes, at, b','), expected(b",\n"));
+            prop_assert_eq!(find_delimiter(&bytes, at, b','), expected(b",\r\n"));
             prop_assert_eq!(find_blank(&bytes, at), expected(b" \t\r\n"));
             prop_assert_eq!(is_plain_text(&bytes), bytes.iter().all(|byte| (1..128).contains(byte)));
         }

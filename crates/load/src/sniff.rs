@@ -13,9 +13,9 @@ use memchr::{memchr_iter, memrchr};
 use crate::block::{Stop, parse_block};
 use crate::cell::{Text, classify, trim};
 use crate::columns::Columns;
-use crate::fault::{Fault, clip};
+use crate::fault::{Fault, Place, clip};
 use crate::format::{check_delimiter, detect, refuse_other_formats};
-use crate::number::parse_int;
+use crate::number::{NotInt, parse_int};
 use crate::plan::{Plan, Widen};
 use crate::split::{Dialect, Field, Split};
 use crate::{ColumnRef, Format, LoadError, LoadOptions, OnError};
@@ -36,11 +36,10 @@ pub(crate) struct Sniffed {
 
 /// A record of the sample.
 struct Row {
-    start: usize,
     next: usize,
     fields: Vec<Field>,
     count: usize,
-    fault: Option<Fault>,
+    fault: Option<Place>,
 }
 
 const SAMPLE_BYTES: usize = 256 << 10;
@@ -75,7 +74,8 @@ pub(crate) fn sniff(
     };
     let start = if header.is_some() { first.next } else { 0 };
     let counts: Vec<usize> = rows.iter().map(|row| row.count).collect();
-    let mut plan = Columns { path, header: header.as_deref(), counts: &counts }.plan(options, dialect)?;
+    let plan = Columns { path, header: header.as_deref(), counts: &counts }.plan(options, dialect);
+    let mut plan = plan.map_err(|error| explained(error, path, text, first))?;
     // Small blocks are asked for by tests; a sample as small lets them see guesses refuted.
     let sample_bytes = options.block_bytes.min(SAMPLE_BYTES);
     let widened = sample_types(&mut plan, &text[start..], sample_bytes, complete);
@@ -101,11 +101,11 @@ fn sample_rows(dialect: &Dialect, text: &[u8], complete: bool) -> Vec<Row> {
                 continue;
             }
             Split::Row { next, count, .. } => (next, count, None),
-            Split::Bad { place, next } => (next, 0, Some(*place.fault)),
-            Split::Endless { place } => (text.len(), 0, Some(*place.fault)),
+            Split::Bad { place, next } => (next, 0, Some(place)),
+            Split::Endless { place } => (text.len(), 0, Some(place)),
             Split::Incomplete => break,
         };
-        rows.push(Row { start, next, fields, count, fault });
+        rows.push(Row { next, fields, count, fault });
         start = next;
     }
     rows
@@ -123,7 +123,8 @@ fn has_header(options: &LoadOptions, format: Format, text: &[u8], rows: &[Row]) 
     }
     let value = |field: &Field| trim(&text[field.start..field.end]);
     let Some(first) = rows.first().filter(|row| row.fault.is_none()) else { return false };
-    let words = first.fields.iter().all(|field| classify(value(field)).is_none())
+    let is_word = |text: &[u8]| classify(text).is_none() && !matches!(parse_int(text), Err(NotInt::Range));
+    let words = first.fields.iter().all(|field| is_word(value(field)))
         && first.fields.iter().any(|field| !value(field).is_empty());
     let number = |field: &Field| parse_int(value(field)).is_ok();
     match format {
@@ -134,27 +135,39 @@ fn has_header(options: &LoadOptions, format: Format, text: &[u8], rows: &[Row]) 
     }
 }
 
+/// Columns are missing because all of the file is one line: that is what is wrong then.
+fn explained(error: LoadError, path: &Path, text: &[u8], first: &Row) -> LoadError {
+    match (&error, &first.fault) {
+        (LoadError::MissingColumn { .. }, Some(place)) if *place.fault == Fault::CarriageReturn => {
+            bad_line(path, text, place, place.fault.to_string())
+        }
+        _ => error,
+    }
+}
+
+fn bad_line(path: &Path, text: &[u8], place: &Place, reason: String) -> LoadError {
+    let before = &text[..place.at];
+    let line_start = memrchr(b'\n', before).map_or(0, |newline| newline + 1);
+    let line = text[line_start..].split(|byte| *byte == b'\n').next().unwrap_or_default();
+    LoadError::Line {
+        path: path.to_owned(),
+        line: memchr_iter(b'\n', before).count() as u64 + 1,
+        column: u32::try_from(place.at - line_start + 1).unwrap_or(u32::MAX),
+        reason,
+        text: clip(line),
+    }
+}
+
 /// The names in the header.
 fn names(path: &Path, text: &[u8], row: &Row) -> Result<Vec<String>, LoadError> {
-    let fail = |at: usize, fault: &Fault| {
-        let before = &text[..at];
-        let line_start = memrchr(b'\n', before).map_or(0, |newline| newline + 1);
-        let line = text[line_start..].split(|byte| *byte == b'\n').next().unwrap_or_default();
-        LoadError::Line {
-            path: path.to_owned(),
-            line: memchr_iter(b'\n', before).count() as u64 + 1,
-            column: u32::try_from(at - line_start + 1).unwrap_or(u32::MAX),
-            reason: format!("in the header: {fault}"),
-            text: clip(line),
-        }
-    };
-    if let Some(fault) = &row.fault {
-        return Err(fail(row.start, fault));
+    let fail = |place: &Place| bad_line(path, text, place, format!("in the header: {}", place.fault));
+    if let Some(place) = &row.fault {
+        return Err(fail(place));
     }
     let name = |field: &Field| match Text::read(text, field) {
         Ok(name) if field.quoted => Ok(name.to_text()),
         Ok(name) => Ok(name.to_text().trim().to_owned()),
-        Err(place) => Err(fail(place.at, &place.fault)),
+        Err(place) => Err(fail(&place)),
     };
     row.fields.iter().map(name).collect()
 }

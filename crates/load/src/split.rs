@@ -4,7 +4,7 @@
 //! Invariant: what [`Dialect::split`] says of the record at `start` depends on the bytes from `start` on only, and is
 //! final: more data never changes it, except that [`Split::Incomplete`] asks for more.
 
-use memchr::memchr;
+use memchr::{memchr, memchr2};
 
 use crate::fault::{Fault, Place};
 use crate::scan::{find_blank, find_delimiter};
@@ -75,8 +75,10 @@ impl Dialect {
         let horizon = start.saturating_add(self.limit_bytes).saturating_add(1).min(data.len());
         let at_hand = &data[..horizon];
         let at_limit = horizon - start > self.limit_bytes;
-        if let Some(split) = self.blank(at_hand, start, complete && !at_limit) {
-            return split;
+        match self.blank(at_hand, start, complete && !at_limit) {
+            Some(Stop::Line(next)) => return Split::Blank { next },
+            Some(Stop::Bad(place)) => return self.bad(data, start, place, complete),
+            _ => {}
         }
         let (mut from, mut count, mut quoted) = (start, 0, false);
         loop {
@@ -108,19 +110,22 @@ impl Dialect {
         }
     }
 
-    /// A comment or empty line at `start`, if there is one; `complete` says that the file ends with `at_hand`.
-    fn blank(&self, at_hand: &[u8], start: usize, complete: bool) -> Option<Split> {
+    /// Where a comment or empty line at `start` stops, if there is one; `complete` says that the file ends with `at_hand`.
+    fn blank(&self, at_hand: &[u8], start: usize, complete: bool) -> Option<Stop> {
         let mut at = start;
         while let Some(b' ' | b'\t' | b'\r') = at_hand.get(at).filter(|byte| Some(**byte) != self.delimiter) {
             at += 1;
         }
         match at_hand.get(at) {
-            Some(b'\n') => Some(Split::Blank { next: at + 1 }),
-            Some(b'#' | b'%') if self.comments => match memchr(b'\n', &at_hand[at..]) {
-                Some(end) => Some(Split::Blank { next: at + end + 1 }),
-                None => complete.then_some(Split::Blank { next: at_hand.len() }),
-            },
-            None => complete.then_some(Split::Blank { next: at }),
+            Some(b'\n') => Some(Stop::Line(at + 1)),
+            Some(b'#' | b'%') if self.comments => {
+                let end = memchr2(b'\r', b'\n', &at_hand[start..]).map_or(at_hand.len(), |end| start + end);
+                match stop_at(at_hand, end) {
+                    Stop::Data => complete.then_some(Stop::Line(at_hand.len())),
+                    stop => Some(stop),
+                }
+            }
+            None => complete.then_some(Stop::Line(at)),
             _ => None,
         }
     }
@@ -143,26 +148,21 @@ impl Dialect {
                     field.escaped = true;
                     at = quote + 2;
                 }
-                after => {
+                _ => {
                     field.end = quote;
-                    return (Some(field), self.after_quote(data, quote + 1, after.copied()));
+                    return (Some(field), self.after_quote(data, quote + 1));
                 }
             }
         }
         (Some(field), Stop::Data)
     }
 
-    fn after_quote(&self, data: &[u8], at: usize, byte: Option<u8>) -> Stop {
-        match byte {
-            None => Stop::Data,
-            Some(b'\n') => Stop::Line(at + 1),
-            Some(byte) if Some(byte) == self.delimiter => Stop::Field(at + 1),
-            Some(b'\r') => match data.get(at + 1) {
-                Some(b'\n') => Stop::Line(at + 2),
-                None => Stop::Data,
-                Some(_) => Stop::Bad(Place::new(at, Fault::AfterQuote)),
-            },
-            Some(_) => Stop::Bad(Place::new(at, Fault::AfterQuote)),
+    fn after_quote(&self, data: &[u8], at: usize) -> Stop {
+        match data.get(at) {
+            Some(byte) if !matches!(byte, b'\n' | b'\r') && Some(*byte) != self.delimiter => {
+                Stop::Bad(Place::new(at, Fault::AfterQuote))
+            }
+            _ => stop_at(data, at),
         }
     }
 
@@ -179,29 +179,28 @@ impl Dialect {
     }
 }
 
+/// What a field or a comment comes to at `end`: a byte that separates fields or ends lines, or the end of the data. A carriage
+/// return with nothing behind it may be half a line end, or end the file.
+fn stop_at(data: &[u8], end: usize) -> Stop {
+    match (data.get(end), data.get(end + 1)) {
+        (None, _) | (Some(b'\r'), None) => Stop::Data,
+        (Some(b'\n'), _) => Stop::Line(end + 1),
+        (Some(b'\r'), Some(b'\n')) => Stop::Line(end + 2),
+        (Some(b'\r'), Some(_)) => Stop::Bad(Place::new(end, Fault::CarriageReturn)),
+        (Some(_), _) => Stop::Field(end + 1),
+    }
+}
+
 fn delimited_field(data: &[u8], start: usize, delimiter: u8) -> (Option<Field>, Stop) {
     let end = find_delimiter(data, start, delimiter);
-    let stop = match data.get(end) {
-        None => Stop::Data,
-        Some(b'\n') => Stop::Line(end + 1),
-        Some(_) => Stop::Field(end + 1),
-    };
-    let at_line_end = !matches!(stop, Stop::Field(_));
-    let carriage_return = at_line_end && end > start && data[end - 1] == b'\r';
-    let end = end - usize::from(carriage_return);
-    (Some(Field { start, end, quoted: false, escaped: false }), stop)
+    (Some(Field { start, end, quoted: false, escaped: false }), stop_at(data, end))
 }
 
 fn field_between_blanks(data: &[u8], start: usize) -> (Option<Field>, Stop) {
     let mut start = start;
-    while let Some(b' ' | b'\t' | b'\r') = data.get(start) {
+    while let Some(b' ' | b'\t') = data.get(start) {
         start += 1;
     }
     let end = find_blank(data, start);
-    let stop = match data.get(end) {
-        None => Stop::Data,
-        Some(b'\n') => Stop::Line(end + 1),
-        Some(_) => Stop::Field(end + 1),
-    };
-    (Some(Field { start, end, quoted: false, escaped: false }).filter(|_| end > start), stop)
+    (Some(Field { start, end, quoted: false, escaped: false }).filter(|_| end > start), stop_at(data, end))
 }

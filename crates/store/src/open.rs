@@ -14,6 +14,7 @@ use std::sync::{Arc, Weak};
 use evergraph_disk::{Corruption, Disk, DiskError, LockMode};
 use evergraph_log::{Log, Record, ReplayError};
 use evergraph_segment::{Segment, SegmentError};
+use evergraph_types::{KeyKind, Schema, SchemaError};
 use hashbrown::HashSet;
 
 use crate::bases::{read_bases, remove_stale_bases};
@@ -52,7 +53,7 @@ pub(crate) fn open(disk: Arc<dyn Disk>, directory: &Path, options: Options) -> R
         Manifest::new(new_store_id()).write(&*disk, directory)?;
     }
     let mut manifest = Manifest::read(&*disk, directory)?;
-    check_key_kind(&manifest, &options)?;
+    check_key_kind(&manifest.schema, &options)?;
     let bases = read_bases(&*disk, directory, &manifest)?;
     if !options.read_only {
         disk.create_dir_all(&segment_directory(directory))?;
@@ -61,6 +62,7 @@ pub(crate) fn open(disk: Arc<dyn Disk>, directory: &Path, options: Options) -> R
     let mut recovery = Recovery::of_segments(&manifest, &segments, &options)?;
     let archived_heap_bytes = recovery.heap_bytes();
     let recovered = recovery.replay_log(disk.clone(), directory, &manifest, &options).and_then(|log| {
+        check_key_kind(&recovery.draft.version.schema, &options)?;
         if !options.read_only {
             remove_leftovers(&*disk, directory, &manifest, &bases)?;
             let retain = options.retain.unwrap_or(manifest.retain);
@@ -137,11 +139,10 @@ pub(crate) fn new_store_id() -> [u8; 16] {
 }
 
 /// A store keeps the kind of keys it was created with.
-fn check_key_kind(manifest: &Manifest, options: &Options) -> Result<(), OpenError> {
-    match (manifest.schema.key_kind, options.keys) {
-        (Some(expected), Some(wanted)) if expected != wanted => {
-            let key = format!("(any of kind {wanted}, as asked for on opening)");
-            Err(evergraph_types::SchemaError::KeyKind { key, expected }.into())
+fn check_key_kind(schema: &Schema, options: &Options) -> Result<(), OpenError> {
+    match (schema.key_kind, options.keys) {
+        (Some(found), Some(wanted)) if found != wanted => {
+            Err(SchemaError::KeysOption { wanted, found }.into())
         }
         _ => Ok(()),
     }
@@ -186,7 +187,7 @@ impl Recovery {
         segments: &[Arc<Segment>],
         options: &Options,
     ) -> Result<Self, OpenError> {
-        let kind = manifest.schema.key_kind.unwrap_or(evergraph_types::KeyKind::Dense);
+        let kind = manifest.schema.key_kind.unwrap_or(KeyKind::Dense);
         let dictionary = Arc::new(Dictionary::new(kind));
         dictionary.reserve(manifest.id_bound);
         let recovery = Self::install_all(manifest, segments, dictionary.clone(), options.keys)?;
@@ -212,7 +213,7 @@ impl Recovery {
         manifest: &Manifest,
         segments: &[Arc<Segment>],
         dictionary: Arc<Dictionary>,
-        wanted_kind: Option<evergraph_types::KeyKind>,
+        wanted_kind: Option<KeyKind>,
     ) -> Result<Self, OpenError> {
         let base = Version::empty(manifest.schema.clone(), Dictionary::Dense);
         let mut draft = Draft::new(&base, dictionary.clone(), manifest.sequence, manifest.time_micros);

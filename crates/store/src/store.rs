@@ -488,8 +488,16 @@ impl Store {
         self.inner().close()
     }
 
-    /// The kind of keys the store was opened for, if the caller said so.
-    pub(crate) fn wanted_key_kind(&self) -> Option<KeyKind> {
+    /// The kind of keys the store was opened for, if the caller said so: that of a new store, whose first key has yet to come.
+    ///
+    /// ```
+    /// use evergraph_store::{Options, Store};
+    /// use evergraph_types::KeyKind;
+    ///
+    /// let store = Store::in_memory(Options { keys: Some(KeyKind::Dense), ..Options::default() });
+    /// assert_eq!(store.wanted_key_kind(), Some(KeyKind::Dense));
+    /// ```
+    pub fn wanted_key_kind(&self) -> Option<KeyKind> {
         self.inner().options.keys
     }
 

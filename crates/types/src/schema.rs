@@ -198,6 +198,16 @@ pub enum SchemaError {
         /// The kind the store holds.
         expected: KeyKind,
     },
+    /// Keys of another kind than the store's were asked for.
+    #[error(
+        "keys=\"{wanted}\" is asked for, but the keys of this store are of kind {found}; leave keys out, or use another store"
+    )]
+    KeysOption {
+        /// The kind asked for.
+        wanted: KeyKind,
+        /// The kind the store holds, or was opened for.
+        found: KeyKind,
+    },
     /// A key that cannot be used as a dense id.
     #[error("vertex key {} is not a dense id: it must be from 0 to {max}", shown(key))]
     DenseRange {

@@ -77,6 +77,36 @@ fn what_is_no_edge_file_is_refused() {
 }
 
 #[test]
+fn options_that_do_not_fit_are_named() {
+    let shell = Shell::new().file("a.csv", "src,dst,at\n1,2,5\n");
+    let refused = |more: &[&str]| shell.refused(&[&["load", "net.eg", "a.csv"], more].concat(), 1);
+    let message = refused(&["--time", "nope"]);
+    assert!(
+        message.contains("a.csv: --time: no property \"nope\"") && message.contains("[\"at\"]"),
+        "{message}"
+    );
+    let message = refused(&["--src", "at", "--dst", "at"]);
+    assert!(message.contains("a.csv: --dst: column \"at\" is that of the source keys already"), "{message}");
+    shell.json(&["load", "net.eg", "a.csv", "--json"]);
+    for keys in ["dense", "string"] {
+        let message = refused(&["--keys", keys]);
+        assert!(message.contains(&format!("--keys \"{keys}\" is asked for")), "{message}");
+        assert!(message.contains("of kind int64"), "{message}");
+    }
+    shell.json(&["load", "net.eg", "a.csv", "--keys", "int64", "--json"]);
+}
+
+#[test]
+fn a_value_that_is_too_long_is_a_bad_line() {
+    let long = "x".repeat((1 << 20) + 1);
+    let shell = Shell::new().file("long.csv", &format!("src,dst,note\n1,2,x\n3,4,{long}\n"));
+    let message = shell.refused(&["load", "net.eg", "long.csv"], 1);
+    assert!(message.contains("long.csv:3:5: ") && message.contains("1048577 bytes"), "{message}");
+    let report = shell.json(&["load", "net.eg", "long.csv", "--on-error", "skip", "--json"]);
+    assert_eq!((&report["edges"], &report["rejected"]), (&1.into(), &1.into()));
+}
+
+#[test]
 fn what_is_no_store_is_refused() {
     let shell = Shell::new().file("one.txt", "1 2\n");
     std::fs::create_dir(shell.path("folder")).unwrap();

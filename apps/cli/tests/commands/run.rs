@@ -60,6 +60,23 @@ fn vertices_are_named_by_their_keys() {
 }
 
 #[test]
+fn what_was_not_reached_is_not_among_the_farthest() {
+    let shell = Shell::new().store("net.eg", EDGES).file("events.csv", EVENTS);
+    shell.json(&["load", "events.eg", "events.csv", "--time", "at", "--json"]);
+    let top = |algorithm: &str, store: &str| {
+        let report = shell.json(&["run", algorithm, store, "--source", "a", "--top", "9", "--json"]);
+        let rows = report["rows"].as_array().unwrap().iter();
+        rows.map(|row| row["vertex"].as_str().unwrap().to_owned()).collect::<String>()
+    };
+    for algorithm in ["bfs", "sssp", "bellman_ford"] {
+        assert_eq!(top(algorithm, "net.eg"), "dcba", "{algorithm}");
+    }
+    assert_eq!(top("temporal_reachability", "events.eg"), "dcab");
+    let all = shell.run(&["run", "sssp", "net.eg", "--source", "a", "--csv"]).stdout;
+    assert_eq!(all.lines().count(), 7, "{all}");
+}
+
+#[test]
 fn groups_are_shown_by_size() {
     let shell = Shell::new().store("net.eg", EDGES);
     let csv = shell.run(&["run", "connected-components", "net.eg", "--csv", "--top", "5"]);

@@ -57,6 +57,17 @@ fn a_reader_may_go_away() {
 }
 
 #[test]
+fn no_more_threads_are_made_than_can_be_of_use() {
+    let shell = Shell::new().store("net.eg", "src,dst\n1,2\n");
+    for threads in ["0", "257", "4000", "many"] {
+        let message = shell.refused(&["run", "triangle_count", "net.eg", "--threads", threads], 2);
+        assert!(message.contains("--threads <N>"), "{message}");
+        assert!(threads == "many" || message.contains("1..=256"), "{message}");
+    }
+    assert!(shell.run(&["info", "--help"]).stdout.contains("1 to 256"));
+}
+
+#[test]
 fn threads_can_be_chosen() {
     let shell = Shell::new().store("net.eg", "src,dst\n1,2\n");
     let report = shell.json(&["run", "triangle_count", "net.eg", "--json", "--threads", "1"]);

@@ -44,7 +44,8 @@ fn what_makes_no_window_is_said() {
         (&["--edges", "2", "--lateness", "1s"][..], "lateness"),
         (&["--last", "soon"][..], "is none of us, ms, s"),
         (&["--last", "1e308d"][..], "longer than any time"),
-        (&[][..], "--last"),
+        (&[][..], "<--last <TIME>|--edges <N>>"),
+        (&["--last", "5s", "--edges", "2"][..], "cannot be used with"),
     ] {
         let message = shell.refused(&[&["window", "net.eg"], arguments].concat(), 2);
         assert!(message.contains(said), "{message}");

@@ -9,7 +9,7 @@ use evergraph_load::{
     ColumnRef, Format, LoadError, LoadOptions, NoProgress, OnError, ParsedEdges, Progress, PropertySpec,
     read_edges,
 };
-use evergraph_types::{KeyKind, PropertyType, ScalarType};
+use evergraph_types::{KeyKind, MAX_TEXT_BYTES, PropertyType, ScalarType};
 
 fn load(name: &str, bytes: &[u8], options: &LoadOptions) -> Result<ParsedEdges, LoadError> {
     let directory = tempfile::tempdir().unwrap();
@@ -149,6 +149,64 @@ fn quotes() {
     );
 }
 
+const CARRIAGE_RETURN: &str = "a carriage return (CR) without a line feed (LF), the line end of old Macs; \
+    convert the line ends to LF, as `tr '\\r' '\\n'` does";
+
+#[test]
+fn carriage_returns_that_end_no_line() {
+    let of = |name: &str, text: &str| first_bad(name, text, &LoadOptions::default());
+    for (name, text, place) in [
+        ("a.csv", "src,dst\n1,2\r3,4\n5,6\n", "2:4"),
+        ("a.csv", "src,dst,note\n1,2,x\n1,2,\"x\"\r3,4,y\n", "3:8"),
+        ("a.txt", "1 2\r\n3 4\r5 6\n", "2:4"),
+        ("a.txt", "1 2\n# note\r3 4\n", "2:7"),
+        // A column that nobody asked for is no hiding place.
+        ("a.txt", "1 2 x\n1 2 x\ry\n", "2:6"),
+        ("a.edges", "1,2,x\n1,2,x\ry\n", "2:6"),
+    ] {
+        assert_eq!(of(name, text), format!("{place}: {CARRIAGE_RETURN}"), "{text:?}");
+    }
+    let kept = load("a.csv", b"src,dst,note\r\n1,2,\"x\ry\"\r\n3,4,\r\n5,6,z\r", &LoadOptions::default());
+    assert_eq!(kept.unwrap().parts[0].columns[0].1.get(0), "x\ry".into());
+}
+
+#[test]
+fn a_file_with_the_line_ends_of_old_macs() {
+    let named = LoadOptions { src: Some("src".into()), ..LoadOptions::default() };
+    for (name, text, options, place) in [
+        ("mac.csv", "src,dst\r1,2\r3,4\r", &LoadOptions::default(), "1:8: a"),
+        ("mac.csv", "src,dst\r1,2\r3,4\r", &named, "1:8: in the header: a"),
+        ("cr.txt", "1 2\r3 4\r", &LoadOptions::default(), "1:4: a"),
+        ("cr.txt", "# 1 2\r3 4\r", &LoadOptions::default(), "1:6: a"),
+    ] {
+        for on_error in [OnError::Raise, OnError::Skip] {
+            let found = message(name, text.as_bytes(), &LoadOptions { on_error, ..options.clone() });
+            assert!(found.starts_with(&format!("{name}:{place} carriage return (CR)")), "{found}");
+        }
+    }
+}
+
+#[test]
+fn values_and_keys_that_are_too_long() {
+    let (longest, longer) = ("x".repeat(MAX_TEXT_BYTES), "x".repeat(MAX_TEXT_BYTES + 1));
+    let reason = "a key or value of 1048577 bytes, 1048576 are allowed; keep what is long in files and their names here";
+    let of = |name: &str, text: String, options: &LoadOptions| first_bad(name, text, options);
+    let options = LoadOptions::default();
+    let text = format!("src,dst,note\n1,2,{longest}\n1,2,{longer}\n1,2,x\n");
+    assert_eq!(of("a.csv", text, &options), format!("3:5: {reason}"));
+    let text = format!("a b\n{longest} b\na {longer}\n");
+    assert_eq!(of("a.txt", text, &options), format!("3:3: {reason}"));
+    assert_eq!(of("a.txt", format!("1 2\n1 {longer}\n"), &options), format!("2:3: {reason}"));
+    let text = format!("1 2 {longest}\n1 2 {longer}\n");
+    assert_eq!(of("a.txt", text, &with_property(PropertyType::String)), format!("2:5: {reason}"));
+    let bytes = "0f".repeat(MAX_TEXT_BYTES);
+    let text = format!("1 2 {bytes}\n1 2 {bytes}0f\n");
+    assert_eq!(of("a.txt", text, &with_property(PropertyType::Bytes)), format!("2:5: {reason}"));
+    // A doubled quote is one byte.
+    let text = format!("src,dst,note\n1,2,\"\"\"{}\"\n", &longest[1..]);
+    assert_eq!(load("a.csv", text.as_bytes(), &options).unwrap().edges(), 1);
+}
+
 #[test]
 fn a_stray_quote_costs_one_line() {
     let options = LoadOptions { on_error: OnError::Skip, ..LoadOptions::default() };
@@ -246,6 +304,11 @@ fn options_that_make_no_sense() {
     ] {
         assert!(matches!(load("a.csv", b"1,2\n", &options), Err(LoadError::Option { .. })), "{options:?}");
     }
+    let same = LoadOptions { src: Some("w".into()), dst: Some(2.into()), ..LoadOptions::default() };
+    assert_eq!(
+        message("a.csv", b"src,dst,w\n1,2,3\n", &same),
+        "a.csv: dst: column number 2 (counted from 0) is that of the source keys already; name another one"
+    );
     let twice = load("a.csv", b"src,dst,w,w\n1,2,3,4\n", &LoadOptions::default());
     assert!(matches!(twice, Err(LoadError::Option { option: "properties", .. })), "{twice:?}");
 }

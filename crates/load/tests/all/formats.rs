@@ -60,6 +60,7 @@ fn headers() {
     assert_eq!(header("a.csv", "from, to ,\"a \"\"b\"\"\"\n1,2,3\n").as_deref(), Some("from|to|a \"b\""));
     assert_eq!(header("a.csv", "1,2\n3,4\n"), None);
     assert_eq!(header("a.csv", "x,y,0.5\nz,w,1\n"), None);
+    assert_eq!(header("a.csv", "x,y,99999999999999999999\nz,w,1\n"), None);
     assert_eq!(header("a.csv", "x,y,2024-01-02\nz,w,2024-01-02\n"), None);
     assert_eq!(header("a.tsv", "x\ty\nz\tw\n").as_deref(), Some("x|y"));
     assert_eq!(header("a.txt", "x y\nz w\n"), None);
@@ -108,7 +109,19 @@ fn types_come_from_all_values() {
     let cases = [
         ("1,-2,", PropertyType::Int64),
         ("1,2.5,", PropertyType::Float64),
-        ("1,99999999999999999999", PropertyType::Float64),
+        ("1,18446744073709551615", PropertyType::UInt64),
+        ("18446744073709551615,,-0", PropertyType::UInt64),
+        ("-1,9223372036854775808", PropertyType::Float64),
+        ("9223372036854775808,-1", PropertyType::Float64),
+        ("1,18446744073709551616", PropertyType::Float64),
+        ("9007199254740992,0.5,-1", PropertyType::Float64),
+        // No type of numbers tells them from their neighbors.
+        ("1,99999999999999999999", PropertyType::String),
+        ("99999999999999999999,1", PropertyType::String),
+        ("-1,18446744073709551615", PropertyType::String),
+        ("18446744073709551615,-1", PropertyType::String),
+        ("9007199254740993,0.5", PropertyType::String),
+        ("0.5,9007199254740993", PropertyType::String),
         ("true,False,", PropertyType::Bool),
         ("2024-01-02,2024-01-02T03:04:05Z", PropertyType::Timestamp),
         ("2024-01-02,1", PropertyType::String),
@@ -123,6 +136,12 @@ fn types_come_from_all_values() {
             let parsed = load_with("a.csv", &format!("src,dst,p\n{rows}"), &options);
             let kinds: Vec<_> = parsed.parts.iter().map(|part| part.columns[0].1.property_type()).collect();
             assert!(kinds.iter().all(|found| *found == kind), "{values}: {kinds:?}");
+            if !values.contains('.') && kind.is_number() {
+                let column = parsed.parts.iter().map(|part| part.columns[0].1.get(0).to_string());
+                let first = column.into_iter().next();
+                let same = values.split(',').next().and_then(|value| value.parse::<f64>().ok());
+                assert_eq!(first.and_then(|value| value.parse::<f64>().ok()), same, "{values}");
+            }
         }
     }
 }

@@ -30,6 +30,8 @@ pub(crate) struct Expected {
     pub(crate) rows: Vec<Vec<String>>,
     pub(crate) bad: Vec<Bad>,
     pub(crate) missing_column: bool,
+    /// Where a carriage return in the first record is why columns are missing.
+    pub(crate) carriage_return: Option<Bad>,
     pub(crate) lines: u64,
 }
 
@@ -47,6 +49,7 @@ pub(crate) fn read(file: &[u8], options: &LoadOptions) -> Expected {
     let (src, dst) = (end(&options.src, 0), end(&options.dst, 1));
     let specs = options.properties.clone().unwrap_or_default();
     let mut records = records(bytes, options);
+    let first_fault = records.first().and_then(|record| record.fields.as_ref().err().copied());
     let mut expected = Expected { lines: lines(bytes), ..Expected::default() };
     let used = specs.iter().map(index).chain([src, dst]).max().unwrap_or(0);
     let count = |record: &Record| record.fields.as_ref().map_or(0, Vec::len);
@@ -57,6 +60,8 @@ pub(crate) fn read(file: &[u8], options: &LoadOptions) -> Expected {
     };
     let Some(fields) = fields else {
         expected.missing_column = true;
+        let fault = first_fault.filter(|(_, word)| *word == "carriage return");
+        expected.carriage_return = fault.map(|fault| place(bytes, fault));
         return expected;
     };
     let mut rows = Vec::new();
@@ -126,13 +131,18 @@ fn records(bytes: &[u8], options: &LoadOptions) -> Vec<Record> {
         let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r') && Some(*byte) != delimiter;
         let first = line.iter().find(|byte| !is_blank(byte));
         let nothing = first.is_none() || (edge_list && matches!(first, Some(b'#' | b'%')));
-        if nothing && line.len() <= limit {
+        let bare = bare_return(&bytes[..(at + limit + 1).min(bytes.len())], at, end);
+        let is_comment = first.is_some_and(|byte| edge_list && matches!(byte, b'#' | b'%'));
+        if nothing && line.len() <= limit && !(is_comment && bare.is_some()) {
             at = next;
             continue;
         }
         if edge_list {
-            let fields =
-                if line.len() > limit { Err((at, "longer")) } else { Ok(split(line, at, delimiter)) };
+            let fields = match bare {
+                Some(bare) => Err((bare, "carriage return")),
+                None if line.len() > limit => Err((at, "longer")),
+                None => Ok(split(line, at, delimiter)),
+            };
             records.push(Record { fields, start: at });
             at = next;
             continue;
@@ -149,6 +159,12 @@ fn records(bytes: &[u8], options: &LoadOptions) -> Vec<Record> {
         }
     }
     records
+}
+
+/// The first carriage return of a line that something else than a line feed follows.
+fn bare_return(seen: &[u8], start: usize, end: usize) -> Option<usize> {
+    (start..end)
+        .find(|&at| seen.get(at) == Some(&b'\r') && seen.get(at + 1).is_some_and(|byte| *byte != b'\n'))
 }
 
 /// The fields of a line without quotes.
@@ -212,6 +228,9 @@ fn quoted_record(
             at += 1;
         } else {
             while let Some(byte) = seen.get(at).filter(|byte| **byte != delimiter && **byte != b'\n') {
+                if *byte == b'\r' && seen.get(at + 1).is_some_and(|next| *next != b'\n') {
+                    return Err((at, "carriage return"));
+                }
                 text.push(*byte);
                 at += 1;
             }
@@ -230,6 +249,7 @@ fn quoted_record(
             Some(byte) if *byte == delimiter => at += 1,
             None if too_long => return Err((start, "longer")),
             None => return Ok((fields, at)),
+            Some(b'\r') => return Err((at, "carriage return")),
             Some(_) => return Err((at, "closing quote")),
         }
     }
@@ -317,7 +337,11 @@ pub(crate) fn types() -> Vec<PropertyType> {
 fn typed(text: &[u8], kind: PropertyType, declared: bool) -> Option<String> {
     match kind {
         PropertyType::Int64 => int(text).map(|number| number.to_string()),
-        PropertyType::Float64 => parse::<f64>(text).map(show_float),
+        PropertyType::Float64 => {
+            let number = parse::<f64>(text)?;
+            let is_exact = parse::<i128>(text).is_none_or(|integer| number as i128 == integer);
+            (declared || is_exact).then(|| show_float(number))
+        }
         PropertyType::Bool => parse::<bool>(&trim(text).to_ascii_lowercase()).map(|flag| flag.to_string()),
         PropertyType::Timestamp => {
             day(text).or_else(|| int(text).filter(|_| declared)).map(|micros| TimeText(micros).to_string())
@@ -363,7 +387,14 @@ pub(crate) fn show_float(number: f64) -> String {
 
 fn infer(rows: &[Vec<Field>], position: usize) -> PropertyType {
     let values = || rows.iter().map(|row| trim(&row[position].text)).filter(|text| !text.is_empty());
-    [PropertyType::Int64, PropertyType::Float64, PropertyType::Bool, PropertyType::Timestamp]
+    let narrowest_first = [
+        PropertyType::Int64,
+        PropertyType::UInt64,
+        PropertyType::Float64,
+        PropertyType::Bool,
+        PropertyType::Timestamp,
+    ];
+    narrowest_first
         .into_iter()
         .find(|kind| values().next().is_some() && values().all(|text| typed(text, *kind, false).is_some()))
         .unwrap_or(PropertyType::String)
