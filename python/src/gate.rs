@@ -90,9 +90,9 @@ fn run<T: Send, E: Send>(
         work.map(|work| in_callers_pool(|| work(&control)))
     };
     let (result, raised) = std::thread::scope(|scope| {
-        let Ok(worker) = std::thread::Builder::new().spawn_scoped(scope, &attempt) else {
+        let Ok(worker) = std::thread::Builder::new().spawn_scoped(scope, attempt) else {
             // The system has no thread to give: this one works, and listens afterwards.
-            return (Ok(py.detach(&attempt)), None);
+            return (Ok(py.detach(attempt)), None);
         };
         let mut raised = None;
         while !py.detach(|| wait(&done, &wakeup)) {

@@ -151,10 +151,10 @@ pub(crate) fn load(
         Some(options) => {
             let columns = parsed.parts.first().map_or(&[][..], |part| &part.columns);
             let found = columns.iter().map(|(name, column)| (name.as_str(), column.property_type()));
-            if !parsed.parts.is_empty() {
-                check_time(path, options, edge_type.as_ref(), found.clone())?;
-            }
-            let options = with_time_as_found(options, found);
+            let options = match parsed.parts.is_empty() {
+                true => options.clone(),
+                false => with_time_as_found(path, options, edge_type.as_ref(), found)?,
+            };
             store.add_edges_as(&request.edge_type, options, parsed.parts)?
         }
         None => store.add_edges(&request.edge_type, parsed.parts)?,
@@ -186,23 +186,6 @@ fn check_key_kind(
         }
         _ => Ok(()),
     }
-}
-
-/// Whether the edges that are loaded have the time that the request makes their type with; `found` are the columns of the file.
-pub(crate) fn check_time<'n>(
-    path: &Path,
-    options: &EdgeTypeOptions,
-    edge_type: Option<&EdgeType>,
-    found: impl Iterator<Item = (&'n str, PropertyType)>,
-) -> Result<(), LoadError> {
-    let Some(time) = &options.time else { return Ok(()) };
-    let found: Vec<&str> = found.map(|(name, _)| name).collect();
-    let is_declared = edge_type.is_some_and(|edge_type| edge_type.property(time).is_some());
-    if is_declared || found.contains(&time.as_str()) {
-        return Ok(());
-    }
-    let reason = format!("no property {time:?} is loaded from this file; there are {found:?}");
-    Err(LoadError::Option { path: path.to_owned(), option: "time", reason })
 }
 
 /// The edge type as far as it is known before the file is read.
@@ -249,18 +232,27 @@ fn read_as(
     }
 }
 
-/// An edge type whose time is of the type that the file has it in; `found` are the columns of the file.
+/// An edge type whose time is of the type that the file has it in; `known` is that type as far as there is one, and `found` are the
+/// columns of the file. One of them is to have the time.
 pub(crate) fn with_time_as_found<'n>(
+    path: &Path,
     options: &EdgeTypeOptions,
-    mut found: impl Iterator<Item = (&'n str, PropertyType)>,
-) -> EdgeTypeOptions {
+    known: Option<&EdgeType>,
+    found: impl Iterator<Item = (&'n str, PropertyType)>,
+) -> Result<EdgeTypeOptions, LoadError> {
     let mut options = options.clone();
-    let is_declared = |name: &String| options.properties.iter().any(|property| property.name == *name);
-    if let Some(time) = options.time.clone().filter(|time| !is_declared(time)) {
-        let found = found.find(|(name, _)| *name == time);
-        options.properties.extend(found.map(|(name, kind)| Property { name: name.to_owned(), kind }));
+    let Some(time) = &options.time else { return Ok(options) };
+    let found: Vec<(&str, PropertyType)> = found.collect();
+    let column = found.iter().find(|(name, _)| name == time);
+    if column.is_none() && known.is_none_or(|known| known.property(time).is_none()) {
+        let names: Vec<&str> = found.iter().map(|(name, _)| *name).collect();
+        let reason = format!("no property {time:?} is loaded from this file; there are {names:?}");
+        return Err(LoadError::Option { path: path.to_owned(), option: "time", reason });
     }
-    options
+    let is_declared = options.properties.iter().any(|property| property.name == *time);
+    let column = column.filter(|_| !is_declared);
+    options.properties.extend(column.map(|(name, kind)| Property { name: (*name).to_owned(), kind: *kind }));
+    Ok(options)
 }
 
 /// Whether values were taken for something else because of their looks: strings that could all be numbers, doubles

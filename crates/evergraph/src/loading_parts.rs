@@ -22,7 +22,7 @@ use evergraph_load::{
 use evergraph_store::{BatchSummary, BulkLoad, CommitError, Store, Version, edge_type_item};
 use evergraph_types::{EdgeBatch, EdgeType, EdgeTypeId, EdgeTypeOptions, Schema, SchemaError};
 
-use crate::loading::{DatabaseLoadError, LoadReport, LoadRequest, check_time, with_time_as_found};
+use crate::loading::{DatabaseLoadError, LoadReport, LoadRequest, with_time_as_found};
 use crate::loading_course::Course;
 
 /// A load that can be resumed commits at most so many parts of a file that is not compressed.
@@ -38,7 +38,7 @@ pub(crate) fn load_in_parts(
     store: &Store,
     path: &Path,
     request: &LoadRequest,
-    known: (&Schema, Option<&EdgeType>),
+    (schema, edge_type): (&Schema, Option<&EdgeType>),
     progress: &dyn Progress,
 ) -> Result<LoadReport, DatabaseLoadError> {
     let started = Instant::now();
@@ -48,19 +48,16 @@ pub(crate) fn load_in_parts(
     let window_bytes =
         of_limit.into_iter().chain(request.part_bytes).chain(request.options.window_bytes).min();
     let options = LoadOptions { window_bytes, ..request.options.clone() };
-    let edge_type = known.1;
-    let Survey { options, not_numeric, .. } = say_all(path, options, known, &course.surveying())?;
+    let Survey { options, not_numeric, .. } =
+        say_all(path, options, (schema, edge_type), &course.surveying())?;
     let item = item_name(path);
     let version = request.resume.then(|| store.version()).transpose().map_err(CommitError::from)?;
     let earlier = version.and_then(|version| place_in(&version, &request.edge_type, &item));
     let (known, from) = earlier.unzip();
-    let columns = options.properties.iter().flatten();
-    let columns = columns.filter_map(|spec| Some((spec.name.as_str(), spec.kind?)));
-    if let Some(options) = &request.create {
-        check_time(path, options, edge_type, columns.clone())?;
-    }
-    let create = request.create.as_ref().map(|options| with_time_as_found(options, columns));
-    let by_default = std::fs::metadata(path).map_or(0, |file| file.len() / MOST_PARTS).max(PART_BYTES);
+    let specs = options.properties.iter().flatten();
+    let columns = specs.filter_map(|spec| Some((&*spec.name, spec.kind?)));
+    let with_time = |options| with_time_as_found(path, options, edge_type, columns);
+    let create = request.create.as_ref().map(with_time).transpose()?;
     let mut parts = Parts {
         store,
         course,
@@ -70,7 +67,7 @@ pub(crate) fn load_in_parts(
         create,
         item: request.resume.then_some(item),
         committed: from.unwrap_or_default(),
-        part_bytes: request.part_bytes.unwrap_or(by_default),
+        part_bytes: request.part_bytes.unwrap_or_else(|| part_bytes(path)),
         pending_rows: 0,
         rows: 0,
         total: BatchSummary::default(),
@@ -106,6 +103,11 @@ pub(crate) fn load_in_parts(
         seconds: started.elapsed().as_secs_f64(),
         sequence: parts.total.sequence,
     })
+}
+
+/// How much of a file a load that can be resumed commits at once.
+fn part_bytes(path: &Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |file| file.len() / MOST_PARTS).max(PART_BYTES)
 }
 
 /// What the request and the store say of the file, and what it says itself where they leave something open.

@@ -23,7 +23,7 @@ mod error {
 mod maintenance {
     use std::sync::Arc;
 
-    pub(crate) const GIVE_BACK_BYTES_MIN: usize = usize::MAX;
+    pub(crate) const GIVE_BACK_BYTES_MIN: usize = 1 << 20;
 
     #[derive(Debug)]
     pub(crate) struct Signal;
