@@ -131,7 +131,12 @@ impl Store {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Store, OpenError> {
-        Store::open_on(Arc::new(OsDisk), &absolute(path.as_ref())?, options)
+        let path = path.as_ref();
+        Store::open_on(Arc::new(OsDisk), &absolute(path)?, options).map_err(|error| match error {
+            // By the name that was asked for.
+            OpenError::NotFound { .. } => OpenError::NotFound { path: path.to_owned() },
+            error => error,
+        })
     }
 
     /// As [`Store::open`], on another disk.
