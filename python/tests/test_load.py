@@ -144,7 +144,7 @@ def test_a_bad_file_changes_nothing_and_says_where(tmp_path: Path, what: str, on
     suffix = "csv" if "," in str(content) else "txt"
     path = write(tmp_path / f"bad.{suffix}", content)
     store = tmp_path / "store.eg" if on_disk else None
-    with eg.open(store) as db:
+    with eg.open(store, keys=options.get("keys")) as db:
         db.put_vertex("there before") if not options.get("keys") else db.put_vertex(7)
         with pytest.raises(eg.LoadError) as caught:
             db.load(path, **options)
