@@ -62,8 +62,8 @@ fn what_commits_have_freed_is_given_back_when_they_pause() {
         settle(&store);
         let before = CALLS.load(Ordering::Relaxed);
         drop(held);
-        assert!(!store.stats().settled, "what only it had held is free now");
         settle(&store);
-        assert!(CALLS.load(Ordering::Relaxed) > before + 1);
+        let calls = CALLS.load(Ordering::Relaxed) - before;
+        assert!(calls > 3, "what only it had held is free: {calls}");
     }
 }
