@@ -199,19 +199,12 @@ fn has_value(column: &VertexColumn, row: VertexId) -> bool {
     }
 }
 
-/// The order of two rows by value; those without one come first.
+/// The order of two rows by value, which both have.
 fn compare(column: &VertexColumn, one: VertexId, other: VertexId) -> Ordering {
     let (one, other) = (one as usize, other as usize);
     match column {
-        VertexColumn::Vertices(values) => values.get(one).cmp(&values.get(other)),
-        VertexColumn::Counts(values) => {
-            let count = |row: usize| values.get(row).filter(|&&value| value != u32::MAX);
-            count(one).cmp(&count(other))
-        }
-        VertexColumn::Floats(values) => match (values.get(one), values.get(other)) {
-            (Some(one), Some(other)) => one.total_cmp(other),
-            (one, other) => one.is_some().cmp(&other.is_some()),
-        },
+        VertexColumn::Vertices(values) | VertexColumn::Counts(values) => values[one].cmp(&values[other]),
+        VertexColumn::Floats(values) => values[one].total_cmp(&values[other]),
     }
 }
 

@@ -138,7 +138,8 @@ pub(crate) fn load(
         return Err(CommitError::ReadOnly.into());
     }
     let schema = store.version().map_err(CommitError::from)?.schema().clone();
-    check_key_kind(&schema, store.wanted_key_kind(), request)?;
+    let key_kind = schema.key_kind.or(store.wanted_key_kind());
+    SchemaError::unless_keys_are(request.options.keys, key_kind).map_err(CommitError::from)?;
     let edge_type = edge_type_of(&schema, request)?;
     if request.resume || store.memory_limit_bytes().is_some() {
         return load_in_parts(store, path, request, (&schema, edge_type.as_ref()), progress);
@@ -172,20 +173,6 @@ pub(crate) fn load(
         seconds: started.elapsed().as_secs_f64(),
         sequence: summary.sequence,
     })
-}
-
-/// Whether the store has keys of the kind that the request asks for, if it does.
-fn check_key_kind(
-    schema: &Schema,
-    opened_for: Option<KeyKind>,
-    request: &LoadRequest,
-) -> Result<(), CommitError> {
-    match (request.options.keys, schema.key_kind.or(opened_for)) {
-        (Some(wanted), Some(found)) if wanted != found => {
-            Err(SchemaError::KeysOption { wanted, found }.into())
-        }
-        _ => Ok(()),
-    }
 }
 
 /// The edge type as far as it is known before the file is read.

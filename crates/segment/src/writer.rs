@@ -41,11 +41,6 @@ pub struct SegmentWriter {
 }
 
 impl SegmentWriter {
-    /// The file it writes.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Starts a new segment in the file `path`, which must not exist.
     ///
     /// # Errors
@@ -63,6 +58,11 @@ impl SegmentWriter {
         };
         writer.buffer.extend_from_slice(&format::encode_header(info));
         Ok(writer)
+    }
+
+    /// The file it writes.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Ends the section being written and begins the next; gives the file offset where it starts, a multiple of

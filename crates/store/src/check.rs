@@ -154,15 +154,15 @@ fn whole_segment(
     report: &mut CheckReport,
 ) -> Result<Option<Segment>, OpenError> {
     let path = &segment_path(directory, entry.number);
-    match Segment::find_damage(disk, path, &manifest.store_id) {
-        Ok(damage) if damage.is_empty() => {
-            let segment = Segment::open(disk, path, &manifest.store_id)?;
-            match entry.mismatch(&segment) {
-                Some(mismatch) => report.damage(mismatch),
-                None => return Ok(Some(segment)),
-            }
+    match Segment::open(disk, path, &manifest.store_id) {
+        Ok(segment) => match entry.mismatch(&segment) {
+            Some(mismatch) => report.damage(mismatch),
+            None => return Ok(Some(segment)),
+        },
+        Err(SegmentError::Corrupt(_)) => {
+            let damage = Segment::find_damage(disk, path, &manifest.store_id)?;
+            damage.into_iter().for_each(|corruption| report.damage(corruption));
         }
-        Ok(damage) => damage.into_iter().for_each(|corruption| report.damage(corruption)),
         Err(SegmentError::Disk(DiskError::NotFound { .. })) => {
             report.damage(Corruption::new(path, 0, "the file is missing"));
         }

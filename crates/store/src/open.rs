@@ -14,7 +14,7 @@ use std::sync::{Arc, Weak};
 use evergraph_disk::{Corruption, Disk, DiskError, LockMode};
 use evergraph_log::{Log, Record, ReplayError};
 use evergraph_segment::{Segment, SegmentError};
-use evergraph_types::{KeyKind, Schema, SchemaError};
+use evergraph_types::{KeyKind, SchemaError};
 use hashbrown::HashSet;
 
 use crate::bases::{read_bases, remove_stale_bases};
@@ -53,7 +53,7 @@ pub(crate) fn open(disk: Arc<dyn Disk>, directory: &Path, options: Options) -> R
         Manifest::new(new_store_id()).write(&*disk, directory)?;
     }
     let mut manifest = Manifest::read(&*disk, directory)?;
-    check_key_kind(&manifest.schema, &options)?;
+    SchemaError::unless_keys_are(options.keys, manifest.schema.key_kind)?;
     let bases = read_bases(&*disk, directory, &manifest)?;
     if !options.read_only {
         disk.create_dir_all(&segment_directory(directory))?;
@@ -62,7 +62,8 @@ pub(crate) fn open(disk: Arc<dyn Disk>, directory: &Path, options: Options) -> R
     let mut recovery = Recovery::of_segments(&manifest, &segments, &options)?;
     let archived_heap_bytes = recovery.heap_bytes();
     let recovered = recovery.replay_log(disk.clone(), directory, &manifest, &options).and_then(|log| {
-        check_key_kind(&recovery.draft.version.schema, &options)?;
+        // The first key may be in the log alone.
+        SchemaError::unless_keys_are(options.keys, recovery.draft.version.schema.key_kind)?;
         if !options.read_only {
             remove_leftovers(&*disk, directory, &manifest, &bases)?;
             let retain = options.retain.unwrap_or(manifest.retain);
@@ -136,16 +137,6 @@ pub(crate) fn new_store_id() -> [u8; 16] {
     id[..8].copy_from_slice(&half());
     id[8..].copy_from_slice(&half());
     id
-}
-
-/// A store keeps the kind of keys it was created with.
-fn check_key_kind(schema: &Schema, options: &Options) -> Result<(), OpenError> {
-    match (schema.key_kind, options.keys) {
-        (Some(found), Some(wanted)) if found != wanted => {
-            Err(SchemaError::KeysOption { wanted, found }.into())
-        }
-        _ => Ok(()),
-    }
 }
 
 fn open_segments(

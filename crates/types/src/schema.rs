@@ -413,6 +413,19 @@ fn in_row(row: Option<usize>) -> String {
     row.map_or_else(String::new, |row| format!(" in row {row}"))
 }
 
+impl SchemaError {
+    /// Refuses a kind of keys that is asked for where they are of another one, if either is known.
+    ///
+    /// # Errors
+    /// [`SchemaError::KeysOption`].
+    pub fn unless_keys_are(wanted: Option<KeyKind>, found: Option<KeyKind>) -> Result<(), SchemaError> {
+        match (wanted, found) {
+            (Some(wanted), Some(found)) if wanted != found => Err(SchemaError::KeysOption { wanted, found }),
+            _ => Ok(()),
+        }
+    }
+}
+
 impl Schema {
     /// The edge type of this name.
     pub fn edge_type(&self, name: &str) -> Option<(EdgeTypeId, &EdgeType)> {
