@@ -302,6 +302,9 @@ class Database(Schematic["_native.Database"]):
             ``resume``, what came before the place is.
         SchemaError
             If its keys or values do not fit the schema. Nothing was loaded.
+        DiskError
+            If the system refuses what the load needs on the way, as where the disk is full. Nothing was
+            loaded, and the store goes on as before.
         """
         options: dict[str, object] = {
             "src": _column("src", src),

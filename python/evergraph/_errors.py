@@ -206,12 +206,12 @@ class NewerFormatError(EvergraphError):
 
 
 class DiskError(EvergraphError):
-    """The system refused to read or write a file of the store.
+    """The system refused to read or write a file of the store, which is as it was.
 
     Attributes
     ----------
-    path : pathlib.Path
-        The file or directory.
+    path : pathlib.Path, optional
+        The file or directory, where that is not only named by the message.
     """
 
     path: Path | None = None

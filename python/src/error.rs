@@ -122,6 +122,7 @@ impl Raise for CommitError {
             CommitError::NoSavepoint => "SavepointError",
             CommitError::Archive { .. } => "ArchiveError",
             CommitError::Durability { .. } => "DurabilityError",
+            CommitError::NotLoaded { .. } => "DiskError",
             CommitError::ReadOnly => "ReadOnlyError",
             CommitError::Closed(closed) => return closed.raise(py),
             _ => "EvergraphError",

@@ -205,7 +205,7 @@ impl Load<'_> {
                 })
             });
             watch.advance(rows);
-            added.map_err(CommitError::durability)
+            added.map_err(CommitError::not_loaded)
         })?;
         Ok(bulk)
     }
@@ -232,7 +232,7 @@ impl Load<'_> {
         let written = if turn.held.is_some() { in_pool(write) } else { in_background(write) };
         written.map_err(|fault| match fault {
             ArchiveFault::GivenUp => CommitError::Cancelled,
-            fault => CommitError::durability(fault),
+            fault => CommitError::not_loaded(fault),
         })?;
         Ok(self.draft.version.num_edges(edge_type) - edges_before)
     }
@@ -332,8 +332,7 @@ impl Load<'_> {
         if let Some(OnDisk { home, files, .. }) = disk {
             files.give_up(home);
         }
-        turn.fail(&error);
-        error
+        turn.fail(error)
     }
 }
 
@@ -456,13 +455,24 @@ impl<'a> Turn<'a> {
         publish(branch, committer)
     }
 
-    /// Notes why it is given up. If others went on committing, and it is not the disk that failed, they still may.
-    fn fail(&mut self, error: &CommitError) {
-        self.failure = self.failure.take().and_then(|_| match error {
-            CommitError::Durability { reason } => Some(reason.clone()),
-            _ if self.is_shared => None,
-            error => Some(error.to_string()),
-        });
+    /// Notes why it is given up, if no more commits are to be taken; gives what the caller is told. Where others went on
+    /// committing they still may, unless what failed is log or manifest.
+    fn fail(&mut self, error: CommitError) -> CommitError {
+        let goes_on = self.is_shared && !matches!(error, CommitError::Durability { .. });
+        if goes_on || self.failure.is_none() {
+            self.failure = None;
+            return error;
+        }
+        match error {
+            CommitError::NotLoaded { reason } | CommitError::Durability { reason } => {
+                self.failure = Some(reason.clone());
+                CommitError::Durability { reason }
+            }
+            error => {
+                self.failure = Some(error.to_string());
+                error
+            }
+        }
     }
 }
 

@@ -116,6 +116,12 @@ pub enum CommitError {
         /// What the disk said.
         reason: String,
     },
+    /// A file that only a load has could not be written or read back. Nothing of the load is in the store.
+    #[error("nothing was loaded, the store goes on as before: {reason}")]
+    NotLoaded {
+        /// What the disk said.
+        reason: String,
+    },
     /// Whoever watched it told it to stop. Nothing of it was committed.
     #[error("it was cancelled before it was committed; nothing of it is in the store")]
     Cancelled,
@@ -426,5 +432,10 @@ impl CommitError {
     /// What was to be committed could not be written.
     pub(crate) fn durability(error: impl std::fmt::Display) -> Self {
         CommitError::Durability { reason: error.to_string() }
+    }
+
+    /// What was to be loaded could not be written to where nothing of the store is.
+    pub(crate) fn not_loaded(error: impl std::fmt::Display) -> Self {
+        CommitError::NotLoaded { reason: error.to_string() }
     }
 }

@@ -43,7 +43,7 @@ pub(crate) struct Staged {
 
 impl Staged {
     fn read(&self, place: &Range<u64>) -> Result<Vec<EdgeBatch>, CommitError> {
-        self.file.read(place.clone(), decode_batch).map_err(CommitError::durability)
+        self.file.read(place.clone(), decode_batch).map_err(CommitError::not_loaded)
     }
 }
 
@@ -84,7 +84,7 @@ impl BulkLoad {
     /// Takes edges, which have the same columns as those before.
     ///
     /// # Errors
-    /// [`CommitError::Closed`], [`CommitError::Schema`] if the store cannot take them, [`CommitError::Durability`] if the disk
+    /// [`CommitError::Closed`], [`CommitError::Schema`] if the store cannot take them, [`CommitError::NotLoaded`] if the disk
     /// takes no more. The load is then to be dropped, and the store is as it was. What fits memory may be refused by `commit` only.
     pub fn add(&mut self, parts: Vec<EdgeBatch>) -> Result<(), CommitError> {
         self.store.usable()?;
@@ -154,7 +154,7 @@ impl BatchWrites {
         let mut staged = match self.staged.take() {
             Some(staged) => staged,
             None => Staged {
-                file: create().map_err(CommitError::durability)?,
+                file: create().map_err(CommitError::not_loaded)?,
                 places: Vec::new(),
                 rows: 0,
                 heads: Vec::new(),
@@ -165,7 +165,7 @@ impl BatchWrites {
             for piece in pieces_of(&part, piece_bytes(limit)) {
                 bytes.clear();
                 encode_batch(piece.as_ref().unwrap_or(&part), &mut bytes);
-                staged.places.push(staged.file.append(&bytes).map_err(CommitError::durability)?);
+                staged.places.push(staged.file.append(&bytes).map_err(CommitError::not_loaded)?);
             }
             staged.rows += part.len();
             if !staged.heads.iter().any(|known| shape_of(known).eq(shape_of(&part))) {

@@ -233,8 +233,9 @@ fn loaded(version: &Version) -> i64 {
     (0..LOADED).filter(is_there).count() as i64
 }
 
-/// Loads with commits alongside, one operation of the disk failing; tells whether it came to that.
-fn fail(nth: u64, fault: Fault) -> bool {
+/// Loads with commits alongside, one operation of the disk failing; tells, if it came to that, whether the store takes no
+/// more commits.
+fn fail(nth: u64, fault: Fault) -> Option<bool> {
     let what = format!("operation {nth}, {fault:?}");
     let sim = SimDisk::new(nth);
     let disk = HookedDisk::over(on(&sim));
@@ -250,10 +251,11 @@ fn fail(nth: u64, fault: Fault) -> bool {
     let before = sim.operations();
     sim.fail_at(nth, fault);
     let batch = number_batch((0..LOADED).map(|row| (row, row + 1)));
-    let is_loaded = store.add_edges("plain", vec![batch]).is_ok();
+    let outcome = store.add_edges("plain", vec![batch]);
+    let is_loaded = outcome.is_ok();
     if sim.operations() <= before + nth {
         assert!(is_loaded, "{what}");
-        return false;
+        return None;
     }
     disk.forget();
     let acknowledged = std::mem::take(&mut *acknowledged.lock());
@@ -264,8 +266,14 @@ fn fail(nth: u64, fault: Fault) -> bool {
     let version = store.version().expect("open");
     assert!(has_all(&version), "{what}");
     assert_eq!(loaded(&version), if is_loaded { LOADED } else { 0 }, "{what}");
+    let is_refused = matches!(outcome, Err(CommitError::Durability { .. }));
+    match outcome {
+        Ok(_) | Err(CommitError::Durability { .. } | CommitError::NotLoaded { .. }) => {}
+        Err(error) => panic!("{what}: {error}"),
+    }
     if !is_loaded {
-        assert!(store.put_edge(1, 1, "plain", &[]).is_err(), "{what}: it was not told of the failure");
+        let is_taken = store.put_edge(1, 1, "plain", &[]).is_ok();
+        assert!(is_taken != is_refused, "{what}: it goes on unless it was told that it does not");
     }
     drop((version, store));
     for disk in [sim.crash(CrashPlan::LoseUnsynced), sim.crash(CrashPlan::Random(nth)), sim] {
@@ -277,14 +285,15 @@ fn fail(nth: u64, fault: Fault) -> bool {
         assert!(found == LOADED || found == 0 && !is_loaded, "{what}: {found} edges");
         store.put_edge(1, 1, "plain", &[]).expect("it goes on");
     }
-    true
+    Some(is_refused)
 }
 
 #[test]
 fn a_load_that_fails_leaves_every_commit_alongside() {
     for fault in [Fault::Eio, Fault::Enospc, Fault::ShortWrite] {
-        let met = (0..).take_while(|&nth| fail(nth, fault)).count();
-        assert!(met > 20, "{met} operations");
+        let refused: Vec<bool> = (0..).map_while(|nth| fail(nth, fault)).collect();
+        let ends = refused.iter().filter(|&&is_refused| is_refused).count();
+        assert!(refused.len() > 20 && ends > 3 && ends < refused.len() - 3, "{refused:?}");
     }
 }
 

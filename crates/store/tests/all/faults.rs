@@ -1,6 +1,6 @@
 //! Every operation of the disk fails once, in every way: a commit that cannot be made durable is refused and so is
-//! every one after it, an archive that fails changes nothing, readers go on, and opening the store again finds
-//! everything that was acknowledged.
+//! every one after it, an archive that fails changes nothing, nor does a load whose own files do, readers go on, and opening the
+//! store again finds everything that was acknowledged.
 
 use crate::common::{
     Action, Case, Failure, Model, Runner, Write, directory, dump, on, open, options, try_open,
@@ -84,7 +84,7 @@ fn opens(disk: SimDisk, states: [&Model; 2], what: &str) {
 }
 
 /// Runs the workload with one fault; tells whether it came to it.
-fn fail(case: Case, failing: u64, fault: Fault, what: &str) -> bool {
+fn fail(case: Case, failing: u64, fault: Fault, not_loaded: &mut u64, what: &str) -> bool {
     let disk = SimDisk::new(failing);
     disk.fail_at(failing, fault);
     let mut runner = match Runner::resume(case, disk.clone(), Model::default()) {
@@ -106,6 +106,15 @@ fn fail(case: Case, failing: u64, fault: Fault, what: &str) -> bool {
             Failure::Commit(CommitError::Archive { .. }) => {
                 assert!(matches!(action, Action::Checkpoint | Action::Compact), "{what}: {action:?}");
                 runner.compare(&what);
+                continue;
+            }
+            Failure::Commit(CommitError::NotLoaded { .. }) => {
+                assert!(matches!(action, Action::Add { .. }), "{what}: {action:?}");
+                assert!(runner.store.stats().failure.is_none(), "{what}");
+                runner.compare(&what);
+                *not_loaded += 1;
+                // It does what it would have done.
+                runner.run(&action);
                 continue;
             }
             Failure::Commit(CommitError::Durability { .. }) => {
@@ -141,11 +150,14 @@ fn every_operation_fails_once() {
     let mut operations = Vec::new();
     for (memory_limit, keeps_history) in [(None, false), (Some(0), false), (Some(0), true)] {
         for fault in [Fault::Eio, Fault::Enospc, Fault::ShortWrite] {
-            let (case, mut failing) = (Case { memory_limit, keeps_history, ..CASE }, 0);
-            while fail(case, failing, fault, &format!("{fault:?} at operation {failing}, {case:?}")) {
+            let (case, mut failing, mut not_loaded) = (Case { memory_limit, keeps_history, ..CASE }, 0, 0);
+            let what = |failing| format!("{fault:?} at operation {failing}, {case:?}");
+            while fail(case, failing, fault, &mut not_loaded, &what(failing)) {
                 failing += 1;
             }
             assert!(failing > 80, "the workload has many operations: {failing}");
+            // What is in the log in part ends in no other way than with the store.
+            assert_eq!(not_loaded > 0, !keeps_history, "{not_loaded} loads, {case:?}");
             operations.push(failing);
         }
     }
