@@ -36,7 +36,7 @@ use crate::heap::Changes;
 use crate::ops::WriteSet;
 use crate::options::Durability;
 use crate::pool::in_pool;
-use crate::queue::{Lead, Outcome, Pace};
+use crate::queue::{HandedIn, Lead, Outcome, Pace};
 use crate::reads::Reads;
 use crate::reclaim::Held;
 use crate::resolve::Resolver;
@@ -194,24 +194,56 @@ impl Inner {
         if !self.process.is_here() {
             return Err(Closed::Forked.into());
         }
-        let is_synced = self.options.durability == Durability::Sync && self.home.is_some();
-        let pace = if is_synced { Pace::Disk } else { Pace::Memory };
-        self.queue.submit(pace, request, |group, lead| {
-            let mut committer = self.committer.enter();
-            while committer.is_ahead() {
-                self.branch_moved.wait(&mut committer);
-            }
-            let is_overlapped = is_synced && group.len() >= OVERLAPPED_REQUESTS;
-            let forks = is_overlapped || group.iter().map(Request::batch_rows).sum::<usize>() >= FORKED_ROWS;
-            let is_alone = forks || committer.branch.is_some() || group.iter().any(Request::deletes_vertices);
-            if !is_alone {
-                return self.commit_in_stages(committer, group, lead);
-            }
-            let mut both = self.committer.both(committer);
-            let (committer, applier) = both.split();
-            let commit = || self.commit_alone(committer, applier, group, forks);
-            if forks { in_pool(commit) } else { commit() }
-        })
+        self.queue.submit(self.pace(), request, |group, lead| self.commit_group(group, lead))
+    }
+
+    /// Hands in a request whose answer is asked for later.
+    pub(crate) fn hand_in(&self, request: Request) -> Result<HandedIn, CommitError> {
+        self.usable()?;
+        Ok(self.queue.hand_in(request))
+    }
+
+    /// Waits for the answer to a request that was handed in, which is committed if it was not yet.
+    pub(crate) fn answer(&self, handed_in: HandedIn) -> Outcome {
+        if !self.process.is_here() {
+            return Err(Closed::Forked.into());
+        }
+        self.queue.answer(self.pace(), handed_in, |group, lead| self.commit_group(group, lead))
+    }
+
+    /// Commits what was handed in and nobody waits for.
+    pub(crate) fn commit_handed_in(&self) {
+        if self.queue.gathered() > 0 {
+            let writes = Writes::new(None, self.current.load().schema.clone());
+            // Each of the others is told for itself.
+            self.submit(Request::Writes(writes, None)).ok();
+        }
+    }
+
+    fn is_synced(&self) -> bool {
+        self.options.durability == Durability::Sync && self.home.is_some()
+    }
+
+    fn pace(&self) -> Pace {
+        if self.is_synced() { Pace::Disk } else { Pace::Memory }
+    }
+
+    /// Commits all requests of a group.
+    fn commit_group(&self, group: Vec<Request>, lead: &mut Lead<'_>) -> Vec<Outcome> {
+        let mut committer = self.committer.enter();
+        while committer.is_ahead() {
+            self.branch_moved.wait(&mut committer);
+        }
+        let is_overlapped = self.is_synced() && group.len() >= OVERLAPPED_REQUESTS;
+        let forks = is_overlapped || group.iter().map(Request::batch_rows).sum::<usize>() >= FORKED_ROWS;
+        let is_alone = forks || committer.branch.is_some() || group.iter().any(Request::deletes_vertices);
+        if !is_alone {
+            return self.commit_in_stages(committer, group, lead);
+        }
+        let mut both = self.committer.both(committer);
+        let (committer, applier) = both.split();
+        let commit = || self.commit_alone(committer, applier, group, forks);
+        if forks { in_pool(commit) } else { commit() }
     }
 
     /// The way of most groups: once it is logged, the next one may be.

@@ -17,6 +17,9 @@
 //! There, whoever leads looks a while for as many as asked during the last group, if they are few: they are on their way, and
 //! would wait for the end of this group's sync and then for their own.
 //!
+//! A request may be handed in by a caller who waits for its answer later, or for those of many: it is committed with the group of
+//! whoever is the next to wait, who leads unless another does.
+//!
 //! Nobody who waits holds or wants the committer, so that callers whose commit is done can ask for the next one
 //! while the group after theirs is being synced.
 //!
@@ -30,7 +33,9 @@ use std::time::Duration;
 
 use crate::commit::{BatchSummary, INTERRUPTED, Request};
 use crate::error::CommitError;
-use crate::sync::{AtomicBool, AtomicUsize, Condvar, Mutex, Ordering, lock, look, look_for, wait};
+use crate::sync::{
+    AtomicBool, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, lock, look, look_for, wait,
+};
 
 pub(crate) type Outcome = Result<BatchSummary, CommitError>;
 
@@ -74,6 +79,20 @@ struct QueueState {
     is_led: bool,
     /// How many callers asked during the last group: its own, and those who waited when it was done.
     seen: usize,
+}
+
+/// A request that was handed in: whose caller is to be told its answer.
+#[derive(Debug)]
+pub(crate) struct HandedIn {
+    group: Arc<Group>,
+    place: usize,
+}
+
+impl HandedIn {
+    /// Whether it was answered.
+    pub(crate) fn is_answered(&self) -> bool {
+        lock(&self.group.state).answers.is_some()
+    }
 }
 
 /// Callers whose requests are committed together.
@@ -133,9 +152,45 @@ impl CommitQueue {
             let answer = commit(vec![request], &mut lead).pop();
             return answer.unwrap_or_else(interrupted);
         }
-        let (own, place) = (state.group.clone(), state.requests.len());
+        let handed_in = self.join(&mut state, request);
+        self.await_answer(pace, state, handed_in, commit)
+    }
+
+    /// Hands in a request whose answer is asked for later. It is committed with the group of whoever is the next to wait.
+    pub(crate) fn hand_in(&self, request: Request) -> HandedIn {
+        self.join(&mut lock(&self.state), request)
+    }
+
+    /// Waits for the answer to a request that was handed in; `commit` is that of [`submit`](Self::submit).
+    pub(crate) fn answer(
+        &self,
+        pace: Pace,
+        handed_in: HandedIn,
+        commit: impl FnOnce(Vec<Request>, &mut Lead<'_>) -> Vec<Outcome>,
+    ) -> Outcome {
+        self.await_answer(pace, lock(&self.state), handed_in, commit)
+    }
+
+    /// How many requests wait for the next group.
+    pub(crate) fn gathered(&self) -> usize {
+        self.gathered.load(Ordering::Relaxed)
+    }
+
+    fn join(&self, state: &mut QueueState, request: Request) -> HandedIn {
+        let handed_in = HandedIn { group: state.group.clone(), place: state.requests.len() };
         state.requests.push(request);
         self.gathered.store(state.requests.len(), Ordering::Relaxed);
+        handed_in
+    }
+
+    /// Leads the group of this request, unless another caller does.
+    fn await_answer<'a>(
+        &'a self,
+        pace: Pace,
+        mut state: MutexGuard<'a, QueueState>,
+        HandedIn { group: own, place }: HandedIn,
+        commit: impl FnOnce(Vec<Request>, &mut Lead<'_>) -> Vec<Outcome>,
+    ) -> Outcome {
         while state.is_led {
             drop(state);
             let looks = pace == Pace::Memory && self.sleepers.load(Ordering::Relaxed) == 0;
@@ -148,27 +203,39 @@ impl CommitQueue {
                 break;
             }
         }
-        state.is_led = true;
-        if state.expects_others(pace) {
-            let seen = state.seen;
+        if Arc::ptr_eq(&own, &state.group) {
+            self.lead(pace, state, commit);
+        } else {
             drop(state);
-            look_for(PATIENCE, || self.gathered.load(Ordering::Relaxed) >= seen);
-            state = lock(&self.state);
         }
-        let requests = std::mem::take(&mut state.requests);
-        let group = std::mem::take(&mut state.group);
-        drop(state);
-        let mut lead = Lead::new(self, pace, Some(group), requests.len());
-        if !requests.is_empty() {
-            lead.answers = commit(requests, &mut lead);
-        }
-        drop(lead);
         loop {
             // An offer that was left is too late: the group is led, or was.
             if let Told::Answer(outcome) = self.wait(&own, place, 0) {
                 return outcome;
             }
         }
+    }
+
+    /// Commits those who wait.
+    fn lead<'a>(
+        &'a self,
+        pace: Pace,
+        mut state: MutexGuard<'a, QueueState>,
+        commit: impl FnOnce(Vec<Request>, &mut Lead<'_>) -> Vec<Outcome>,
+    ) {
+        state.is_led = true;
+        if state.expects_others(pace) {
+            let seen = state.seen;
+            drop(state);
+            look_for(PATIENCE, || self.gathered() >= seen);
+            state = lock(&self.state);
+        }
+        let requests = std::mem::take(&mut state.requests);
+        let group = std::mem::take(&mut state.group);
+        self.gathered.store(0, Ordering::Relaxed);
+        drop(state);
+        let mut lead = Lead::new(self, pace, Some(group), requests.len());
+        lead.answers = commit(requests, &mut lead);
     }
 
     /// Waits until there is something to tell the caller of a group whose request has this place; sleeps only after so many

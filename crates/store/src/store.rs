@@ -670,6 +670,7 @@ impl Inner {
         if !self.process.is_here() {
             return Ok(());
         }
+        self.commit_handed_in();
         // Whoever archives gives up.
         self.is_closed.store(true, Ordering::Release);
         let mut archive = self.home.as_ref().map(|home| home.archive.lock());

@@ -6,7 +6,6 @@
 //!
 //! Invariant: dropping a transaction without `commit` leaves no trace.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -18,7 +17,9 @@ use evergraph_types::{
 use hashbrown::{HashMap, HashSet};
 use parking_lot::Mutex;
 
+use crate::commit::Request;
 use crate::error::{Closed, CommitError, WriteError};
+use crate::pending::PendingCommit;
 use crate::reads::Reads;
 use crate::schema_change::{
     check_key, check_property, coerce, ensure_vertex_type, infer_edge_type, infer_key_kind,
@@ -104,7 +105,7 @@ pub struct Transaction {
     /// Kept by serializable transactions.
     pub(crate) reads: Option<Mutex<Reads>>,
     deadline: Option<Instant>,
-    _pin: Option<PinnedWriter>,
+    pin: Option<PinnedWriter>,
 }
 
 impl Transaction {
@@ -115,15 +116,7 @@ impl Transaction {
         pin: Option<PinnedWriter>,
         options: TransactionOptions,
     ) -> Self {
-        let writes = Writes {
-            begin: pin.is_some().then_some(version.sequence),
-            base_schema: version.schema.clone(),
-            new_schema: None,
-            new_keys: Vec::new(),
-            vertices: Vec::new(),
-            edges: Vec::new(),
-            items: BTreeMap::new(),
-        };
+        let writes = Writes::new(pin.is_some().then_some(version.sequence), version.schema.clone());
         Transaction {
             store,
             version,
@@ -133,7 +126,7 @@ impl Transaction {
             savepoints: Vec::new(),
             reads: (options.isolation == Isolation::Serializable).then(Mutex::default),
             deadline: options.timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
-            _pin: pin,
+            pin,
         }
     }
 
@@ -586,7 +579,7 @@ impl Transaction {
     /// one is applied and it may be run again from the start.
     pub fn commit(self) -> Result<Sequence, CommitError> {
         self.check_writable()?;
-        let Transaction { store, version, writes, reads, .. } = self;
+        let Transaction { store, version, writes, reads, pin: _pin, .. } = self;
         if writes.is_empty() {
             // What it read was the graph after its begin version.
             return Ok(version.sequence);
@@ -594,6 +587,38 @@ impl Transaction {
         // It was the last to hold it, maybe, and what the commit replaces is free then.
         drop(version);
         store.commit_writes(writes, reads.map(Mutex::into_inner))
+    }
+
+    /// Hands the writes in, to be committed in the order in which transactions are handed in, and returns at once: the end is
+    /// [waited for](PendingCommit::wait) later, for many transactions together. One caller then does as much with a store that syncs each commit
+    /// as many callers do who wait for each. What begins before that does not see the writes, and may conflict with them.
+    ///
+    /// # Errors
+    /// Those of a commit that are known before: its time is over, the store was closed. All others are those of [`PendingCommit::wait`].
+    ///
+    /// ```
+    /// # use evergraph_store::{Options, Store};
+    /// let store = Store::in_memory(Options::default());
+    /// let mut pending = Vec::new();
+    /// for (src, dst) in [(1, 2), (2, 3), (3, 1)] {
+    ///     let mut tx = store.begin()?;
+    ///     tx.put_edge(src, dst, "knows", &[])?;
+    ///     pending.push(tx.submit()?);
+    /// }
+    /// for commit in pending {
+    ///     commit.wait()?;
+    /// }
+    /// assert_eq!(store.stats().edges, 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn submit(self) -> Result<PendingCommit, CommitError> {
+        self.check_writable()?;
+        let Transaction { store, version, writes, reads, pin, .. } = self;
+        if writes.is_empty() {
+            return Ok(PendingCommit::done(Ok(version.sequence)));
+        }
+        let request = Request::Writes(writes, reads.map(|reads| Box::new(reads.into_inner())));
+        PendingCommit::hand_in(store, request, pin)
     }
 
     /// Drops the writes.

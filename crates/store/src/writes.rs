@@ -62,6 +62,21 @@ pub(crate) struct Writes {
     pub(crate) items: BTreeMap<Arc<str>, Option<Arc<[u8]>>>,
 }
 
+impl Writes {
+    /// Nothing yet.
+    pub(crate) fn new(begin: Option<Sequence>, base_schema: Arc<Schema>) -> Self {
+        Writes {
+            begin,
+            base_schema,
+            new_schema: None,
+            new_keys: Vec::new(),
+            vertices: Vec::new(),
+            edges: Vec::new(),
+            items: BTreeMap::new(),
+        }
+    }
+}
+
 impl EdgeWrites {
     pub(crate) fn push(&mut self, write: EdgeWrite) {
         let position = self.writes.len();

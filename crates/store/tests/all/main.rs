@@ -28,6 +28,7 @@ mod long_lists;
 mod model;
 mod older_formats;
 mod overlaps;
+mod pending;
 mod pools;
 mod read_only;
 mod recluster;

@@ -6,7 +6,7 @@ use evergraph_store::{BatchSummary, CommitError};
 use shuttle::thread;
 
 use crate::commit::{Committer, INTERRUPTED, Refusal};
-use crate::queue::{CommitQueue, Lead, Outcome, Pace};
+use crate::queue::{CommitQueue, HandedIn, Lead, Outcome, Pace};
 use crate::stages::{Applier, Stages};
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
 
@@ -46,11 +46,18 @@ impl Committing {
 
     /// Hands in a number, which the answer has to be about.
     fn submit(&self, number: u64) -> Outcome {
-        self.queue.submit(self.pace, number, |group, lead| {
-            assert!(!self.is_led.swap(true, Ordering::SeqCst), "one leads at a time");
-            let is_first = self.groups.fetch_add(1, Ordering::SeqCst) == 0;
-            self.commit(number, group, is_first, lead)
-        })
+        self.queue.submit(self.pace, number, |group, lead| self.lead(number, group, lead))
+    }
+
+    /// Waits for the answer to a number that was handed in.
+    fn answer(&self, number: u64, handed_in: HandedIn) -> Outcome {
+        self.queue.answer(self.pace, handed_in, |group, lead| self.lead(number, group, lead))
+    }
+
+    fn lead(&self, number: u64, group: Vec<u64>, lead: &mut Lead<'_>) -> Vec<Outcome> {
+        assert!(!self.is_led.swap(true, Ordering::SeqCst), "one leads at a time");
+        let is_first = self.groups.fetch_add(1, Ordering::SeqCst) == 0;
+        self.commit(number, group, is_first, lead)
     }
 
     /// As the store does, with the stages that it has. Every third leader has the store to itself; of odd ones the group is applied
@@ -139,6 +146,38 @@ pub(crate) fn everyone_is_answered(pace: Pace, fault: Fault) {
     let mut both = all.stages.lock();
     assert_eq!(both.split().1.scratch.requests.len(), 6);
     assert!(all.groups.load(Ordering::SeqCst) <= 6);
+}
+
+/// What is handed in is committed by whoever waits first, its own caller or another one, and each is told its own answer, in whatever
+/// order they ask.
+pub(crate) fn what_is_handed_in_is_committed(pace: Pace) {
+    let all = Committing::at(pace, Fault::None);
+    let threads: Vec<_> = (0..3u64)
+        .map(|thread| {
+            let all = all.clone();
+            thread::spawn(move || {
+                let mut handed_in: Vec<_> =
+                    (0..thread).map(|turn| 10 * thread + turn).map(|n| (n, all.queue.hand_in(n))).collect();
+                let last = 10 * thread + 9;
+                assert_eq!(all.submit(last).expect("it is committed").sequence, last);
+                if thread == 1 {
+                    handed_in.iter().for_each(|(n, handed_in)| {
+                        assert!(handed_in.is_answered(), "{n} came before what was waited for")
+                    });
+                }
+                handed_in.reverse();
+                for (number, handed_in) in handed_in {
+                    assert_eq!(all.answer(number, handed_in).expect("it is committed").sequence, number);
+                }
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
+    let alone = all.queue.hand_in(70);
+    assert!(!alone.is_answered());
+    assert_eq!(all.queue.gathered(), 1);
+    assert_eq!(all.answer(70, alone).expect("it is committed").sequence, 70);
+    assert_eq!(all.stages.lock().split().1.scratch.requests.len(), 7);
 }
 
 /// Three callers, one of whom leads first, and what they are answered.

@@ -77,6 +77,7 @@ fn in_many_orders(orders: usize, body: impl Fn() + Copy + Send + Sync + 'static)
 fn committing_in_many_orders(orders: usize) {
     for pace in [Pace::Disk, Pace::Memory] {
         in_many_orders(orders, move || committing::everyone_is_answered(pace, Fault::None));
+        in_many_orders(orders, move || committing::what_is_handed_in_is_committed(pace));
         in_many_orders(orders, move || committing::a_leader_that_gives_up_leaves_nobody_waiting(pace));
         in_many_orders(orders, move || {
             committing::nothing_is_applied_after_a_group_that_was_interrupted(pace);
