@@ -141,7 +141,7 @@ from evergraph._structure import (
     triangle_count,
 )
 from evergraph._table import Column, Table
-from evergraph._transaction import Savepoint, Transaction
+from evergraph._transaction import PendingCommit, Savepoint, Transaction
 from evergraph._types import Durability, Duration, Isolation, Key, KeyKind, ListFormat, PropertyType, Value
 from evergraph._views import Scratch, View, ViewStatistics
 from evergraph._window import Window, WindowStats
@@ -209,6 +209,7 @@ __all__ = [
     "PageRankResult",
     "PairsResult",
     "PathResult",
+    "PendingCommit",
     "PredicateError",
     "Problem",
     "PropertyType",

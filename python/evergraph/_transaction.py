@@ -283,6 +283,41 @@ class Transaction(Schematic["_native.Transaction"]):
         """
         return self._native.commit()
 
+    def submit(self) -> PendingCommit:
+        """Hand the writes in to be committed, and return at once; the end is waited for later.
+
+        What is handed in is committed in order, and together with all else that was handed in by then, with
+        one write and one sync, once somebody waits: for one of them, for a commit of its own, or for the
+        database to be closed. So one thread that hands in a hundred transactions and then waits for them does
+        what a hundred threads do that each wait for a commit. A transaction that begins before that does not
+        see the writes, and conflicts with them where it changes the same.
+
+        Returns
+        -------
+        PendingCommit
+            To wait for. Dropping it waits, too.
+
+        Raises
+        ------
+        TransactionTimeoutError
+            If its ``timeout`` is over. Nothing is applied.
+        ClosedError
+            If the database was closed meanwhile, or this transaction is over.
+
+        Examples
+        --------
+        >>> import evergraph as eg
+        >>> with eg.open() as db:
+        ...     pending = []
+        ...     for src, dst in [("alice", "bob"), ("bob", "carol"), ("carol", "alice")]:
+        ...         tx = db.begin()
+        ...         tx.put_edge(src, dst)
+        ...         pending.append(tx.submit())
+        ...     [commit.wait() for commit in pending]
+        [1, 2, 3]
+        """
+        return PendingCommit(self._native.submit())
+
     def rollback(self) -> None:
         """Drop the writes."""
         self._native.rollback()
@@ -308,6 +343,45 @@ class Transaction(Schematic["_native.Transaction"]):
     def __repr__(self) -> str:
         """Say what it reads and whether it is over."""
         return f"Transaction(version={self.version})" if self.is_open else "Transaction(over)"
+
+
+class PendingCommit:
+    """A commit that was handed in by `Transaction.submit` and is waited for later."""
+
+    __slots__ = ("_native", "_version")
+
+    def __init__(self, native: _native.PendingCommit) -> None:
+        """Wrap a native commit; `Transaction.submit` does this for you."""
+        self._native = native
+        self._version: int | None = None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it is committed, or refused, so that `wait` tells at once."""
+        return self._native.is_done
+
+    def wait(self) -> int:
+        """Wait until it is committed, as durable as the store was opened for.
+
+        Returns
+        -------
+        int
+            The version that has it.
+
+        Raises
+        ------
+        ConflictError, DurabilityError, ClosedError
+            As those of `Transaction.commit`; `ClosedError`, too, if an error was told before.
+        """
+        if self._version is None:
+            self._version = self._native.wait()
+        return self._version
+
+    def __repr__(self) -> str:
+        """Say how far it is."""
+        if self._version is not None:
+            return f"PendingCommit(version={self._version})"
+        return f"PendingCommit({'done' if self.is_done else 'waits'})"
 
 
 class Savepoint:

@@ -7,8 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use evergraph::{
-    Direction, Isolation, PropertyType, Savepoint as InnerSavepoint, Transaction as Inner,
-    TransactionOptions, WriteError,
+    Direction, Isolation, PendingCommit as InnerCommit, PropertyType, Savepoint as InnerSavepoint,
+    Transaction as Inner, TransactionOptions, WriteError,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -46,6 +46,41 @@ pub(crate) fn conflict_backoff(tried: u32, took_seconds: f64) -> f64 {
 #[pyclass(frozen, module = "evergraph._native")]
 pub(crate) struct Savepoint {
     inner: InnerSavepoint,
+}
+
+/// A commit that was handed in, until it is waited for.
+#[pyclass(frozen, module = "evergraph._native")]
+pub(crate) struct PendingCommit {
+    inner: Mutex<Option<InnerCommit>>,
+}
+
+impl PendingCommit {
+    fn lock(&self) -> MutexGuard<'_, Option<InnerCommit>> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl PendingCommit {
+    #[getter]
+    fn is_done(&self) -> bool {
+        self.lock().as_ref().is_none_or(InnerCommit::is_done)
+    }
+
+    fn wait(&self, py: Python<'_>) -> PyResult<u64> {
+        let inner = self.lock().take();
+        let inner = inner.ok_or_else(|| closed(py, "this commit was waited for already"))?;
+        enter(py, || inner.wait())
+    }
+}
+
+impl Drop for PendingCommit {
+    fn drop(&mut self) {
+        // To let go of it is to wait, and whoever else is to commit may want the interpreter.
+        if let Some(inner) = self.lock().take() {
+            Python::try_attach(|py| detached(py, || drop(inner)));
+        }
+    }
 }
 
 /// An open read-write transaction.
@@ -115,6 +150,12 @@ impl Transaction {
     fn commit(&self, py: Python<'_>) -> PyResult<u64> {
         let inner = self.take(py)?;
         enter(py, || inner.commit())
+    }
+
+    fn submit(&self, py: Python<'_>) -> PyResult<PendingCommit> {
+        let inner = self.take(py)?;
+        let inner = enter(py, || inner.submit())?;
+        Ok(PendingCommit { inner: Mutex::new(Some(inner)) })
     }
 
     fn rollback(&self, py: Python<'_>) -> PyResult<()> {
