@@ -448,8 +448,11 @@ impl Inner {
 
     /// Lets go of what of the log neither history nor readers need, while commits go on.
     pub(crate) fn trim_log(&self, archived: &Archived) {
+        let mut committer = self.committer.lock();
+        // Whoever begins to read the log from then on asks the committer.
         let needed = self.log_needed_after(archived);
-        let begun = self.committer.lock().ask_log(|log| log.begin_trim(needed));
+        let begun = committer.ask_log(|log| log.begin_trim(needed));
+        drop(committer);
         if let Some(trim) = begun.flatten() {
             let outcome = trim.run();
             self.committer.lock().ask_log(|log| log.end_trim(outcome));

@@ -86,6 +86,11 @@ impl Archived {
         self.bases.first().unwrap_or(&self.manifest)
     }
 
+    /// The bases and the manifest, oldest first.
+    pub(crate) fn manifests(&self) -> impl Iterator<Item = &Manifest> {
+        self.bases.iter().chain([&self.manifest])
+    }
+
     /// Puts the manifest that is about to be replaced among the bases.
     pub(crate) fn keep_base(&mut self, home: &Home) -> Result<(), DiskError> {
         let sequence = self.manifest.sequence;
@@ -140,7 +145,7 @@ impl Archived {
 
     /// Whether the manifest or a base names a segment.
     fn names_segment(&self, number: u64) -> bool {
-        let mut all = self.bases.iter().chain([&self.manifest]);
+        let mut all = self.manifests();
         all.any(|manifest| manifest.segments.iter().any(|entry| entry.number == number))
     }
 }

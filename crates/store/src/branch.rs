@@ -8,7 +8,8 @@
 //!
 //! The load and the commits are made of one version and share what neither changes. When the load is done, what was committed
 //! meanwhile is applied to what it made, as recovery would, and that is published: so the commits count as those that came
-//! later where both changed the same edge or vertex.
+//! later where both changed the same edge or vertex. A serializable transaction that did not see what the load brings, and would have,
+//! cannot come later, and is refused.
 //!
 //! The schema of the load is the newest one when it begins, with what it brings, and the next commit's is made of that: so all
 //! schemas follow each other in the order in which they are applied.
@@ -18,11 +19,12 @@
 //!
 //! [`Resolver::note_logged`]: crate::resolve::Resolver::note_logged
 
-use evergraph_types::Sequence;
+use evergraph_types::{EdgeTypeId, Sequence};
 
 use crate::codec::encode;
 use crate::heap::Block;
 use crate::ops::WriteSet;
+use crate::reads::Reads;
 use crate::reclaim::take_born_by;
 use crate::version::Version;
 
@@ -34,6 +36,8 @@ const JOURNAL_BYTES: u64 = 64 << 20;
 pub(crate) struct Branch {
     /// The version it began with.
     base: Sequence,
+    /// The type of its edges.
+    edge_type: EdgeTypeId,
     /// What was committed since and the load has not caught up with.
     journal: Vec<WriteSet>,
     /// What that takes in a log.
@@ -43,9 +47,21 @@ pub(crate) struct Branch {
 }
 
 impl Branch {
-    /// A load that begins with version `base`.
-    pub(crate) fn new(base: Sequence) -> Self {
-        Branch { base, journal: Vec::new(), journal_bytes: 0, withheld: Vec::new() }
+    /// A load of edges of a type that begins with version `base`.
+    pub(crate) fn new(base: Sequence, edge_type: EdgeTypeId) -> Self {
+        Branch { base, edge_type, journal: Vec::new(), journal_bytes: 0, withheld: Vec::new() }
+    }
+
+    /// Whether what a transaction has read may be other than it was once the load, which counts as earlier, is there.
+    pub(crate) fn changes(&self, reads: &Reads) -> bool {
+        !reads.absent_keys.is_empty()
+            || reads.edges.iter().any(|(edge_type, ..)| *edge_type == self.edge_type)
+            || reads.lists.iter().any(|(edge_type, _)| *edge_type == self.edge_type)
+    }
+
+    /// The type of its edges.
+    pub(crate) fn edge_type(&self) -> EdgeTypeId {
+        self.edge_type
     }
 
     /// Notes what is about to be committed.

@@ -21,7 +21,7 @@
 use std::sync::Arc;
 
 use evergraph_log::{Log, LogOptions, ReplayError, Wanted};
-use evergraph_types::{Direction, EdgeTypeId, Sequence};
+use evergraph_types::{Direction, EdgeTypeId, Sequence, VertexId};
 
 use crate::archive::{ArchiveFault, MAX_SEGMENTS, NextFiles, Task, note_removal};
 use crate::batch::{BatchWrites, EndIds, FittedBatch, ResolvedBatch};
@@ -292,9 +292,9 @@ impl Load<'_> {
         let Load { inner, mut disk, mut turn, base, mut draft, is_logged, .. } = self;
         disk.iter().for_each(|disk| draft.set_segments(disk.archived.mapped()));
         let (version, mut changes) = draft.finish();
-        let sequence = version.sequence;
+        let (sequence, id_bound) = (version.sequence, version.id_bound);
         let (newest, follows) = (inner.current.load_full(), base.sequence);
-        let progress = turn.end(sequence, |branch, committer| {
+        let progress = turn.end(sequence, id_bound, |branch, committer| {
             if let Some(branch) = branch {
                 // What it caught up with is in its own version a second time.
                 changes.retired.extend(branch.born_since(&base, &newest));
@@ -381,7 +381,7 @@ impl<'a> Turn<'a> {
         is_shared: bool,
         fitted: &FittedBatch,
     ) -> Self {
-        committer.branch = is_shared.then(|| Branch::new(base));
+        committer.branch = is_shared.then(|| Branch::new(base, fitted.edge_type));
         let (schema, items) = (fitted.schema.clone(), fitted.items());
         let changed = WriteSet { schema, items, ..WriteSet::default() };
         Turn { inner, held: Some(committer), is_shared, edge_type: fitted.edge_type, changed, failure: None }
@@ -444,13 +444,18 @@ impl<'a> Turn<'a> {
         Ok(journal.unwrap_or_default())
     }
 
-    /// Ends it as commit `sequence`, which `publish` makes the newest; gives what that gives.
-    fn end<T>(&mut self, sequence: Sequence, publish: impl FnOnce(Option<Branch>, &mut Committer) -> T) -> T {
+    /// Ends it as commit `sequence`, with the keys of the ids below `id_bound`; `publish` makes it the newest; gives what that gives.
+    fn end<T>(
+        &mut self,
+        sequence: Sequence,
+        id_bound: VertexId,
+        publish: impl FnOnce(Option<Branch>, &mut Committer) -> T,
+    ) -> T {
         let committer = self.held.get_or_insert_with(|| self.inner.committer.lock());
         committer.recent.note_bulk(self.edge_type, sequence);
         committer.note(&self.changed, sequence);
         let branch = committer.branch.take();
-        committer.resolver.note_archived();
+        committer.resolver.note_archived(id_bound);
         self.failure = None;
         publish(branch, committer)
     }
@@ -511,6 +516,8 @@ impl Committer {
         sequence: Sequence,
         time_micros: i64,
     ) -> Result<(), CommitError> {
+        // Keys of a load that was given up have ids before its own.
+        self.resolver.note_logged(&mut piece.writes);
         let Some(log) = &mut self.log else { return Ok(()) };
         let payload = piece.seen_as_write_set(|writes| encode([writes].into_iter()));
         log.append_part(sequence, time_micros, &payload).map_err(CommitError::durability)

@@ -75,6 +75,13 @@ enum Thing<'a> {
     Item(&'a str),
 }
 
+impl Late<'static> {
+    /// What stands against a transaction that has read what a load under way may change, which will be this commit at the earliest.
+    pub(crate) fn for_load(edge_type: EdgeTypeId, sequence: Sequence) -> Self {
+        Late { what: Thing::Edges(edge_type, None), sequence }
+    }
+}
+
 impl Late<'_> {
     /// The error, with names in place of ids.
     pub(crate) fn named(self, resolver: &Resolver) -> CommitError {

@@ -20,7 +20,7 @@ use crate::entry::Entry;
 use crate::fragment::ColumnArea;
 use crate::heap::Changes;
 use crate::leaf_edit::{is_same_list, release_pack};
-use crate::merge::{entry_of, for_each_block};
+use crate::merge::{entry_of, for_each_block, runs_of};
 use crate::paged_array::{Cell, Leaf, PagedArray};
 use crate::rows::{
     CHUNKED, COLUMNS, COMPRESSED, ChunkRow, ListSections, OFFSET_TAGS, Row, VERTICES_SECTION, VertexRow,
@@ -196,7 +196,7 @@ fn put<T: Archived, R: Row>(
             };
             if archived.is_none_or(is_same) {
                 leaf.set_clean(vertex, set(row, old, changes));
-            } else {
+            } else if old.is_some_and(Archived::reaches_segments) {
                 settled.store(false, Ordering::Relaxed);
             }
         }
@@ -213,6 +213,11 @@ trait Archived: Cell + PartialEq {
         self == archived
     }
 
+    /// Whether a cell that was changed since may reach into a segment all the same.
+    fn reaches_segments(self) -> bool {
+        false
+    }
+
     /// Brings a leaf in order after its cells were set.
     fn settle(_leaf: &mut Leaf<Self>, _changes: &mut Changes) {}
 }
@@ -223,6 +228,12 @@ impl Archived for u64 {}
 impl Archived for Entry {
     fn is_same(self, archived: Self) -> bool {
         is_same_list(self, archived)
+    }
+
+    fn reaches_segments(self) -> bool {
+        let mut runs = Vec::new();
+        runs_of(self, &mut runs);
+        runs.iter().any(|run| run.is_mapped())
     }
 
     fn settle(leaf: &mut Leaf<Self>, changes: &mut Changes) {

@@ -21,6 +21,7 @@ use evergraph_segment::Segment;
 use evergraph_types::{Sequence, TimeText};
 
 use crate::changes::{Commit, LogPlace, damage, next_record};
+use crate::cursors::ReaderId;
 use crate::draft::Draft;
 use crate::error::{HistoryError, OpenError};
 use crate::home::Home;
@@ -168,24 +169,29 @@ impl Inner {
         }
         let Some(home) = &self.home else { return Err(self.not_retained(at)) };
         let mut cache = self.history.lock();
-        let (base, pin) = {
-            let archived = home.archive.lock();
-            let is_before = |base: &&Manifest| match at {
-                At::Commit(sequence) => base.sequence <= sequence,
-                At::Time(micros) => base.time_micros <= micros,
-            };
-            let base = archived.bases.iter().chain([&archived.manifest]).take_while(is_before).last();
-            let Some(base) = base.cloned() else {
-                drop(archived);
-                return Err(self.not_retained(at));
-            };
-            // No archive goes on now, so none trims what is entered here.
-            let pin = self.cursors.enter(base.sequence);
-            (base, pin)
+        loop {
+            let Some((base, pin)) = self.enter_base(home, at) else { return Err(self.not_retained(at)) };
+            let made = self.make_version(home, &mut cache, &base, &newest, at);
+            self.cursors.leave(pin);
+            let is_kept = || home.archive.lock().manifests().any(|kept| kept.sequence == base.sequence);
+            // An archive that came between may have let go of it, and of its files, where history has a limit.
+            if !matches!(made, Err(HistoryError::Open(_))) || is_kept() {
+                return made;
+            }
+        }
+    }
+
+    /// The nearest base of a version, entered among the readers of the log.
+    fn enter_base(&self, home: &Home, at: At) -> Option<(Manifest, ReaderId)> {
+        let archived = home.archive.lock();
+        let is_before = |base: &&Manifest| match at {
+            At::Commit(sequence) => base.sequence <= sequence,
+            At::Time(micros) => base.time_micros <= micros,
         };
-        let made = self.make_version(home, &mut cache, &base, &newest, at);
-        self.cursors.leave(pin);
-        made
+        let base = archived.manifests().take_while(is_before).last()?.clone();
+        // No archive goes on now, so none trims what is entered here.
+        let pin = self.cursors.enter(base.sequence);
+        Some((base, pin))
     }
 
     fn make_version(

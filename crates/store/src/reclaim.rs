@@ -292,6 +292,9 @@ impl Queue {
     }
 
     fn push(&mut self, group: Group) {
+        // One without blocks waits for nothing but those before it.
+        let is_over = |last: &mut Group| last.blocks.is_empty() && last.version.strong_count() == 0;
+        while self.groups.pop_back_if(is_over).is_some() {}
         self.blocks += group.blocks.len();
         self.bytes += group.bytes;
         self.groups.push_back(group);

@@ -119,9 +119,9 @@ impl Resolver {
         }
     }
 
-    /// Notes that segments hold all keys and the schema.
-    pub(crate) fn note_archived(&mut self) {
-        (self.unlogged, self.schema_is_unlogged) = (self.bound, false);
+    /// Notes that segments hold the keys of all ids below `id_bound`, and the schema. Those of a load that was given up may be behind them.
+    pub(crate) fn note_archived(&mut self, id_bound: VertexId) {
+        (self.unlogged, self.schema_is_unlogged) = (id_bound.min(self.bound), false);
     }
 
     /// Takes the schema of a load. It is in no commit yet.

@@ -415,7 +415,7 @@ impl Version {
         let mut bytes = 0;
         for adjacency in self.edges.iter().flat_map(|tables| [&tables.out, &tables.reverse]) {
             adjacency.table.for_each_leaf(&mut |base, leaf| {
-                let mut dirty = leaf.dirty;
+                let mut dirty = leaf.dirty & leaf.occupied;
                 while dirty != 0 {
                     let entry = leaf.get(base + dirty.trailing_zeros()).unwrap_or(Entry::EMPTY);
                     bytes += 16 + 4 * u64::from(self.degree_of(entry));

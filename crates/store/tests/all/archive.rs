@@ -308,3 +308,68 @@ fn a_segment_without_events_has_no_times() {
     store.checkpoint().expect("a good disk");
     assert_eq!(held(&store), [(Some((0, 1)), None)]);
 }
+
+/// A store whose directory was moved writes nothing to another one in its place, when it is closed either.
+#[cfg(unix)]
+#[test]
+fn a_store_that_was_moved_leaves_the_one_in_its_place_alone() {
+    let parent = tempfile::tempdir().expect("a directory");
+    let path = parent.path().join("net.eg");
+    let moved = Store::open(&path, options()).expect("a new store");
+    moved.put_edge(1, 2, "plain", &[]).expect("it fits");
+    std::fs::rename(&path, parent.path().join("moved.eg")).expect("it may be");
+    let other = Store::open(&path, options()).expect("a new store");
+    other.put_edge("alice", "bob", "likes", &[]).expect("it fits");
+    other.close().expect("a good disk");
+    moved.checkpoint().expect_err("it is not in its place");
+    moved.close().expect("a good disk");
+    let other = Store::open(&path, options()).expect("it is as it was");
+    assert!(other.version().expect("open").vertex_id("alice".into()).is_some());
+    let moved = Store::open(parent.path().join("moved.eg"), options()).expect("so is this one");
+    assert_eq!(moved.stats().num_edges, 1);
+}
+
+/// Segments that were merged are let go of, though something is committed beside each archive.
+#[test]
+fn what_is_committed_beside_archives_keeps_no_merged_segment() {
+    let sim = SimDisk::new(0);
+    let disk = HookedDisk::over(on(&sim));
+    let store = Store::open_on(disk.clone(), directory(), options()).expect("a new store");
+    store.put_vertex(1, None, &[("n", Value::Int(0))]).expect("it fits");
+    let batch = number_batch((0..30_000i64).map(|row| (row % 500, row % 491)));
+    store.add_edges("plain", vec![batch]).expect("it fits");
+    for round in 0..12 {
+        store.put_vertex(1, None, &[("n", Value::Int(round))]).expect("it fits");
+        let other = store.clone();
+        disk.when_creating("segment", move || {
+            other.put_vertex(1, None, &[("n", Value::Int(1_000 + round))]).expect("it fits");
+        });
+        store.compact().expect("a good disk");
+    }
+    assert!(store.stats().segments <= 2, "{} segments", store.stats().segments);
+}
+
+/// Lists that are gone, and in no segment any more, are no reason to write everything again with each archive.
+#[test]
+fn lists_that_are_gone_are_not_archived_for_ever() {
+    let store = crate::common::open(&SimDisk::new(0), options());
+    let gone = || number_batch((0..60_000i64).map(|row| (1_000_000 + row, 2_000_000 + row)));
+    let batch = number_batch((0..30_000i64).map(|row| (row % 1_000, row / 1_000)));
+    store.add_edges("plain", vec![batch]).expect("it fits");
+    store.add_edges("plain", vec![gone()]).expect("it fits");
+    store.compact().expect("a good disk");
+    store.delete_edges("plain", vec![gone()]).expect("they are there");
+    store.compact().expect("a good disk");
+    let before = store.stats();
+    for turn in 0..6i64 {
+        store.put_edge(5, 7_000_000 + turn, "plain", &[]).expect("it fits");
+        store.checkpoint().expect("a good disk");
+    }
+    // What tells a newer segment that they are gone is written with each that stands for itself.
+    let written = store.stats().written_bytes - before.written_bytes;
+    assert!(
+        written < 3 * before.segment_bytes / 2,
+        "{written} bytes for six edges, after {}",
+        before.segment_bytes
+    );
+}

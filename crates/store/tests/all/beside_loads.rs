@@ -13,7 +13,8 @@ use crate::common::{
 };
 use evergraph_disk::{CrashPlan, Disk, Fault, MemoryDisk, SimDisk};
 use evergraph_store::{
-    ChangeOptions, CommitError, Durability, ListFormat, Options, Store, Version, check_on,
+    ChangeOptions, CommitError, Durability, Isolation, ListFormat, Options, Store, Transaction,
+    TransactionOptions, Version, check_on,
 };
 use evergraph_types::{
     Alteration, Direction, EdgeBatch, EdgeTypeOptions, Key, KeyKind, PropertyOwner, PropertyType, Value,
@@ -318,6 +319,46 @@ fn whoever_begins_to_follow_during_a_load_follows_what_comes_after_it() {
     store.checkpoint().expect("a good disk");
     let commit = reader.next().expect("a good disk").expect("a commit");
     assert_eq!((commit.sequence, commit.writes.edges[0].1.len()), (4, 1));
+}
+
+/// A serializable transaction that read what a load under way may change cannot count as later than the load: it is refused. Others go on.
+#[test]
+fn what_has_not_seen_a_load_is_no_later_than_it() {
+    let disk = HookedDisk::over(on(&SimDisk::new(0)));
+    let options = Options { bulk_edges: 100, ..options() };
+    let store = Store::open_on(disk.clone(), directory(), options).expect("a new store");
+    for edge_type in ["plain", "other"] {
+        store.put_edge(1, 9_000, edge_type, &[("weight", 0.into())]).expect("it fits");
+    }
+    let run = |store: &Store, isolation, read: &dyn Fn(&Transaction)| {
+        let options = TransactionOptions { isolation, ..TransactionOptions::default() };
+        let mut transaction = store.begin_with(options).expect("open");
+        read(&transaction);
+        transaction.put_edge(1, 9_001, "other", &[("weight", 2.into())]).expect("it fits");
+        transaction.commit()
+    };
+    let other = store.clone();
+    disk.when_creating("segment", move || {
+        let commit = |isolation, read: &dyn Fn(&Transaction)| run(&other, isolation, read);
+        let reads: [&dyn Fn(&Transaction); 3] = [
+            &|transaction| assert!(transaction.has_edge(1, 9_000, "plain")),
+            &|transaction| assert!(transaction.neighbors(1, "plain", Direction::Out).is_some()),
+            &|transaction| assert!(!transaction.has_vertex(123_456)),
+        ];
+        for read in reads {
+            let refused = commit(Isolation::Serializable, read);
+            assert!(matches!(refused, Err(CommitError::Conflict { .. })), "{refused:?}");
+            commit(Isolation::Snapshot, read).expect("nothing that it writes was changed");
+        }
+        commit(Isolation::Serializable, &|transaction| {
+            assert!(transaction.has_edge(1, 9_000, "other"));
+        })
+        .expect("the load has nothing to do with it");
+    });
+    let batch = number_batch((0..LOADED).map(|row| (row, row + 1)));
+    store.add_edges("plain", vec![batch]).expect("it fits");
+    run(&store, Isolation::Serializable, &|transaction| assert!(transaction.has_edge(1, 2, "plain")))
+        .expect("it has seen the load");
 }
 
 /// A store that takes loads piece by piece, and whoever is to come between the pieces of the next one.

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::common::{directory, dump, number_batch, on, open, options, with_columns};
-use evergraph_disk::{Disk, SimDisk};
+use evergraph_disk::{CrashPlan, Disk, Fault, SimDisk};
 use evergraph_store::{BackupError, CommitError, Options, Store, check_on};
 use evergraph_types::{EdgeBatch, EdgeTypeOptions, Progress, PropertyType, Value};
 
@@ -181,4 +181,58 @@ fn what_goes_through_the_log_is_stopped_before_it_begins_or_not_at_all() {
     assert_eq!((summary.sequence, store.stats().num_edges), (1, summary.edges));
     assert_eq!(late.was_asked(), 2, "nobody is asked in vain");
     drop(reader);
+}
+
+/// A load of keys that nobody knows, which is given up once they have ids.
+fn give_up(store: &Store) {
+    let fresh = number_batch((0..6_000i64).map(|row| (10_000 + row, 20_000 + row)));
+    let outcome = store.watched(&StopAfter::new(4)).add_edges("knows", vec![fresh]);
+    assert!(matches!(outcome, Err(CommitError::Cancelled)), "{outcome:?}");
+}
+
+/// Its keys are in the log with the next commit that is, whatever is committed without the log before.
+#[test]
+fn keys_of_a_load_that_was_given_up_come_with_the_next_commit_in_the_log() {
+    for after in [3, 10_500] {
+        let disk = SimDisk::new(0);
+        let options = || Options { bulk_edges: 1_000, ..options() };
+        let store = open(&disk, options());
+        let known = |times: i64| number_batch((0..1_500i64).map(move |row| (row % 50, row * times % after)));
+        store.add_edges("knows", vec![known(3)]).expect("it fits");
+        give_up(&store);
+        store.add_edges("knows", vec![known(7)]).expect("it fits");
+        store.put_edge(777_777, 1, "knows", &[]).expect("it fits");
+        let before = dump(&store.version().expect("open"));
+        store.close().expect("a good disk");
+        assert!(check_on(on(&disk), directory()).is_ok_and(|report| report.is_healthy()));
+        assert!(dump(&open(&disk, options()).version().expect("open")) == before);
+    }
+}
+
+/// The load after it is in the log in parts, since somebody follows it by then, and power is lost when its end is.
+#[test]
+fn keys_of_a_load_that_was_given_up_come_with_the_first_part_of_the_next_one() {
+    let mut met = 0;
+    for nth in (0..).step_by(3) {
+        let disk = SimDisk::new(0);
+        let options = || Options { bulk_edges: 1_000, memory_limit_bytes: Some(100_000), ..options() };
+        let store = open(&disk, options());
+        store.put_edge(1, 2, "knows", &[]).expect("it fits");
+        give_up(&store);
+        let reader = store.changes(Default::default()).expect("open");
+        disk.fail_at(nth, Fault::Eio);
+        let before = disk.operations();
+        let next = number_batch((0..6_000i64).map(|row| (50_000 + row, 60_000 + row)));
+        let outcome = store.add_edges("knows", vec![next]);
+        if disk.operations() <= before + nth {
+            outcome.expect("nothing failed");
+            break;
+        }
+        met += 1;
+        drop((reader, store));
+        let crashed = disk.crash(CrashPlan::KeepUnsynced);
+        let opened = Store::open_on(on(&crashed), directory(), options());
+        opened.unwrap_or_else(|error| panic!("a fault at operation {nth} ({outcome:?}): {error}"));
+    }
+    assert!(met > 10, "{met} operations");
 }

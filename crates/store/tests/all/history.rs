@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::common::{
-    Action, Case, Dump, History, Model, Runner, States, Write, altering_actions, case, compare_difference,
-    directory, dump, for_all, number_batch, on, open, options,
+    Action, Case, Dump, History, HookedDisk, Model, Runner, States, Write, altering_actions, case,
+    compare_difference, directory, dump, for_all, number_batch, on, open, options,
 };
 use evergraph_disk::{CrashPlan, Disk, SimDisk};
 use evergraph_store::{
@@ -456,4 +456,39 @@ proptest! {
             prop_assert_eq!(told, expected);
         }
     }
+}
+
+/// What an archive lets go of while a version is made of it is not retained any more; nothing is damaged.
+#[test]
+fn a_version_that_an_archive_lets_go_of_meanwhile_is_not_retained() {
+    let disk = HookedDisk::over(on(&SimDisk::new(0)));
+    let options = Options { retain: Some(Retain::Commits(3)), log_limit_bytes: 4_000, ..options() };
+    let store = Store::open_on(disk.clone(), directory(), options).expect("a new store");
+    let commits = |store: &Store, turns: std::ops::Range<i64>| {
+        for turn in turns {
+            let batch = number_batch((0..200i64).map(|row| (turn, row)));
+            store.add_edges("knows", vec![batch]).expect("it fits");
+        }
+    };
+    commits(&store, 0..10);
+    store.compact().expect("a good disk");
+    commits(&store, 10..11);
+    let asked = store.version().expect("open").sequence();
+    commits(&store, 20..21);
+    let other = store.clone();
+    disk.when_reading("log", move || {
+        let archive = move || {
+            for turn in [100, 110, 120] {
+                commits(&other, turn..turn + 10);
+                other.compact().expect("a good disk");
+            }
+        };
+        std::thread::spawn(archive).join().expect("no panic");
+    });
+    match store.version_at(At::Commit(asked)) {
+        Ok(version) => assert_eq!(version.sequence(), asked),
+        Err(HistoryError::NotRetained { .. }) => {}
+        Err(error) => panic!("{error:?}"),
+    }
+    assert!(store.retained().first > asked, "{:?}", store.retained());
 }

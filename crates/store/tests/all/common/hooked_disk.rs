@@ -17,7 +17,7 @@ pub(crate) struct HookedDisk {
     sync_time: Duration,
 }
 
-/// What happens once, when a file with this extension is created, synced or removed.
+/// What happens once, when a file with this extension is created, read in part, synced or removed.
 struct Hook {
     call: Call,
     extension: &'static str,
@@ -55,6 +55,7 @@ impl Pause {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Call {
     Create,
+    Read,
     Sync,
     Remove,
 }
@@ -72,6 +73,11 @@ impl HookedDisk {
     /// Lets something happen when the next file with this extension is created.
     pub(crate) fn when_creating(&self, extension: &'static str, run: impl FnOnce() + Send + 'static) {
         *self.hook.lock() = Some(Hook { call: Call::Create, extension, run: Box::new(run) });
+    }
+
+    /// Lets something happen before a part of a file with this extension is read the next time.
+    pub(crate) fn when_reading(&self, extension: &'static str, run: impl FnOnce() + Send + 'static) {
+        *self.hook.lock() = Some(Hook { call: Call::Read, extension, run: Box::new(run) });
     }
 
     /// Lets something happen before a file with this extension is synced the next time.
@@ -189,6 +195,7 @@ impl Disk for HookedDisk {
         self.disk.read(path)
     }
     fn read_at(&self, path: &Path, offset: u64, length: usize) -> Result<Vec<u8>, DiskError> {
+        run(&self.hook, Call::Read, path);
         self.disk.read_at(path, offset, length)
     }
     fn map(&self, path: &Path) -> Result<Mapping, DiskError> {
