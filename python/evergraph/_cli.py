@@ -12,4 +12,4 @@ def main() -> int:
     for name in ("SIGINT", "SIGPIPE"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_DFL)
-    return _native.run_cli(sys.argv)
+    return _native.run_cli(["evergraph", *sys.argv[1:]])

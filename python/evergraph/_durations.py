@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 import math
-import re
 from datetime import timedelta
 
+from evergraph import _native
 from evergraph._text import quoted
 from evergraph._types import Duration
-
-_UNIT_SECONDS = {
-    "us": 1e-6,
-    "ms": 1e-3,
-    "s": 1.0,
-    "m": 60.0,
-    "min": 60.0,
-    "h": 3600.0,
-    "d": 86_400.0,
-    "w": 604_800.0,
-}
-_TEXT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*")
 
 
 def is_duration(text: str) -> bool:
     """Tell whether a text is a number with a unit.
 
-    >>> is_duration("5s"), is_duration("5"), is_duration("all")
-    (True, False, False)
+    >>> is_duration("5s"), is_duration("1 w"), is_duration("5"), is_duration("all")
+    (True, True, False, False)
     """
-    found = _TEXT.fullmatch(text)
-    return found is not None and found[2] in _UNIT_SECONDS
+    return _native.span_seconds(text) is not None
 
 
 def seconds_of(name: str, duration: Duration) -> float:
@@ -41,14 +28,14 @@ def seconds_of(name: str, duration: Duration) -> float:
     if isinstance(duration, timedelta):
         seconds = duration.total_seconds()
     elif isinstance(duration, str):
-        found = _TEXT.fullmatch(duration)
-        if found is None or not is_duration(duration):
+        found = _native.span_seconds(duration)
+        if found is None:
             message = (
                 f"{name}: {quoted(duration)} is no span of time: "
-                f"write a number and one of {', '.join(_UNIT_SECONDS)}, as in '5s'"
+                f"write a number and one of {', '.join(_native.span_units())}, as in '5s'"
             )
             raise ValueError(message)
-        seconds = float(found[1]) * _UNIT_SECONDS[found[2]]
+        seconds = found
     elif isinstance(duration, bool) or not hasattr(duration, "__float__"):
         message = f"{name} is a number of seconds, a timedelta or text, not {type(duration).__name__}"
         raise TypeError(message)

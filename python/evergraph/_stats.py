@@ -111,9 +111,15 @@ class CheckReport:
 
     def __repr__(self) -> str:
         """Say what was checked, then every problem."""
-        verdict = "healthy" if self.is_healthy else f"{len(self.problems)} problems"
+        verdict = "healthy" if self.is_healthy else _counted(len(self.problems), "problem")
         head = (
-            f"CheckReport({self.path}: {verdict}, version {self.version}, {self.num_vertices:,} vertices, "
-            f"{self.num_edges:,} edges, {self.segments} segments, {self.log_records:,} log records)"
+            f"CheckReport({self.path}: {verdict}, version {self.version}, "
+            f"{_counted(self.num_vertices, 'vertex', 'vertices')}, {_counted(self.num_edges, 'edge')}, "
+            f"{_counted(self.segments, 'segment')}, {_counted(self.log_records, 'log record')})"
         )
         return "\n".join([head, *map(str, self.problems)])
+
+
+def _counted(count: int, one: str, several: str | None = None) -> str:
+    """Write a count with its noun."""
+    return f"{count:,} {one if count == 1 else several or one + 's'}"

@@ -352,36 +352,19 @@ pub(crate) struct InView<'a> {
 
 impl Raise for InView<'_> {
     fn raise(self, py: Python<'_>) -> PyErr {
+        let message = self.error.with_keys(self.view);
         let key = |vertex| self.view.key(vertex);
         match self.error {
-            AlgorithmError::SourceNotFound { .. } => not_found(py, self.error),
-            AlgorithmError::InvalidArgument { .. } => PyValueError::new_err(self.error.to_string()),
-            AlgorithmError::InvalidNumber { name, vertex, why } => {
-                PyValueError::new_err(format!("argument {name}: {why}, at vertex {}", key(vertex)))
-            }
-            AlgorithmError::NegativeWeight { src, dst } => PyValueError::new_err(format!(
-                "the edge from vertex {} to {} has a negative weight; this algorithm needs weights from 0",
-                key(src),
-                key(dst)
-            )),
-            AlgorithmError::ZeroWeight { src, dst } => PyValueError::new_err(format!(
-                "the edge from vertex {} to {} has weight 0; this algorithm needs weights above 0",
-                key(src),
-                key(dst)
-            )),
-            AlgorithmError::NegativeCycle { vertex } => {
-                let what = "is on a cycle of negative weight, so that some paths have no least length";
-                let raised = Raised::new(py, "CycleError", format!("vertex {} {what}", key(vertex)));
-                raised.with("vertex", key_to_python(py, key(vertex))).error
-            }
-            AlgorithmError::NotFinite { src, dst } => PyValueError::new_err(format!(
-                "the weight of the edge from vertex {} to {} is not a finite number",
-                key(src),
-                key(dst)
-            )),
-            AlgorithmError::Cyclic { vertex } => {
-                let what = "is on a cycle, and only a graph without cycles has an order";
-                let raised = Raised::new(py, "CycleError", format!("vertex {} {what}", key(vertex)));
+            AlgorithmError::SourceNotFound { .. } => not_found(py, message),
+            AlgorithmError::InvalidArgument { .. }
+            | AlgorithmError::UnfitProperty { .. }
+            | AlgorithmError::InvalidNumber { .. }
+            | AlgorithmError::NegativeWeight { .. }
+            | AlgorithmError::ZeroWeight { .. }
+            | AlgorithmError::NotFinite { .. }
+            | AlgorithmError::NotIndependent { .. } => PyValueError::new_err(message),
+            AlgorithmError::NegativeCycle { vertex } | AlgorithmError::Cyclic { vertex } => {
+                let raised = Raised::new(py, "CycleError", message);
                 raised.with("vertex", key_to_python(py, key(vertex))).error
             }
             AlgorithmError::NoPath { from, to } => {
@@ -389,13 +372,8 @@ impl Raise for InView<'_> {
                 let what = format!("there is no path from {} to {}", name(from), name(to));
                 Raised::new(py, "NoPathError", format!("{what} in version {}", self.view.version())).error
             }
-            AlgorithmError::NotIndependent { node, other } => PyValueError::new_err(format!(
-                "argument nodes: vertices {} and {} are neighbors, and no two of an independent set are",
-                key(node),
-                key(other)
-            )),
-            AlgorithmError::WrongResult(_) => Raised::new(py, "VerifyError", self.error).error,
-            other => Raised::new(py, "EvergraphError", other).error,
+            AlgorithmError::WrongResult(_) => Raised::new(py, "VerifyError", message).error,
+            _ => Raised::new(py, "EvergraphError", message).error,
         }
     }
 }

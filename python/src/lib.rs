@@ -26,6 +26,7 @@ mod module;
 mod progress;
 mod schema;
 mod snapshot;
+mod span;
 mod stats;
 mod table;
 mod times;

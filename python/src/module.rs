@@ -22,6 +22,8 @@ mod _native {
     #[pymodule_export]
     use crate::snapshot::Snapshot;
     #[pymodule_export]
+    use crate::span::{span_seconds, span_units};
+    #[pymodule_export]
     use crate::table::{Column, Table};
     #[pymodule_export]
     use crate::transaction::{Savepoint, Transaction, conflict_backoff};

@@ -1,8 +1,10 @@
 //! One value of a result, as JSON, as CSV and for people.
 
+use std::fmt;
+
 use evergraph::Key;
 use evergraph::algorithms::Scalar;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::units;
 
@@ -67,5 +69,21 @@ impl From<Key> for Cell {
             Key::Int(number) => Cell::Number(number),
             Key::Text(text) => Cell::Text(text),
         }
+    }
+}
+
+/// A key: a string or a number for machines; for people, in a line of several fields, a string is quoted.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct KeyCell(pub(crate) Key);
+
+impl Serialize for KeyCell {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Cell::from(self.0.clone()).serialize(serializer)
+    }
+}
+
+impl fmt::Display for KeyCell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }

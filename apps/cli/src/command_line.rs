@@ -2,7 +2,8 @@
 
 use std::ffi::OsString;
 
-use clap::{Parser, Subcommand};
+use clap::error::{ContextKind, ContextValue, Error};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::console::{Console, notice};
 use crate::error::{CommandError, DONE};
@@ -14,7 +15,7 @@ use crate::{
 
 /// One store for graphs that never stop changing.
 #[derive(Debug, Parser)]
-#[command(name = "evergraph", version, after_help = EXAMPLES, max_term_width = 100)]
+#[command(name = "evergraph", bin_name = "evergraph", version, after_help = EXAMPLES, max_term_width = 100)]
 struct CommandLine {
     /// Write the result as one line of JSON
     #[arg(long, global = true, display_order = 100)]
@@ -95,7 +96,7 @@ pub fn run(args: Vec<OsString>) -> i32 {
 /// Like [`run`], inside another program: `program` is the command, with its first arguments, that starts this command
 /// line in a new process, which the demo does.
 pub fn run_as(program: &[OsString], args: Vec<OsString>) -> i32 {
-    match CommandLine::try_parse_from(args) {
+    match parse(args) {
         Ok(command_line) => finish(command_line.dispatch(program)),
         Err(error) => {
             // Help goes to standard output, and nobody is left to tell if it is closed.
@@ -103,6 +104,20 @@ pub fn run_as(program: &[OsString], args: Vec<OsString>) -> i32 {
             error.exit_code()
         }
     }
+}
+
+/// The command line, under the name of the command whatever program runs it.
+fn parse<A: Into<OsString> + Clone>(args: impl IntoIterator<Item = A>) -> Result<CommandLine, Error> {
+    CommandLine::try_parse_from(args).map_err(|mut error| {
+        if let Some(ContextValue::Strings(names)) = error.get(ContextKind::ValidSubcommand) {
+            let command = CommandLine::command();
+            let is_hidden =
+                |name: &String| command.find_subcommand(name).is_some_and(clap::Command::is_hide_set);
+            let shown = names.iter().filter(|name| !is_hidden(name)).cloned().collect();
+            error.insert(ContextKind::ValidSubcommand, ContextValue::Strings(shown));
+        }
+        error
+    })
 }
 
 impl CommandLine {
@@ -146,8 +161,6 @@ fn finish(result: Result<(), CommandError>) -> i32 {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]
@@ -157,12 +170,31 @@ mod tests {
 
     #[test]
     fn every_command_has_examples() {
-        let mut without = Vec::new();
-        for command in CommandLine::command().get_subcommands_mut().filter(|command| !command.is_hide_set()) {
+        fn without_examples(command: &mut clap::Command, found: &mut Vec<String>) {
             if !command.render_long_help().to_string().contains("Example") {
-                without.push(command.get_name().to_owned());
+                found.push(command.get_name().to_owned());
             }
+            let shown = command.get_subcommands_mut();
+            let shown = shown.filter(|command| !command.is_hide_set() && command.get_name() != "help");
+            shown.for_each(|command| without_examples(command, found));
         }
+        let mut without = Vec::new();
+        without_examples(&mut CommandLine::command(), &mut without);
         assert!(without.is_empty(), "{without:?}");
+    }
+
+    #[test]
+    fn commands_for_the_program_itself_are_not_listed() {
+        let message = parse(["evergraph", "--json"]).unwrap_err().to_string();
+        assert!(message.contains("load, info, run") && message.contains("demo, help"), "{message}");
+        assert!(!message.contains("bench-") && !message.contains("demo-"), "{message}");
+    }
+
+    #[test]
+    fn the_command_has_its_name_whatever_runs_it() {
+        for arguments in [vec!["lib/__main__.py", "--help"], vec!["lib/__main__.py", "info", "--help"]] {
+            let help = parse(arguments).unwrap_err().to_string();
+            assert!(help.contains("Usage: evergraph ") && !help.contains("__main__"), "{help}");
+        }
     }
 }

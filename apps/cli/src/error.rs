@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use evergraph::algorithms::AlgorithmError;
 use evergraph::generate::{ModelError, WriteError};
 use evergraph::load::{ExportError, LoadError};
-use evergraph::{DatabaseLoadError, WindowError};
+use evergraph::{DatabaseLoadError, ViewError, WindowError};
 use evergraph_yardstick::{GraphError, ParseError};
 use thiserror::Error;
 
@@ -58,7 +58,7 @@ pub(crate) enum CommandError {
     Stream(#[from] evergraph::StreamError),
     /// A view could not be used.
     #[error(transparent)]
-    View(#[from] evergraph::ViewError),
+    View(#[from] ViewError),
     /// A handler could not be put to work.
     #[error(transparent)]
     Event(#[from] evergraph::EventError),
@@ -80,6 +80,14 @@ pub(crate) enum CommandError {
     /// An algorithm gave no result.
     #[error(transparent)]
     Algorithm(#[from] AlgorithmError),
+    /// The same on a graph whose keys users know.
+    #[error("{message}")]
+    InGraph {
+        /// Why.
+        error: AlgorithmError,
+        /// The message, with keys.
+        message: String,
+    },
     /// The yardstick cannot read the benchmark's file.
     #[error(transparent)]
     Parse(#[from] ParseError),
@@ -130,9 +138,14 @@ impl CommandError {
             CommandError::Usage(_)
             | CommandError::Model(_)
             | CommandError::Window(WindowError::NotPositive { .. } | WindowError::Invalid { .. })
-            | CommandError::Algorithm(
-                AlgorithmError::InvalidArgument { .. } | AlgorithmError::InvalidNumber { .. },
+            | CommandError::View(
+                ViewError::Empty | ViewError::Mixed | ViewError::NothingToFreeze | ViewError::BadName { .. },
             ) => WRONG_USAGE,
+            // That the graph has no such property says nothing of the command line.
+            CommandError::Algorithm(error) | CommandError::InGraph { error, .. } => match error {
+                AlgorithmError::InvalidArgument { .. } | AlgorithmError::InvalidNumber { .. } => WRONG_USAGE,
+                _ => NO,
+            },
             _ if self.is_closed_pipe() => DONE,
             _ => NO,
         }
@@ -140,17 +153,33 @@ impl CommandError {
 
     /// The message, with the names of options where the library has those of arguments.
     pub(crate) fn message(&self) -> String {
-        const OPTIONS: [(&str, &str); 4] = [
+        const OPTIONS: [(&str, &str); 7] = [
             ("on_error=\"skip\"", "--on-error skip"),
             ("keys=\"", "--keys \""),
             ("leave keys out", "leave --keys out"),
             ("opening it to write makes one", "evergraph load makes one"),
+            (
+                "create it with time=, or slide over the order of ingest",
+                "load it with --time, or slide by --order ingest",
+            ),
+            (
+                "open the store with retain= to keep more of what is to come",
+                "how much is kept, the program says that opens the store to write (retain)",
+            ),
+            (
+                "begin anew from a snapshot, and open the store with a longer retain= for slow readers",
+                "leave --from out to begin with what is there",
+            ),
         ];
         if let CommandError::Load(DatabaseLoadError::Read(LoadError::Option { path, option, reason })) = self
         {
             return format!("{}: --{option}: {reason}", path.display());
         }
-        OPTIONS.iter().fold(self.to_string(), |message, (argument, option)| message.replace(argument, option))
+        let mut message = self.to_string();
+        if let Some(advice) = message.find(". create_edge_type(") {
+            message.replace_range(advice.., "; evergraph info lists them");
+        }
+        OPTIONS.iter().fold(message, |message, (argument, option)| message.replace(argument, option))
     }
 
     /// Whether there is something to say that was not said.

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use evergraph::{Event, EventKind, HandlerOptions, Subject, Transition, Value};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
+use crate::cell::KeyCell;
 use crate::console::Console;
 use crate::error::CommandError;
 use crate::follow::FollowArgs;
@@ -40,10 +41,11 @@ Examples:
   evergraph events roads.eg center --kind property --property speed --from 1200
   evergraph --json events roads.eg center --follow
 
-A line has the version, the kind, what happened, the vertex, or source, destination and type of the edge, and for property events
-the property with its old and its new value; tabs between. Gives what is there and ends, unless it is to
-follow. With --follow the store is opened whenever it has changed and nobody else writes, and left alone in between. What a
-store keeps, retain= says when it is opened. Nothing is written: handlers (on_update) are told, and remembered, apart from this.";
+A line has the version, the kind, what happened, the vertex, or source, destination and type of the edge, and for property \
+events the property with its old and its new value; tabs between. What there is is given, and then it ends, unless it is to follow. \
+With --follow the store is opened whenever it has changed and nobody else writes, and left alone in between. The program that \
+writes to a store says how much of its past is kept. Nothing is written: the handlers that programs have of a view are told, and \
+remembered, apart from this.";
 
 #[derive(Serialize)]
 struct Line {
@@ -51,28 +53,28 @@ struct Line {
     kind: &'static str,
     change: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    vertex: Option<String>,
+    vertex: Option<KeyCell>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    edge: Option<[String; 3]>,
+    edge: Option<(KeyCell, KeyCell, String)>,
     #[serde(skip_serializing_if = "Option::is_none")]
     property: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    old: Option<serde_json::Value>,
+    old: Option<ValueCell>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    new: Option<serde_json::Value>,
+    new: Option<ValueCell>,
 }
 
 impl Line {
     fn of(event: Event) -> Self {
         let (vertex, edge) = match event.subject {
-            Subject::Vertex(key) => (Some(key.to_string()), None),
-            Subject::Edge(src, dst, edge_type) => (None, Some([src.to_string(), dst.to_string(), edge_type])),
+            Subject::Vertex(key) => (Some(KeyCell(key)), None),
+            Subject::Edge(src, dst, edge_type) => (None, Some((KeyCell(src), KeyCell(dst), edge_type))),
         };
         let (change, property, old, new) = match event.transition {
             Transition::Added => ("added", None, None, None),
             Transition::Removed => ("removed", None, None, None),
             Transition::Changed { property, old, new } => {
-                ("changed", Some(property), Some(json(&old)), Some(json(&new)))
+                ("changed", Some(property), Some(ValueCell(old)), Some(ValueCell(new)))
             }
         };
         Line { version: event.version, kind: event.kind.name(), change, vertex, edge, property, old, new }
@@ -80,13 +82,22 @@ impl Line {
 
     fn text(&self) -> String {
         let mut fields = vec![self.version.to_string(), self.kind.to_owned(), self.change.to_owned()];
-        fields.extend(self.vertex.clone());
-        fields.extend(self.edge.iter().flatten().cloned());
+        fields.extend(self.vertex.iter().map(KeyCell::to_string));
+        if let Some((src, dst, edge_type)) = &self.edge {
+            fields.extend([src.to_string(), dst.to_string(), edge_type.clone()]);
+        }
         fields.extend(self.property.clone());
-        let plain =
-            |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        fields.extend([&self.old, &self.new].into_iter().flatten().map(plain));
+        fields.extend([&self.old, &self.new].into_iter().flatten().map(|value| value.0.to_string()));
         fields.join("\t")
+    }
+}
+
+/// A value for machines; for people as it shows itself, strings quoted.
+struct ValueCell(Value);
+
+impl Serialize for ValueCell {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        json(&self.0).serialize(serializer)
     }
 }
 
@@ -98,6 +109,7 @@ fn json(value: &Value) -> serde_json::Value {
         Value::Int(number) => (*number).into(),
         Value::UInt(number) => (*number).into(),
         Value::Float(number) => (*number).into(),
+        Value::Text(text) => text.as_str().into(),
         Value::List(values) => values.iter().map(json).collect(),
         other => other.to_string().into(),
     }

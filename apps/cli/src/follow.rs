@@ -1,6 +1,6 @@
 //! Giving what a store holds, and what is committed to it from then on by other processes.
 //!
-//! Invariant: the store is opened only when its files have changed, and left alone in between.
+//! Invariant: the store is opened only when its files have changed, or while it is locked, and left alone in between.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
@@ -35,14 +35,15 @@ impl FollowArgs {
         let mut silent_since = Instant::now();
         loop {
             let seen = Files::of(database);
+            let mut is_locked = false;
             match give(after) {
                 Ok(through) => {
                     if after.replace(through) != Some(through) {
                         silent_since = Instant::now();
                     }
                 }
-                // Somebody writes, and closes the store again.
-                Err(CommandError::Open(OpenError::Locked(_))) if self.follow => {}
+                // Somebody writes, and closes the store again; the files may have changed for the last time.
+                Err(CommandError::Open(OpenError::Locked(_))) if self.follow => is_locked = true,
                 Err(error) => return Err(error),
             }
             if !self.follow {
@@ -55,7 +56,7 @@ impl FollowArgs {
                     return Ok(());
                 }
                 std::thread::sleep(POLL);
-                if Files::of(database) != seen {
+                if is_locked || Files::of(database) != seen {
                     break;
                 }
             }

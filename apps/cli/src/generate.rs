@@ -6,11 +6,12 @@ use std::time::Instant;
 
 use clap::{Args, Subcommand, ValueEnum};
 use evergraph::generate::{ErdosRenyi, Format, Generator, Kronecker, Model, write};
+use evergraph::load::{Format as LoadFormat, NamedFormat};
 use serde::Serialize;
 
 use crate::console::{Console, notice, output_is_terminal};
 use crate::error::CommandError;
-use crate::output_file::{OutputFile, extensions};
+use crate::output_file::OutputFile;
 use crate::progress::Activity;
 use crate::units;
 
@@ -128,7 +129,7 @@ struct Report<'a> {
 pub(crate) fn run(args: &GenerateArgs, console: &mut Console) -> Result<(), CommandError> {
     let (model, output) = args.model.parts()?;
     let generator = Generator::new(model, output.seed)?;
-    let format = output.format();
+    let format = output.format()?;
     let mut file = match &output.out {
         Some(path) => OutputFile::create(path, output.force)?,
         None if console.is_json() => {
@@ -160,9 +161,9 @@ pub(crate) fn run(args: &GenerateArgs, console: &mut Console) -> Result<(), Comm
         Some(_) if console.is_json() => console.json(&report),
         Some(path) => {
             notice(format_args!(
-                "{} among {} vertices in {}, {}",
+                "{} among {} in {}, {}",
                 units::counted(report.edges, "edge", "edges"),
-                units::count(report.vertices),
+                units::counted(report.vertices, "vertex", "vertices"),
                 path.display(),
                 units::seconds(report.seconds)
             ));
@@ -197,16 +198,24 @@ impl ModelArgs {
 }
 
 impl OutputArgs {
-    fn format(&self) -> Format {
-        let by_name = || match self.out.as_deref().map_or("", |path| extensions(path).0) {
-            "csv" => FormatArg::Csv,
-            "bin" => FormatArg::Binary,
-            _ => FormatArg::Edgelist,
-        };
-        match self.format.unwrap_or_else(by_name) {
+    fn format(&self) -> Result<Format, CommandError> {
+        Ok(match self.format.map_or_else(|| self.format_by_name(), Ok)? {
             FormatArg::Edgelist => Format::EdgeList,
             FormatArg::Csv => Format::Csv { header: true },
             FormatArg::Binary => Format::Pairs32,
+        })
+    }
+
+    fn format_by_name(&self) -> Result<FormatArg, CommandError> {
+        let Some(path) = &self.out else { return Ok(FormatArg::Edgelist) };
+        match NamedFormat::of(path) {
+            NamedFormat::Edges(LoadFormat::Csv) => Ok(FormatArg::Csv),
+            NamedFormat::Foreign(what) => Err(usage(&format!(
+                "{}: {what} is not written here: name a file that ends in .txt, .csv or .bin, or say --format",
+                path.display()
+            ))),
+            _ if path.extension().is_some_and(|extension| extension == "bin") => Ok(FormatArg::Binary),
+            _ => Ok(FormatArg::Edgelist),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `evergraph load`: text files of edges into a store, each file as one transaction.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -91,9 +92,10 @@ Examples:
   evergraph load chat.eg CollegeMsg.txt --multi --properties at=2:int64 --time at
   evergraph load roads.eg part-*.tsv --symmetric --on-error skip
 
-Each file is one transaction: it is loaded as a whole or, if it fails or the command is killed, not
-at all; with --resume it is several, and the same command again goes on behind the last of them.
-A file that was changed before that place is refused. The edge type is made by the first file; --symmetric, --multi and --time say how.";
+Each file is one transaction: it is loaded as a whole or, if it fails or the command is killed, not at all; with --resume it is \
+several, and the same command again goes on behind the last of them. A file that was changed before that place is refused. The edge \
+type is made by the first file; --symmetric, --multi and --time say how. A store that is not there is made, and if nothing is \
+loaded it is taken away again.";
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -140,20 +142,13 @@ pub(crate) fn run(args: &LoadArgs, console: &mut Console) -> Result<(), CommandE
         memory_limit_bytes: args.memory_limit.map(|megabytes| megabytes << 20),
         ..Options::default()
     };
+    let was_there = args.database.exists();
     let database = Database::open(&args.database, options)?;
-    let request = args.request();
-    let mut files = Vec::new();
-    for file in &args.files {
-        let loaded = {
-            let activity = Activity::of_shares(file.display().to_string());
-            database.load(file, &request, &activity)?
-        };
-        let report = FileReport::new(file, loaded);
-        if !console.is_json() {
-            report.tell(console)?;
+    let files = load_all(args, &database, console).inspect_err(|_| {
+        if !was_there {
+            remove_unused(&args.database, &database);
         }
-        files.push(report);
-    }
+    })?;
     database.close()?;
     if !console.is_json() {
         return Ok(());
@@ -167,6 +162,40 @@ pub(crate) fn run(args: &LoadArgs, console: &mut Console) -> Result<(), CommandE
         seconds: files.iter().map(|file| file.seconds).sum(),
         files,
     })
+}
+
+/// Loads one file after the other, and tells of each.
+fn load_all<'a>(
+    args: &'a LoadArgs,
+    database: &Database,
+    console: &mut Console,
+) -> Result<Vec<FileReport<'a>>, CommandError> {
+    let request = args.request();
+    let mut files = Vec::new();
+    for file in &args.files {
+        let loaded = {
+            let activity = Activity::of_shares(file.display().to_string());
+            database.load(file, &request, &activity)?
+        };
+        let report = FileReport::new(file, loaded);
+        if !console.is_json() {
+            report.tell(console)?;
+        }
+        files.push(report);
+    }
+    Ok(files)
+}
+
+/// Takes a store away that this command has made and nothing was committed to. Its lock is held still, so that nobody else
+/// has it, and it goes by another name first, so that nobody opens what is left of it.
+fn remove_unused(path: &Path, database: &Database) {
+    if database.stats().sequence > 0 {
+        return;
+    }
+    let mut aside = OsString::from(path.as_os_str());
+    aside.push(format!(".unused-{}", std::process::id()));
+    // If that fails there is an empty store, which does no harm.
+    let _ = std::fs::rename(path, &aside).and_then(|()| std::fs::remove_dir_all(&aside));
 }
 
 impl LoadArgs {

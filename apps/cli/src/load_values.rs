@@ -42,7 +42,7 @@ pub(crate) enum DurabilityArg {
     Sync,
     /// Once it is written; the log is synced at short intervals
     Interval,
-    /// Once it is written; the log is synced when the system likes
+    /// Once it is written; the log is synced only as it grows
     None,
 }
 

@@ -54,9 +54,10 @@ impl OutputFile {
         let out = File::create(written).map_err(CommandError::file(path))?;
         let mut file = OutputFile { encoder: Encoder::Plain(Box::new(io::sink())), rename };
         let out: Box<dyn Write> = Box::new(BufWriter::with_capacity(BUFFER_BYTES, out));
-        file.encoder = match extensions(path) {
-            (_, "gz") => Encoder::Gzip(GzEncoder::new(out, Compression::default())),
-            (_, "zst") => Encoder::Zstd(zstd::Encoder::new(out, 0).map_err(CommandError::file(path))?),
+        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        file.encoder = match extension.to_ascii_lowercase().as_str() {
+            "gz" | "gzip" => Encoder::Gzip(GzEncoder::new(out, Compression::default())),
+            "zst" | "zstd" => Encoder::Zstd(zstd::Encoder::new(out, 0).map_err(CommandError::file(path))?),
             _ => Encoder::Plain(out),
         };
         Ok(file)
@@ -104,19 +105,6 @@ impl Drop for OutputFile {
             let _ = fs::remove_file(partial);
         }
     }
-}
-
-/// The extension that says what is in the file, and the one that says how it is compressed; one may be both.
-pub(crate) fn extensions(path: &Path) -> (&str, &str) {
-    let last = extension(path);
-    match path.file_stem().map(Path::new) {
-        Some(stem) if matches!(last, "gz" | "zst") => (extension(stem), last),
-        _ => (last, last),
-    }
-}
-
-fn extension(path: &Path) -> &str {
-    path.extension().and_then(|extension| extension.to_str()).unwrap_or_default()
 }
 
 fn partial(path: &Path) -> PathBuf {

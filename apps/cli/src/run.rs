@@ -33,8 +33,10 @@ pub(crate) fn run(args: &RunArgs, console: &mut Console) -> Result<(), CommandEr
     }
     let check = if args.common.verify { Check::Verify } else { Check::Skip };
     let start = Instant::now();
-    let outcome =
-        watch(args.algorithm.name, |control| args.algorithm.run(&snapshot, &arguments, check, control))?;
+    let outcome = watch(args.algorithm.name, |control| {
+        let outcome = args.algorithm.run(&snapshot, &arguments, check, control);
+        outcome.map_err(|error| CommandError::InGraph { message: error.with_keys(&snapshot), error })
+    })?;
     let seconds = start.elapsed().as_secs_f64();
     Report { args, snapshot: &snapshot, outcome: &outcome, seconds }.write(console)
 }

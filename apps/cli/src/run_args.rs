@@ -108,9 +108,11 @@ fn option(argument: &'static Argument) -> Arg {
         Some(default) if !is_switch(argument) => format!(" [default: {default}]"),
         _ => String::new(),
     };
+    let takes_several = matches!(argument.kind, Kind::Vertices | Kind::Weights | Kind::FloatOrWeights);
+    let repeated = if takes_several { "; may be repeated" } else { "" };
     let option = Arg::new(argument.name)
         .long(hyphens(argument.name))
-        .help(format!("{}{default}", capitalized(argument.summary)));
+        .help(format!("{}{repeated}{default}", capitalized(argument.summary)));
     let option = if argument.name.contains('_') { option.alias(argument.name) } else { option };
     let option = option.required(argument.default.is_none());
     if is_switch(argument) {
@@ -130,16 +132,45 @@ fn option(argument: &'static Argument) -> Arg {
 }
 
 fn about(algorithm: &Algorithm) -> String {
-    let required = algorithm.arguments.iter().filter(|argument| argument.default.is_none());
-    let required: String = required.map(|argument| format!(" --{} 30", hyphens(argument.name))).collect();
-    let example = format!("evergraph run {} votes.eg{required}", algorithm.name);
+    let (before, graph, arguments) = example(algorithm);
+    let example = format!("evergraph run {} {graph}{arguments}", algorithm.name);
     let results = algorithm.results.iter().map(|field| format!("  {}: {}", field.name, field.summary));
     format!(
-        "Gives:\n{}\n\nWork: {}\nMethod: {}\n\nExamples:\n  {example}\n  {example} --json",
+        "Gives:\n{}\n\nWork: {}\nMethod: {}\n\nExamples:\n{before}  {example}\n  {example} --json",
         results.collect::<Vec<_>>().join("\n"),
         algorithm.complexity,
         algorithm.source,
     )
+}
+
+/// What to do before, a graph, and the arguments that give a result on it. votes.eg is that of the README, and what it does not have
+/// is made by a line before.
+fn example(algorithm: &Algorithm) -> (&'static str, &'static str, String) {
+    match algorithm.name {
+        "topological_sort" => (
+            "  printf '1 2\\n1 3\\n2 4\\n' > steps.txt\n  evergraph load steps.eg steps.txt\n",
+            "steps.eg",
+            String::new(),
+        ),
+        "temporal_reachability" => (
+            "  printf 'src,dst,at\\n1,2,10\\n2,3,20\\n' > calls.csv\n  evergraph load calls.eg calls.csv --time at\n",
+            "calls.eg",
+            " --source 1".to_owned(),
+        ),
+        // Without pairs they measure all there are, which are too many.
+        "common_neighbors"
+        | "jaccard_coefficient"
+        | "adamic_adar_index"
+        | "resource_allocation_index"
+        | "preferential_attachment" => ("", "votes.eg", " --u 30 --v 1412".to_owned()),
+        "katz_centrality" => ("", "votes.eg", " --alpha 0.01".to_owned()),
+        _ => {
+            let required = algorithm.arguments.iter().filter(|argument| argument.default.is_none());
+            let given = required.zip(["30", "1412"].iter().cycle());
+            let given = given.map(|(argument, key)| format!(" --{} {key}", hyphens(argument.name)));
+            ("", "votes.eg", given.collect())
+        }
+    }
 }
 
 fn capitalized(text: &str) -> String {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgGroup, Args, ValueEnum};
+use evergraph::load::parse_span;
 use evergraph::{Duplicates, GraphView, Order, PropertyType, Schema, Span, Window, WindowOptions};
 use serde::Serialize;
 
@@ -20,14 +21,14 @@ pub(crate) struct WindowArgs {
     /// The store
     #[arg(value_name = "DB")]
     database: PathBuf,
-    /// Hold the edges of so long: 90, 5s, 10m, 2h, 7d; plain numbers are seconds, or units of a time that is a number
-    #[arg(long, value_name = "TIME", value_parser = seconds, group = "length")]
+    /// Hold the edges of so long: 90, 5s, 10m, 2h, 7d, 1w; plain numbers are seconds, or units of a time that is a number
+    #[arg(long, value_name = "TIME", value_parser = parse_span, group = "length")]
     last: Option<f64>,
     /// Hold the last so many edges
     #[arg(long, value_name = "N", group = "length")]
     edges: Option<i64>,
     /// Move so far from one window to the next, a time or a number of edges; by default show the last window only
-    #[arg(long, value_name = "STEP", value_parser = seconds)]
+    #[arg(long, value_name = "STEP", value_parser = parse_span)]
     every: Option<f64>,
     /// What several edges with the same ends are
     #[arg(long, value_enum, default_value = "keep")]
@@ -39,7 +40,7 @@ pub(crate) struct WindowArgs {
     #[arg(long, value_enum)]
     order: Option<OrderArg>,
     /// In event time, how much earlier than the newest edge one may be
-    #[arg(long, value_name = "TIME", value_parser = seconds, default_value = "0")]
+    #[arg(long, value_name = "TIME", value_parser = parse_span, default_value = "0")]
     lateness: f64,
 }
 
@@ -75,23 +76,6 @@ struct Report {
     left: u64,
     late: u64,
     untimed: u64,
-}
-
-/// A time as seconds.
-fn seconds(text: &str) -> Result<f64, String> {
-    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-    let unit = match &text[digits.len()..] {
-        "" | "s" => 1.0,
-        "us" => 1e-6,
-        "ms" => 1e-3,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        "d" => 86_400.0,
-        other => return Err(format!("{other:?} is none of us, ms, s, m, min, h, d")),
-    };
-    let number: Option<f64> = digits.trim().parse().ok().filter(|number: &f64| number.is_finite());
-    let seconds = number.ok_or_else(|| format!("{digits:?} is not a number"))? * unit;
-    if seconds.is_finite() { Ok(seconds) } else { Err(format!("{text:?} is longer than any time")) }
 }
 
 impl WindowArgs {

@@ -9,39 +9,43 @@
 //! Invariant: the algorithm only reads `cancelled` and only writes the counts, so that nothing a caller does (a Python
 //! callback, a slow terminal) ever runs on a worker thread.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use evergraph_types::VertexId;
-use evergraph_view::GraphView;
+use evergraph_view::{GraphView, Snapshot};
 use thiserror::Error;
 
 /// No vertex: in results that name a vertex, where there is none to name. Never an id.
 pub const NO_VERTEX: VertexId = VertexId::MAX;
 
-/// Why an algorithm gave no result.
+/// Why an algorithm gave no result. It names vertices by their ids; [`AlgorithmError::with_keys`] has their keys.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum AlgorithmError {
     /// [`Control::cancel`] was called.
-    #[error("the algorithm was cancelled before it finished")]
     Cancelled,
     /// A vertex to start from is not in the view.
-    #[error("source vertex {vertex} is not in this view; start from a vertex that it has")]
     SourceNotFound {
         /// Its id.
         vertex: VertexId,
     },
     /// An argument that makes no sense.
-    #[error("argument {name}: {why}")]
     InvalidArgument {
         /// The argument as users know it.
         name: String,
         /// What is wrong with it, and what is allowed.
         why: String,
     },
+    /// An argument that names a property which the view does not have, or which is no number.
+    UnfitProperty {
+        /// The argument as users know it.
+        name: String,
+        /// What is wrong with the property, and what there is.
+        why: String,
+    },
     /// An argument that gives a number for each vertex, and one that makes no sense.
-    #[error("argument {name}: {why}, at vertex {vertex}")]
     InvalidNumber {
         /// The argument as users know it.
         name: String,
@@ -51,7 +55,6 @@ pub enum AlgorithmError {
         why: String,
     },
     /// A weight that is negative, and the algorithm is for weights from 0.
-    #[error("the edge from vertex {src} to {dst} has a negative weight; this algorithm needs weights from 0")]
     NegativeWeight {
         /// The edge's source.
         src: VertexId,
@@ -59,7 +62,6 @@ pub enum AlgorithmError {
         dst: VertexId,
     },
     /// A weight of 0, and the algorithm is for weights above it.
-    #[error("the edge from vertex {src} to {dst} has weight 0; this algorithm needs weights above 0")]
     ZeroWeight {
         /// The edge's source.
         src: VertexId,
@@ -67,13 +69,11 @@ pub enum AlgorithmError {
         dst: VertexId,
     },
     /// A cycle along which weights add up to less than 0: paths through it have no least length.
-    #[error("vertex {vertex} is on a cycle of negative weight, so that some paths have no least length")]
     NegativeCycle {
         /// A vertex of the cycle.
         vertex: VertexId,
     },
     /// A weight that is infinite or not a number.
-    #[error("the weight of the edge from vertex {src} to {dst} is not a finite number")]
     NotFinite {
         /// The edge's source.
         src: VertexId,
@@ -81,13 +81,11 @@ pub enum AlgorithmError {
         dst: VertexId,
     },
     /// A cycle where there must be none.
-    #[error("vertex {vertex} is on a cycle, and only a graph without cycles has an order")]
     Cyclic {
         /// A vertex of the cycle.
         vertex: VertexId,
     },
     /// No path, where one was asked for.
-    #[error("there is no path from the source to the target")]
     NoPath {
         /// Where it would begin.
         from: VertexId,
@@ -95,9 +93,6 @@ pub enum AlgorithmError {
         to: VertexId,
     },
     /// Two vertices that must be in one independent set, and are neighbors.
-    #[error(
-        "argument nodes: vertices {node} and {other} are neighbors, and no two of an independent set are"
-    )]
     NotIndependent {
         /// One of them.
         node: VertexId,
@@ -105,8 +100,81 @@ pub enum AlgorithmError {
         other: VertexId,
     },
     /// The slow verifier was asked for and did not agree with the result: a bug.
-    #[error(transparent)]
-    WrongResult(#[from] VerifyError),
+    WrongResult(VerifyError),
+}
+
+impl AlgorithmError {
+    /// The message with the keys that the vertices have in the snapshot that the algorithm ran on: users know no ids.
+    pub fn with_keys(&self, snapshot: &Snapshot) -> String {
+        self.message(&|vertex| match vertex < snapshot.id_bound() {
+            true => snapshot.key(vertex).to_string(),
+            false => vertex.to_string(),
+        })
+    }
+
+    /// The message, vertices named as `name` says.
+    fn message(&self, name: &dyn Fn(VertexId) -> String) -> String {
+        use AlgorithmError as Error;
+        match self {
+            Error::Cancelled => "the algorithm was cancelled before it finished".to_owned(),
+            Error::SourceNotFound { vertex } => {
+                format!(
+                    "source vertex {} is not in this view; start from a vertex that it has",
+                    name(*vertex)
+                )
+            }
+            Error::InvalidArgument { name, why } | Error::UnfitProperty { name, why } => {
+                format!("argument {name}: {why}")
+            }
+            Error::InvalidNumber { name: argument, vertex, why } => {
+                format!("argument {argument}: {why}, at vertex {}", name(*vertex))
+            }
+            Error::NegativeWeight { src, dst } => format!(
+                "the edge from vertex {} to {} has a negative weight; this algorithm needs weights from 0",
+                name(*src),
+                name(*dst)
+            ),
+            Error::ZeroWeight { src, dst } => format!(
+                "the edge from vertex {} to {} has weight 0; this algorithm needs weights above 0",
+                name(*src),
+                name(*dst)
+            ),
+            Error::NegativeCycle { vertex } => format!(
+                "vertex {} is on a cycle of negative weight, so that some paths have no least length",
+                name(*vertex)
+            ),
+            Error::NotFinite { src, dst } => format!(
+                "the weight of the edge from vertex {} to {} is not a finite number",
+                name(*src),
+                name(*dst)
+            ),
+            Error::Cyclic { vertex } => {
+                format!(
+                    "vertex {} is on a cycle, and only a graph without cycles has an order",
+                    name(*vertex)
+                )
+            }
+            Error::NoPath { from, to } => format!("there is no path from {} to {}", name(*from), name(*to)),
+            Error::NotIndependent { node, other } => format!(
+                "argument nodes: vertices {} and {} are neighbors, and no two of an independent set are",
+                name(*node),
+                name(*other)
+            ),
+            Error::WrongResult(wrong) => wrong.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for AlgorithmError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message(&|vertex| vertex.to_string()))
+    }
+}
+
+impl From<VerifyError> for AlgorithmError {
+    fn from(wrong: VerifyError) -> Self {
+        AlgorithmError::WrongResult(wrong)
+    }
 }
 
 /// How far an algorithm is, in units of its own (vertices reached, iterations).

@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 
 use evergraph_types::VertexId;
-use evergraph_view::GraphView;
+use evergraph_view::{GraphView, WeightError};
 
 use crate::{AlgorithmError, Control, Weight};
 
@@ -445,6 +445,11 @@ pub fn algorithm(name: &str) -> Option<&'static Algorithm> {
 /// An argument that gives a number for each vertex, and a wrong one for this.
 pub(crate) fn invalid_at(name: &str, vertex: VertexId, why: String) -> AlgorithmError {
     AlgorithmError::InvalidNumber { name: name.to_owned(), vertex, why }
+}
+
+/// An argument that names a property of edges, and one that does not do.
+pub(crate) fn unfit_property(name: &str, error: &WeightError) -> AlgorithmError {
+    AlgorithmError::UnfitProperty { name: name.to_owned(), why: error.to_string() }
 }
 
 pub(crate) fn invalid(name: &str, why: String) -> AlgorithmError {

@@ -20,6 +20,7 @@ use crate::control::{ensure, require_sources};
 use crate::parallel::in_pool;
 use crate::registry::{
     Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, Scalar, VertexColumn, invalid,
+    unfit_property,
 };
 use crate::sort::sorted;
 use crate::{AlgorithmError, Control, NO_VERTEX, Ranges};
@@ -117,7 +118,7 @@ fn edges_in_order(
             invalid("time", "the edge types do not say which property is their time; name it".to_owned())
         })?,
     };
-    let lists = view.weighted_lists(&property).map_err(|error| invalid("time", error.to_string()))?;
+    let lists = view.weighted_lists(&property).map_err(|error| unfit_property("time", &error))?;
     let (start, end) = (options.start.unwrap_or(f64::NEG_INFINITY), options.end.unwrap_or(f64::INFINITY));
     control.check()?;
     let pieces = Ranges::by_edges(&view.flat(), Direction::Out).map(control, |range| {

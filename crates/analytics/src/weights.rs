@@ -14,7 +14,7 @@ use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatView, GraphView, WeightError, WeightedList, WeightedLists};
 
 use crate::parallel::{try_map, vertex_blocks};
-use crate::registry::{WEIGHT, invalid};
+use crate::registry::{WEIGHT, unfit_property};
 use crate::{AlgorithmError, Control, Ranges};
 
 /// Which property of edges is their weight.
@@ -43,7 +43,7 @@ impl Weight {
         match wanted {
             Ok(lists) => Ok(Some(lists)),
             Err(WeightError::UnknownProperty { .. }) if *self == Weight::Usual => Ok(None),
-            Err(error) => Err(invalid(WEIGHT.name, error.to_string())),
+            Err(error) => Err(unfit_property(WEIGHT.name, &error)),
         }
     }
 }

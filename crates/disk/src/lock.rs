@@ -121,7 +121,8 @@ pub(crate) fn lock_file(path: &Path, mode: LockMode) -> Result<DiskLock, DiskErr
     match attempt {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
-            return Err(DiskError::Locked { path: path.to_owned(), holder: holder(&mut file) });
+            let holder = if is_only_read(&file, mode) { READER.to_owned() } else { holder(&mut file) };
+            return Err(DiskError::Locked { path: path.to_owned(), holder });
         }
         Err(TryLockError::Error(source)) => return Err(failed(source)),
     }
@@ -147,12 +148,25 @@ fn write_holder(file: &mut File) -> std::io::Result<()> {
     file.write_all(format!("{}\n", std::process::id()).as_bytes())
 }
 
+/// Whoever holds the lock to read; the file does not say who.
+const READER: &str = "a process that reads it, this one or another";
+
+/// Whether it is readers that keep a writer out: then the number in the file is that of a writer who was killed.
+fn is_only_read(file: &File, wanted: LockMode) -> bool {
+    let is_shared = wanted == LockMode::Exclusive && file.try_lock_shared().is_ok();
+    if is_shared {
+        // Closing the file gives it back as well.
+        let _ = file.unlock();
+    }
+    is_shared
+}
+
 /// Names the holder by the process number in the lock file; readers do not leave theirs.
 fn holder(file: &mut File) -> String {
     let mut text = String::new();
     let read = file.seek(SeekFrom::Start(0)).and_then(|_| file.take(32).read_to_string(&mut text));
     let Some(process) = read.ok().and_then(|_| text.trim().parse::<u32>().ok()) else {
-        return "a process that reads it, this one or another".to_owned();
+        return READER.to_owned();
     };
     let here = if process == std::process::id() { ", this one" } else { "" };
     match fs::read_to_string(format!("/proc/{process}/comm")) {

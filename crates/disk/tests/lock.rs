@@ -75,5 +75,10 @@ fn a_killed_process_leaves_no_lock() {
     other.kill().unwrap();
     other.wait().unwrap();
     assert!(named.starts_with(&format!("process {}", other.id())), "{named}");
+    // Its number is in the file still, and it is not the one that keeps a writer out.
+    let reader = OsDisk.lock(&path, LockMode::Shared).unwrap();
+    let named = holder(OsDisk.lock(&path, LockMode::Exclusive));
+    assert!(named.contains("a process that reads it"), "{named}");
+    drop(reader);
     OsDisk.lock(&path, LockMode::Exclusive).unwrap();
 }

@@ -17,12 +17,8 @@ pub(crate) fn refuse_other_formats(path: &Path, options: &LoadOptions, head: &[u
         head if head.starts_with(b"<?xml") => Some("XML"),
         _ => None,
     };
-    let by_name = match extension(path).as_str() {
-        "parquet" => Some("Parquet"),
-        "arrow" | "feather" | "ipc" => Some("Arrow"),
-        "mtx" => Some("Matrix Market"),
-        "graphml" | "gexf" => Some("XML"),
-        "json" | "jsonl" | "ndjson" => Some("JSON"),
+    let by_name = match NamedFormat::of(path) {
+        NamedFormat::Foreign(what) => Some(what),
         _ => None,
     };
     match by_content.or(by_name.filter(|_| options.format.is_none())) {
@@ -33,6 +29,44 @@ pub(crate) fn refuse_other_formats(path: &Path, options: &LoadOptions, head: &[u
             ),
         }),
         None => Ok(()),
+    }
+}
+
+/// What the name of a file says of its format, by its ending, that of a compression aside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NamedFormat {
+    /// A format of edges as text.
+    Edges(Format),
+    /// A format that is neither read nor written here, by its name.
+    Foreign(&'static str),
+    /// Nothing.
+    Unknown,
+}
+
+impl NamedFormat {
+    /// What the name of this file says.
+    ///
+    /// ```
+    /// use evergraph_load::{Format, NamedFormat};
+    ///
+    /// assert_eq!(NamedFormat::of("edges.CSV.gz".as_ref()), NamedFormat::Edges(Format::Csv));
+    /// assert_eq!(NamedFormat::of("edges.parquet".as_ref()), NamedFormat::Foreign("Parquet"));
+    /// ```
+    pub fn of(path: &Path) -> Self {
+        match extension(path).as_str() {
+            "csv" => NamedFormat::Edges(Format::Csv),
+            "tsv" | "tab" => NamedFormat::Edges(Format::Tsv),
+            "txt" | "el" | "edges" | "edgelist" => NamedFormat::Edges(Format::EdgeList),
+            "parquet" => NamedFormat::Foreign("Parquet"),
+            "arrow" | "feather" | "ipc" => NamedFormat::Foreign("Arrow"),
+            "mtx" => NamedFormat::Foreign("Matrix Market"),
+            "graphml" | "gexf" => NamedFormat::Foreign("XML"),
+            "json" | "jsonl" | "ndjson" => NamedFormat::Foreign("JSON"),
+            "bz2" => NamedFormat::Foreign("bzip2"),
+            "xz" => NamedFormat::Foreign("xz"),
+            "zip" => NamedFormat::Foreign("zip"),
+            _ => NamedFormat::Unknown,
+        }
     }
 }
 
@@ -55,10 +89,10 @@ pub(crate) fn detect(path: &Path, options: &LoadOptions, text: &[u8]) -> (Format
         let by_delimiter = if delimiter == b'\t' { Format::Tsv } else { Format::Csv };
         return (options.format.unwrap_or(by_delimiter), Some(delimiter));
     }
-    let named = match extension(path).as_str() {
-        "csv" => Some(Format::Csv),
-        "tsv" | "tab" => Some(Format::Tsv),
-        _ => None,
+    // What is called text may hold any of them.
+    let named = match NamedFormat::of(path) {
+        NamedFormat::Edges(Format::EdgeList) | NamedFormat::Foreign(_) | NamedFormat::Unknown => None,
+        NamedFormat::Edges(format) => Some(format),
     };
     let separators = separators(first_line(text, options.format.or(named).is_none()));
     match (options.format, named) {

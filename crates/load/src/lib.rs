@@ -32,14 +32,17 @@ mod read;
 mod scan;
 mod sniff;
 mod source;
+mod span;
 mod split;
 mod time;
 
 pub use error::{ExportError, LoadError};
 pub use evergraph_types::{NoProgress, Progress};
 pub use export::{WriteOptions, write_edges};
+pub use format::NamedFormat;
 pub use options::{ColumnRef, Format, LoadOptions, OnError, PropertySpec};
 pub use parsed::{ParsedEdges, PartsSummary, Place, Reject, Rejects};
 pub use parts::{Survey, read_edges_in_parts, survey};
 pub use read::read_edges;
+pub use span::{SPAN_UNITS, SpanError, parse_span};
 pub use time::parse_timestamp;

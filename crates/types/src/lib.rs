@@ -28,5 +28,5 @@ pub use schema::{
     Alteration, EdgeType, EdgeTypeId, EdgeTypeOptions, Property, PropertyId, PropertyOwner, Schema,
     SchemaError, VertexTypeId,
 };
-pub use shown::{DateText, TimeText, days_from_civil, shown};
+pub use shown::{DateText, TimeText, days_from_civil, shown, shown_names};
 pub use value::{CellValue, MAX_TEXT_BYTES, Value};

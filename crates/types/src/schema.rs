@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::{KeyKind, PropertyType, shown};
+use crate::{KeyKind, PropertyType, shown, shown_names};
 
 /// The position of an edge type in [`Schema::edge_types`].
 pub type EdgeTypeId = u16;
@@ -377,7 +377,7 @@ fn quoted(name: &str) -> String {
 
 /// The names there are, and which of them may have been meant.
 fn listed(known: &[String], meant: &str) -> String {
-    let listed = shown(format_args!("{known:?}"));
+    let listed = shown_names(known);
     match nearest(known, meant) {
         Some(name) => format!("{listed}, and {} may be meant", quoted(name)),
         None => listed,

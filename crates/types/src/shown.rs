@@ -24,6 +24,18 @@ pub fn shown(value: impl Display) -> String {
     cut.text
 }
 
+/// What a message shows of the names there are: `none` where there is none.
+///
+/// ```
+/// use evergraph_types::shown_names;
+///
+/// assert_eq!(shown_names(&["age".to_owned(), "city".to_owned()]), r#"["age", "city"]"#);
+/// assert_eq!(shown_names(&[]), "none");
+/// ```
+pub fn shown_names(names: &[String]) -> String {
+    if names.is_empty() { "none".to_owned() } else { shown(format_args!("{names:?}")) }
+}
+
 /// Takes so many characters, and refuses more.
 struct Cut {
     text: String,

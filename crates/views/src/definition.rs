@@ -230,9 +230,9 @@ impl Definition {
     pub fn describe(&self, schema: &Schema) -> String {
         let vertices = self.vertices.as_ref().map(|vertices| match (vertices, &self.frozen_from) {
             (VertexSelection::Members(members), Some(source)) => {
-                format!("{} vertices, frozen from {source}", members.len())
+                format!("{}, frozen from {source}", counted(members.len(), "vertex", "vertices"))
             }
-            (VertexSelection::Members(members), None) => format!("{} vertices", members.len()),
+            (VertexSelection::Members(members), None) => counted(members.len(), "vertex", "vertices"),
             (VertexSelection::Where(predicate), _) => format!("vertices where {predicate}"),
         });
         let edges = self.edges.as_ref().map(|edges| match edges {
@@ -241,13 +241,19 @@ impl Definition {
                 let name = |id: &EdgeTypeId| {
                     schema.edge_types.get(usize::from(*id)).map_or("?", |kind| kind.name.as_str())
                 };
-                let parts =
-                    members.iter().map(|(id, pairs)| format!("{} edges of {:?}", pairs.len(), name(id)));
+                let parts = members.iter().map(|(id, pairs)| {
+                    format!("{} of {:?}", counted(pairs.len(), "edge", "edges"), name(id))
+                });
                 parts.collect::<Vec<_>>().join(", ")
             }
         });
         vertices.into_iter().chain(edges).collect::<Vec<_>>().join("; ")
     }
+}
+
+/// A count with its noun.
+fn counted(count: u64, one: &str, several: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { several })
 }
 
 fn put_set(size: usize, write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>, out: &mut Vec<u8>) {

@@ -1,7 +1,7 @@
 //! What can go wrong with views, by what the caller can do about it.
 
 use evergraph_store::{ChangesError, Closed, CommitError, HistoryError};
-use evergraph_types::PropertyType;
+use evergraph_types::{PropertyType, shown_names};
 use thiserror::Error;
 
 /// A predicate that cannot be used.
@@ -26,7 +26,8 @@ pub enum PredicateError {
     },
     /// It names a property that is not there.
     #[error(
-        "{owner} have no property {name:?} (byte {at} of the predicate); they have {known:?}, and {always}"
+        "{owner} have no property {name:?} (byte {at} of the predicate); they have {}, and {always}",
+        shown_names(known)
     )]
     UnknownProperty {
         /// The byte of the text, from 0.
@@ -102,7 +103,7 @@ pub enum EvaluateError {
 #[non_exhaustive]
 pub enum ViewError {
     /// There is no such view.
-    #[error("there is no view {name:?}; there are {known:?}")]
+    #[error("there is no view {name:?}; there are {}", shown_names(known))]
     NotFound {
         /// The name.
         name: String,

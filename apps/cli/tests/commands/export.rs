@@ -48,3 +48,36 @@ fn an_edge_type_can_be_chosen() {
     assert_eq!(one.stdout, "2;3\n");
     assert!(shell.refused(&["export", "net.eg", "-", "--json"], 2).contains("name a file"));
 }
+
+#[test]
+fn a_format_that_is_not_written_is_refused() {
+    let shell = Shell::new().store("bank.eg", PAYMENTS);
+    for file in ["out.parquet", "out.json", "out.jsonl.gz", "out.MTX", "out.graphml"] {
+        let message = shell.refused(&["export", "bank.eg", file], 2);
+        assert!(message.contains("is not written here") && message.contains("--format"), "{message}");
+        assert!(!shell.path(file).exists());
+        assert!(
+            shell.refused(&["generate", "rmat", "--scale", "4", "--out", file], 2).contains("not written")
+        );
+    }
+    assert_eq!(shell.run(&["export", "bank.eg", "out.json", "--format", "csv"]).code, 0);
+    assert_eq!(std::fs::read_to_string(shell.path("out.json")).unwrap(), PAYMENTS);
+    assert_eq!(shell.run(&["export", "bank.eg", "out.TSV"]).code, 0);
+    assert!(std::fs::read_to_string(shell.path("out.TSV")).unwrap().starts_with("src\tdst\tamount\n"));
+}
+
+#[test]
+fn an_edge_list_keeps_the_names_of_properties() {
+    let edges = "src,dst,amount\n1,2,10.5\n2,3,4.0\n";
+    let shell = Shell::new().store("bank.eg", edges).store("plain.eg", "src,dst\n1,2\n");
+    shell.run(&["export", "bank.eg", "out.txt"]);
+    let written = std::fs::read_to_string(shell.path("out.txt")).unwrap();
+    assert_eq!(written, "src\tdst\tamount\n1\t2\t10.5\n2\t3\t4.0\n");
+    shell.json(&["load", "copy.eg", "out.txt", "--json"]);
+    assert_eq!(shell.run(&["export", "copy.eg", "-"]).stdout, edges);
+    assert_eq!(
+        shell.run(&["export", "bank.eg", "-", "--format", "edgelist", "--no-header"]).stdout.lines().count(),
+        2
+    );
+    assert_eq!(shell.run(&["export", "plain.eg", "-", "--format", "edgelist"]).stdout, "1\t2\n");
+}

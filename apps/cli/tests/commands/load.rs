@@ -125,3 +125,22 @@ fn a_store_that_is_open_elsewhere_is_refused() {
     drop(store);
     shell.json(&["load", "net.eg", "one.txt", "--json"]);
 }
+
+#[test]
+fn a_store_that_nothing_was_loaded_into_is_not_left() {
+    let shell =
+        Shell::new().file("empty.csv", "").file("bad.csv", "src,dst\n1\n").file("good.csv", "src,dst\n1,2\n");
+    std::fs::create_dir(shell.path("folder.csv")).unwrap();
+    for file in ["empty.csv", "bad.csv", "folder.csv"] {
+        shell.refused(&["load", "new.eg", file], 1);
+        let names = std::fs::read_dir(shell.path("")).unwrap().map(|entry| entry.unwrap().file_name());
+        let names: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
+        assert!(!names.iter().any(|name| name.starts_with("new.eg")), "{file}: {names:?}");
+    }
+    // What was loaded stays, and so does what was there.
+    assert_eq!(shell.run(&["load", "new.eg", "good.csv", "bad.csv"]).code, 1);
+    assert_eq!(shell.json(&["info", "new.eg", "--json"])["edges"], 1);
+    drop(Database::open(shell.path("old.eg"), Options::default()).unwrap());
+    shell.refused(&["load", "old.eg", "bad.csv"], 1);
+    assert_eq!(shell.json(&["info", "old.eg", "--json"])["edges"], 0);
+}

@@ -155,3 +155,75 @@ fn what_makes_no_sense_is_refused() {
     let message = shell.refused(&["run", "triangle_count", "net.eg", "--edge-type", "pays"], 1);
     assert!(message.contains("no edge type \"pays\""), "{message}");
 }
+
+#[test]
+fn errors_name_vertices_by_their_keys() {
+    let edges = "src,dst,weight\nann,bea,1\nbea,cat,-2\ncat,bea,1\n";
+    let shell = Shell::new().store("net.eg", edges).store("ring.eg", "src,dst\n30,40\n40,30\n40,50\n");
+    let refused = |arguments: &[&str], code| shell.refused(&[&["run"], arguments].concat(), code);
+    let message = refused(&["topological_sort", "ring.eg"], 1);
+    assert!(message.contains("vertex 30 is on") || message.contains("vertex 40 is on"), "{message}");
+    let message = refused(&["sssp", "net.eg", "--source", "ann"], 1);
+    assert!(message.contains("from vertex \"bea\" to \"cat\" has a negative weight"), "{message}");
+    let message = refused(&["bellman_ford", "net.eg", "--source", "ann"], 1);
+    assert!(message.contains("vertex \"bea\"") || message.contains("vertex \"cat\""), "{message}");
+    let message = refused(&["shortest_path", "ring.eg", "--source", "50", "--target", "30"], 1);
+    assert!(message.contains("no path from 50 to 30"), "{message}");
+    let message = refused(&["pagerank", "ring.eg", "--personalization", "50=-1"], 2);
+    assert!(message.contains("at vertex 50"), "{message}");
+}
+
+#[test]
+fn names_that_the_store_does_not_have_are_no_wrong_usage() {
+    let shell = Shell::new().store("net.eg", EDGES);
+    let refused = |arguments: &[&str]| shell.refused(&[&["run"], arguments].concat(), 1);
+    assert!(refused(&["sssp", "net.eg", "--source", "a", "--weight", "cost"]).contains("\"cost\""));
+    assert!(refused(&["pagerank", "net.eg", "--view", "none"]).contains("there are none"));
+    let message = refused(&["pagerank", "net.eg", "--edge-type", "pays"]);
+    assert!(message.contains("pays") && !message.contains("create_edge_type"), "{message}");
+}
+
+#[test]
+fn examples_in_the_help_give_results() {
+    let shell = Shell::new();
+    shell.json(&["load", "votes.eg", &data("wiki-Vote.txt.gz"), "--json"]);
+    for name in [
+        "topological_sort",
+        "katz_centrality",
+        "temporal_reachability",
+        "common_neighbors",
+        "jaccard_coefficient",
+        "adamic_adar_index",
+        "resource_allocation_index",
+        "preferential_attachment",
+        "shortest_path",
+        "bfs",
+    ] {
+        let help = shell.run(&["run", name, "--help"]).stdout;
+        let (_, examples) = help.split_once("Examples:\n").unwrap();
+        let script = format!("set -e\nevergraph() {{ \"$EVERGRAPH\" \"$@\"; }}\n{examples}");
+        let mut command = std::process::Command::new("sh");
+        command
+            .args(["-c", &script])
+            .current_dir(shell.path(""))
+            .env("EVERGRAPH", env!("CARGO_BIN_EXE_evergraph"));
+        let output = command.output().unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{name}: {output:?}");
+        let path = String::from_utf8(output.stdout).unwrap();
+        // The way from 30 leads to another vertex.
+        assert!(name != "shortest_path" || path.contains("\n30\n1412\n"), "{path}");
+    }
+}
+
+#[test]
+fn help_says_what_may_be_repeated() {
+    let shell = Shell::new();
+    for (name, option) in
+        [("bfs", "--source"), ("jaccard_coefficient", "--u"), ("pagerank", "--personalization")]
+    {
+        let help = shell.run(&["run", name, "--help"]).stdout;
+        let about = help.rsplit_once(&format!("{option} <")).unwrap().1;
+        let about: Vec<&str> = about.split("\n      --").next().unwrap().split_whitespace().collect();
+        assert!(about.join(" ").contains("may be repeated"), "{help}");
+    }
+}

@@ -18,6 +18,16 @@ fn every_command_explains_itself() {
     let pagerank = shell.run(&["run", "pagerank", "--help"]).stdout;
     assert!(pagerank.contains("--alpha <X>") && pagerank.contains("[default: 0.85]"), "{pagerank}");
     assert!(!shell.run(&["--help"]).stdout.contains("demo-writer"));
+    assert!(!shell.refused(&["--json"], 2).contains("demo-writer"));
+    for command in ["stream", "events", "load", "export"] {
+        let help = shell.run(&[command, "--help"]).stdout;
+        let (_, words) = help.split_once("Examples:").unwrap();
+        // A line that is not the last of its paragraph and has room for words of the next one was broken twice.
+        let lines: Vec<&str> = words.lines().filter(|line| !line.starts_with(' ')).collect();
+        for pair in lines.windows(2).filter(|pair| !pair[0].is_empty() && !pair[1].is_empty()) {
+            assert!(pair[0].len() > 80, "{command}: {pair:?}");
+        }
+    }
     assert_eq!(shell.run(&["--version"]).stdout, format!("evergraph {}\n", env!("CARGO_PKG_VERSION")));
 }
 

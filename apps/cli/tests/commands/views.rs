@@ -38,7 +38,16 @@ fn what_cannot_be_done_is_said() {
     assert!(message.contains("there is no view \"a\""), "{message}");
     let message = shell.refused(&["run", "bfs", "net.eg", "--source", "1", "--view", "a"], 1);
     assert!(message.contains("there is no view \"a\""), "{message}");
-    shell.refused(&["views", "net.eg", "--where", "id = 3"], 2);
+    assert!(message.contains("there are none"), "{message}");
+    let wrong: [&[&str]; 4] = [
+        &["--where", "id = 3"],
+        &["--create", "a"],
+        &["--create", "", "--where", "id = 3"],
+        &["--create", "a", "--vertices", "1", "--where", "id = 3"],
+    ];
+    for arguments in wrong {
+        shell.refused(&[&["views", "net.eg"], arguments].concat(), 2);
+    }
     let message = shell.refused(&["views", "none.eg", "--create", "a", "--where", "id = 3"], 1);
     assert!(message.contains("no store at none.eg"), "{message}");
     assert!(!shell.path("none.eg").exists());
@@ -60,7 +69,7 @@ fn events_of_a_view_are_told() {
     let event: serde_json::Value = serde_json::from_str(later.trim()).unwrap();
     let version: u64 = lines[1].0.parse().unwrap();
     let expected = serde_json::json!({"version": version, "kind": "property", "change": "changed",
-        "edge": ["2", "1", "edge"], "property": "length", "old": 3, "new": 4});
+        "edge": [2, 1, "edge"], "property": "length", "old": 3, "new": 4});
     assert_eq!(event, expected);
     assert_eq!(shell.run(&["events", "net.eg", "low", "--kind", "vertex"]).stdout, "");
     assert_eq!(
@@ -86,4 +95,27 @@ fn whoever_follows_a_view_is_told_what_others_commit() {
         follower.join().unwrap()
     });
     assert_eq!(text.lines().filter(|line| line.ends_with("edge\tadded\t2\t1\tedge")).count(), 1, "{text}");
+}
+
+#[test]
+fn one_vertex_is_no_several() {
+    let shell = Shell::new().store("net.eg", ROADS);
+    shell.run(&["views", "net.eg", "--create", "one", "--vertices", "1"]);
+    let text = shell.run(&["views", "net.eg", "--create", "low", "--where", "id = 2", "--frozen"]).stdout;
+    assert!(text.contains("  1 vertex\n") || text.ends_with("  1 vertex"), "{text}");
+    assert!(text.contains("1 vertex, frozen from id = 2"), "{text}");
+}
+
+#[test]
+fn strings_in_events_are_strings() {
+    let shell = Shell::new().store("net.eg", "src,dst,note\na,b,one\n");
+    shell.run(&["views", "net.eg", "--create", "all", "--where", "id >= 'a'"]);
+    let shell = shell.file("more.csv", "src,dst,note\na,b,two\n");
+    shell.run(&["load", "net.eg", "more.csv"]);
+    let line = shell.run(&["events", "net.eg", "all", "--json"]).stdout;
+    let event: serde_json::Value = serde_json::from_str(line.trim()).unwrap();
+    assert_eq!(event["edge"], serde_json::json!(["a", "b", "edge"]));
+    assert_eq!((&event["old"], &event["new"]), (&"one".into(), &"two".into()));
+    let text = shell.run(&["events", "net.eg", "all"]).stdout;
+    assert!(text.ends_with("changed\t\"a\"\t\"b\"\tedge\tnote\t\"one\"\t\"two\"\n"), "{text}");
 }

@@ -28,6 +28,8 @@ fn the_last_edges_and_every_step_to_them() {
     assert_eq!(shown, [(Some(2), Some(2)), (Some(4), Some(2))]);
     let counted = windows(&shell, &["--edges", "5", "--duplicates", "count"]);
     assert_eq!(counted[0]["edges"], 4);
+    let week = windows(&shell, &["--last", "1 w"]);
+    assert_eq!(week[0]["edges"], 5);
     let table = shell.run(&["window", "net.eg", "--last", "1h"]).stdout;
     assert_eq!(table.lines().count(), 3, "{table}");
     assert!(table.starts_with("              end    vertices       edges"), "{table}");

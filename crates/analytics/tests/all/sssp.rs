@@ -78,7 +78,7 @@ fn without_a_property_every_edge_weighs_one() {
     assert_eq!(checked(&view, &[0], &SsspOptions::default()).distances, [0.0, 1.0, 2.0]);
     let named = SsspOptions { weight: Weight::Property("cost".to_owned()), ..SsspOptions::default() };
     match sssp(&view, &[0], &named, &Control::new()) {
-        Err(AlgorithmError::InvalidArgument { name, why }) => {
+        Err(AlgorithmError::UnfitProperty { name, why }) => {
             assert_eq!(name, "weight");
             assert!(why.contains("\"cost\""), "{why}");
         }

@@ -126,7 +126,9 @@ fn news_passes_within_one_time_unless_paths_are_strict() {
 fn senseless_arguments_are_named() {
     let view = FlatView::from_weighted_edges(2, &[(0, 1, 1.0)], true);
     let named = |error: AlgorithmError, wanted: &str| match error {
-        AlgorithmError::InvalidArgument { name, .. } => assert_eq!(name, wanted),
+        AlgorithmError::InvalidArgument { name, .. } | AlgorithmError::UnfitProperty { name, .. } => {
+            assert_eq!(name, wanted)
+        }
         other => panic!("{other:?}"),
     };
     for value in [0.0, -1.0, f64::NAN, f64::INFINITY] {

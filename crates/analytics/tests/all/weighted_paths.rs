@@ -156,7 +156,7 @@ fn weights_that_make_no_sense_are_refused() {
     assert_eq!(result, Err(AlgorithmError::NegativeWeight { src: 1, dst: 2 }));
     let named = Weight::Property("cost".to_owned());
     let result = bellman_ford(&view, &[0], &named, &Control::new());
-    assert!(matches!(result, Err(AlgorithmError::InvalidArgument { name, .. }) if name == "weight"));
+    assert!(matches!(result, Err(AlgorithmError::UnfitProperty { name, .. }) if name == "weight"));
 }
 
 #[test]

@@ -141,7 +141,11 @@ impl Bench<'_> {
         }
         let bars: Vec<&Bar> = self.lines.iter().flat_map(|line| &line.bars).collect();
         let held = bars.iter().filter(|bar| bar.holds).count();
-        self.console.line(format_args!("\n{held} of {} bars hold.", bars.len()))?;
+        self.console.line(format_args!(
+            "\n{held} of {} {}.",
+            units::counted(bars.len() as u64, "bar", "bars"),
+            if held == 1 { "holds" } else { "hold" },
+        ))?;
         if self.lines.iter().all(|line| line.ratio.is_none()) {
             self.console.line("No rival is built in: see --help.")?;
         }
