@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from time import perf_counter, sleep
-from typing import TYPE_CHECKING, TypeVar
+from types import TracebackType
+from typing import Literal, TypeVar
 
-from evergraph import _native
-from evergraph._arguments import flag, whole
+from evergraph import _native, _text
+from evergraph._arguments import flag, names_of, path_of, whole
 from evergraph._durations import is_duration, seconds_of
 from evergraph._errors import ConflictError
 from evergraph._events import HandlerStatus
@@ -21,30 +23,23 @@ from evergraph._snapshot import Snapshot
 from evergraph._stats import CheckReport, Problem, Stats
 from evergraph._stream import Stream
 from evergraph._transaction import Transaction
+from evergraph._types import (
+    ColumnLike,
+    Durability,
+    Duration,
+    FileFormat,
+    Isolation,
+    Key,
+    KeyKind,
+    ListFormat,
+    PropertyType,
+    Self,
+    Value,
+)
 from evergraph._views import View
 from evergraph._window import Window
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from types import TracebackType
-    from typing import Literal
-
-    from typing_extensions import Self
-
-    from evergraph._types import (
-        ColumnLike,
-        Durability,
-        Duration,
-        FileFormat,
-        Isolation,
-        Key,
-        KeyKind,
-        ListFormat,
-        PropertyType,
-        Value,
-    )
-
-    PropertySpecs = Iterable[str] | Mapping[str, PropertyType | tuple[str | int, PropertyType | None] | None]
+PropertySpecs = Iterable[str] | Mapping[str, PropertyType | tuple[str | int, PropertyType | None] | None]
 
 T = TypeVar("T")
 
@@ -131,7 +126,7 @@ def open(
                 f"{name} is kept in the database, which read_only does not change: leave one of them out"
             )
             raise ValueError(message)
-    where = None if path is None or path == ":memory:" else os.fspath(path)
+    where = None if path is None or path == ":memory:" else path_of(path)
     return Database(
         _native.open(
             where, (read_only, flag("strict", strict)), durability, keys, limit, _retain_text(retain), format
@@ -163,11 +158,11 @@ def check(path: str | os.PathLike[str]) -> CheckReport:
     NotFoundError, NotAStoreError, NewerFormatError, LockedError
         If there is no database that this release can look at.
     """
-    problems, counts = _native.check(os.fspath(path))
+    problems, counts = _native.check(path_of(path))
     return CheckReport(path=Path(path), problems=[Problem(*problem) for problem in problems], **counts)
 
 
-class Database(Schematic["_native.Database"]):
+class Database(_text.Shown, Schematic["_native.Database"]):
     """An open database. Made by `open`; as a context manager it is closed at the end of the block.
 
     All methods may be called from any number of threads at once.
@@ -315,9 +310,9 @@ class Database(Schematic["_native.Database"]):
             "max_rejects": whole("max_rejects", max_rejects),
             "resume": flag("resume", resume),
         }
-        file = Path(path)
+        file = Path(path_of(path))
         with bar(f"Loading {file.name}", wanted=progress) as report:
-            loaded = self._native.load(os.fspath(path), edge_type, options, report)
+            loaded = self._native.load(os.fspath(file), edge_type, options, report)
         return LoadResult.of(file, loaded)
 
     def add_edges(
@@ -406,17 +401,17 @@ class Database(Schematic["_native.Database"]):
 
     def transact(
         self,
-        run: Callable[[Transaction], T],
+        fn: Callable[[Transaction], T],
         retries: int = 32,
         *,
         isolation: Isolation = "snapshot",
         timeout: Duration | None = None,
     ) -> T:
-        """Call ``run`` with a transaction and commit it; after a conflict wait a moment and do so again.
+        """Call ``fn`` with a transaction and commit it; after a conflict wait a moment and do so again.
 
         Parameters
         ----------
-        run : callable
+        fn : callable
             Called with a new `Transaction` each time; it should do nothing that cannot be done twice.
         retries : int
             How many times to try again. The random wait before each grows with the time that a try takes and
@@ -430,7 +425,7 @@ class Database(Schematic["_native.Database"]):
         Returns
         -------
         object
-            What ``run`` returned.
+            What ``fn`` returned.
 
         Raises
         ------
@@ -458,7 +453,7 @@ class Database(Schematic["_native.Database"]):
             began = perf_counter()
             try:
                 with self.begin(isolation=isolation, timeout=timeout) as transaction:
-                    return run(transaction)
+                    return fn(transaction)
             except ConflictError:
                 if tried == retries:
                     raise
@@ -605,7 +600,7 @@ class Database(Schematic["_native.Database"]):
         """
         after = None if from_version is None else whole("from_version", from_version)
         size = whole("batch_size", batch_size, least=1)
-        names = None if edge_types is None else list(edge_types)
+        names = None if edge_types is None else names_of("edge_types", edge_types)
         waits = None if every is None else seconds_of("every", every)
         native = self._native.stream(names, size, waits, stateful, after, name)
         return Stream(native, None if timeout is None else seconds_of("timeout", timeout))
@@ -832,7 +827,7 @@ class Database(Schematic["_native.Database"]):
         ...         version, copy.snapshot().num_edges
         (1, 2)
         """
-        return self._native.backup(os.fspath(path))
+        return self._native.backup(path_of(path))
 
     def __repr__(self) -> str:
         """Say where it is and how it is open."""
@@ -841,6 +836,9 @@ class Database(Schematic["_native.Database"]):
             note for note, holds in (("closed", self.is_closed), ("read-only", self.is_read_only)) if holds
         ]
         return f"Database({', '.join([where, *notes])})"
+
+    def _parts(self) -> Iterable[str | _text.Grid]:
+        return [repr(self), *(() if self.is_closed else self.snapshot()._parts())]
 
 
 def _column(name: str, column: str | int | None) -> str | int | None:

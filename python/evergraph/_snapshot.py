@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any, NamedTuple
 
-from evergraph import _text
+from evergraph import _native, _text
+from evergraph._arguments import names_of
 from evergraph._convert import networkx_graph, scipy_matrix
 from evergraph._errors import NotFoundError
+from evergraph._partners import numpy, pyarrow
 from evergraph._records import Edge, Vertex
 from evergraph._schema import Schema, schema_of
 from evergraph._table import Table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from datetime import datetime
-
-    import numpy
-    import pyarrow
-
-    from evergraph import _native
-    from evergraph._types import Key
+from evergraph._types import Key
 
 
 class Csr(NamedTuple):
@@ -39,7 +33,7 @@ class ArrowGraph(NamedTuple):
     edges: pyarrow.Table
 
 
-class Snapshot:
+class Snapshot(_text.Shown):
     """The graph as it was after one commit. Taken at once, whatever the size; it never changes.
 
     Made by `Database.snapshot`. Readers of a snapshot never wait for writers. It stays usable when the
@@ -112,10 +106,7 @@ class Snapshot:
         SchemaError
             If there is no such type.
         """
-        if isinstance(edge_types, str):
-            message = "edge_types is a list of names, not a single str"
-            raise TypeError(message)
-        return Snapshot(self._native.with_edge_types(list(edge_types)))
+        return Snapshot(self._native.with_edge_types(names_of("edge_types", edge_types)))
 
     def __len__(self) -> int:
         """Count the vertices."""
@@ -329,10 +320,10 @@ class Snapshot:
             f"num_edges={self.num_edges}, edge_types={self.edge_types})"
         )
 
-    def _repr_html_(self) -> str:
+    def _parts(self) -> Iterable[str | _text.Grid]:
         head = (
             f"Version {self.version}: {_text.count(self.num_vertices, 'vertex')}, "
             f"{_text.count(self.num_edges, 'edge')}"
         )
-        kinds = [[kind, f"{self.with_edge_types([kind]).num_edges:,}"] for kind in self.edge_types]
-        return f"<p>{head}</p>{_text.as_html(['edge type', 'edges'], [False, True], kinds)}"
+        kinds = {kind: self.with_edge_types([kind]).num_edges for kind in self.edge_types}
+        return [head, _text.counts("edge type", kinds)]

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING
 
-from evergraph import _text
+from evergraph import _native, _text
 from evergraph._errors import ClosedError, NotFoundError, SavepointError
 from evergraph._records import Edge, Vertex
 from evergraph._schema import Schematic
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
-    from evergraph import _native
-    from evergraph._types import Key, Value
+from evergraph._types import Key, Self, Value
 
 
-class Transaction(Schematic["_native.Transaction"]):
+class Transaction(_text.Shown, Schematic["_native.Transaction"]):
     """Reads and writes that become part of the graph together, or not at all.
 
     Made by `Database.begin`. It reads the version of its beginning and its own writes; others see nothing of
@@ -308,6 +303,11 @@ class Transaction(Schematic["_native.Transaction"]):
     def __repr__(self) -> str:
         """Say what it reads and whether it is over."""
         return f"Transaction(version={self.version})" if self.is_open else "Transaction(over)"
+
+    def _parts(self) -> Iterable[str | _text.Grid]:
+        with suppress(ClosedError):
+            return [repr(self), *self.schema._parts()]
+        return [repr(self)]
 
 
 class Savepoint:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+from evergraph import _native, _text
 from evergraph._arguments import whole
 from evergraph._durations import seconds_of
 from evergraph._events import DeadLetter, Subscription
 from evergraph._snapshot import ArrowGraph, Csr, Snapshot
-
-if TYPE_CHECKING:
-    from typing import Literal
-
-    from evergraph import _native
-    from evergraph._types import Duration, Key, Value
+from evergraph._types import Duration, Key, Value
 
 
 class ViewStatistics(NamedTuple):
@@ -326,8 +322,8 @@ class View(Snapshot):
             return "View(of other views)"
         return f"View({self.name!r}: {self.definition})"
 
-    def _repr_html_(self) -> str:
-        return self.at()._repr_html_()
+    def _parts(self) -> Iterable[str | _text.Grid]:
+        return self.at()._parts()
 
 
 class Scratch(MutableMapping["Key", "Value"]):

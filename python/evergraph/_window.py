@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from evergraph import _native, _text
 from evergraph._durations import seconds_of
 from evergraph._snapshot import Snapshot
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from evergraph._types import Duration
+from evergraph._types import Duration
 
 
 class WindowStats(NamedTuple):
@@ -27,7 +24,7 @@ class WindowStats(NamedTuple):
     """Events left out because they have no time."""
 
 
-class Window:
+class Window(_text.Shown):
     """The recent edges of one type; see `Database.window`.
 
     Iterating gives one snapshot after the other, for ever, and waits for each: with ``every``, the window at
@@ -104,3 +101,6 @@ class Window:
         """Say what is in it."""
         view = self.latest()
         return f"Window({_text.count(view.num_vertices, 'vertex')}, {_text.count(view.num_edges, 'edge')})"
+
+    def _parts(self) -> Iterable[str | _text.Grid]:
+        return [repr(self), _text.counts("events", self.stats._asdict())]
