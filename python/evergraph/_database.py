@@ -148,6 +148,11 @@ def _micros(time: datetime) -> int:
 def check(path: str | os.PathLike[str]) -> CheckReport:
     """Verify every checksum and invariant of the database in a directory. Changes nothing.
 
+    Parameters
+    ----------
+    path : path
+        The directory.
+
     Returns
     -------
     CheckReport
@@ -157,6 +162,17 @@ def check(path: str | os.PathLike[str]) -> CheckReport:
     ------
     NotFoundError, NotAStoreError, NewerFormatError, LockedError
         If there is no database that this release can look at.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import evergraph as eg
+    >>> with eg.open() as db, tempfile.TemporaryDirectory() as directory:
+    ...     added = db.add_edges([1, 2], [2, 3])
+    ...     version = db.backup(f"{directory}/copy.eg")
+    ...     report = eg.check(f"{directory}/copy.eg")
+    ...     bool(report), report.num_edges, report.problems
+    (True, 2, [])
     """
     problems, counts = _native.check(path_of(path))
     return CheckReport(path=Path(path), problems=[Problem(*problem) for problem in problems], **counts)
@@ -263,7 +279,10 @@ class Database(_text.Shown, Schematic["_native.Database"]):
         delimiter : str, optional
             The character between fields.
         header : bool, optional
-            Whether the first line names the columns.
+            Whether the first line names the columns. By default it does if columns are asked for by name; in
+            CSV and TSV also if no field of it is a number, a truth value or a time; in an edge list if it is
+            words over numbers. Of a CSV or TSV file of string keys without a header say ``header=False``, or
+            its first edge is taken for one.
         keys : {"int64", "string", "dense"}, optional
             What the vertex keys are; by default numbers if all of them are.
         on_error : {"raise", "skip"}
@@ -503,8 +522,7 @@ class Database(_text.Shown, Schematic["_native.Database"]):
             Show these edge types only.
         at : int or datetime, optional
             The graph after this version, or as it was at this time (without a time zone: UTC). It is made
-            from what
-            ``retain`` has kept; a version after the last one asked for is made from that one.
+            from what ``retain`` has kept; a version after the last one asked for is made from that one.
         stale : bool
             The graph as it was last archived, without the commits that only the log has.
 
@@ -557,8 +575,7 @@ class Database(_text.Shown, Schematic["_native.Database"]):
         """Follow the commits: an iterator over batches of edges, in the order of commits and at its own pace.
 
         The log is kept for a stream until it has passed; commits never wait for it. Where ``retain`` sets a
-        limit, a
-        stream that falls behind it gets `NotRetainedError`.
+        limit, a stream that falls behind it gets `NotRetainedError`.
 
         Parameters
         ----------
@@ -576,8 +593,8 @@ class Database(_text.Shown, Schematic["_native.Database"]):
             Begin with the commit after this version; by default with the next one.
         name : str, optional
             Go on after the last batch this name has acknowledged, also after a crash. Such a cursor keeps the
-            log
-            until `drop_cursor`.
+            log until `drop_cursor`. It is a file of this name: 1 to 100 ASCII letters, digits, ``-``, ``_``
+            and ``.``, no dot first.
         timeout : duration, optional
             End the iteration when no batch came for so long.
 

@@ -158,7 +158,50 @@ def incremental_sssp(
     cutoff: float | None = None,
     edge_type: str | None = None,
 ) -> Incremental[DistanceResult]:
-    """Follow the least total weight of a path from the nearest source to every vertex; see `sssp`."""
+    """Follow the least total weight of a path from the nearest source to every vertex; see `sssp`.
+
+    Parameters
+    ----------
+    stream : Database, Window or Stream
+        What to follow. A stream must be opened with ``stateful=True``.
+    source : key, or several
+        The vertices to start from. They must be there; while one is deleted it reaches nothing.
+    weight : str, optional
+        The property of edges that is their weight, 1 where an edge has none; ``None``: 1 for all.
+    reverse : bool
+        Go against the edges of a directed graph.
+    cutoff : float, optional
+        Do not go farther than this.
+    edge_type : str, optional
+        Of a database, the edges to follow; all types if there is one only, which costs the least.
+
+    Returns
+    -------
+    Incremental
+        Its ``result`` is that of `sssp`.
+
+    Raises
+    ------
+    NotFoundError
+        If a source is not there.
+    TypeError
+        If ``stream`` is none of these, or has its edge types and ``edge_type`` is given.
+    ValueError
+        If a stream is not ``stateful``, no edge has the property, or a weight is negative or no number; an
+        update says so of what came since.
+    SchemaError
+        If there is no such edge type.
+
+    Examples
+    --------
+    >>> import evergraph as eg
+    >>> db = eg.open()
+    >>> added = db.add_edges(["a", "a"], ["b", "c"], weight=[1.0, 5.0])
+    >>> distances = eg.incremental_sssp(db, "a")
+    >>> version = db.put_edge("b", "c", weight=1.5)
+    >>> distances.update()["c"]
+    2.5
+    """
     known = weight_of(weight, usual="weight")
     arguments = {"source": source, "weight": known, "reverse": reverse, "cutoff": cutoff}
     return _follow("sssp", stream, arguments, edge_type, DistanceResult)
@@ -168,6 +211,27 @@ def incremental_components(
     stream: Database | Window | Stream, *, edge_type: str | None = None
 ) -> Incremental[ComponentsResult]:
     """Follow the connected components, while edges come and go; see `connected_components`.
+
+    Parameters
+    ----------
+    stream : Database, Window or Stream
+        What to follow. A stream must be opened with ``stateful=True``.
+    edge_type : str, optional
+        Of a database, the edges to follow; all types if there is one only, which costs the least.
+
+    Returns
+    -------
+    Incremental
+        Its ``result`` is that of `connected_components`.
+
+    Raises
+    ------
+    TypeError
+        If ``stream`` is none of these, or has its edge types and ``edge_type`` is given.
+    ValueError
+        If a stream is not ``stateful``.
+    SchemaError
+        If there is no such edge type.
 
     Examples
     --------
@@ -192,6 +256,41 @@ def incremental_pagerank(
     """Follow the share of time that a random surfer spends at each vertex; see `pagerank`.
 
     Scores miss those of `pagerank` by no more than both may miss the truth by their tolerance.
+
+    Parameters
+    ----------
+    stream : Database, Window or Stream
+        What to follow. A stream must be opened with ``stateful=True``.
+    alpha : float
+        The chance to follow an edge rather than jump.
+    tol : float
+        How far a score may be from the truth, per vertex on average.
+    edge_type : str, optional
+        Of a database, the edges to follow; all types if there is one only, which costs the least.
+
+    Returns
+    -------
+    Incremental
+        Its ``result`` is that of `pagerank`.
+
+    Raises
+    ------
+    TypeError
+        If ``stream`` is none of these, or has its edge types and ``edge_type`` is given.
+    ValueError
+        If an argument is out of range, or a stream is not ``stateful``.
+    SchemaError
+        If there is no such edge type.
+
+    Examples
+    --------
+    >>> import evergraph as eg
+    >>> db = eg.open()
+    >>> added = db.add_edges(["a", "b"], ["b", "a"])
+    >>> ranks = eg.incremental_pagerank(db)
+    >>> added = db.add_edges(["c", "d"], ["a", "a"])
+    >>> [vertex for vertex, score in ranks.update().top(1).rows()]
+    ['a']
     """
     arguments = {"alpha": alpha, "tol": tol}
     return _follow("pagerank", stream, arguments, edge_type, PageRankResult)
@@ -200,7 +299,39 @@ def incremental_pagerank(
 def incremental_triangles(
     stream: Database | Window | Stream, *, edge_type: str | None = None
 ) -> Incremental[int]:
-    """Follow the number of triangles; see `triangle_count`."""
+    """Follow the number of triangles; see `triangle_count`.
+
+    Parameters
+    ----------
+    stream : Database, Window or Stream
+        What to follow. A stream must be opened with ``stateful=True``.
+    edge_type : str, optional
+        Of a database, the edges to follow; all types if there is one only, which costs the least.
+
+    Returns
+    -------
+    Incremental
+        Its ``result`` is that of `triangle_count`, a number.
+
+    Raises
+    ------
+    TypeError
+        If ``stream`` is none of these, or has its edge types and ``edge_type`` is given.
+    ValueError
+        If a stream is not ``stateful``.
+    SchemaError
+        If there is no such edge type.
+
+    Examples
+    --------
+    >>> import evergraph as eg
+    >>> db = eg.open()
+    >>> added = db.add_edges([1, 2], [2, 3])
+    >>> triangles = eg.incremental_triangles(db)
+    >>> version = db.put_edge(3, 1)
+    >>> triangles.update()
+    1
+    """
     return _follow("triangle_count", stream, {}, edge_type, _triangles)
 
 
@@ -210,6 +341,27 @@ def incremental_degrees(
     """Follow the degrees of all vertices; see `degree_statistics`.
 
     `Incremental.top` follows the vertices of the largest degrees.
+
+    Parameters
+    ----------
+    stream : Database, Window or Stream
+        What to follow. A stream must be opened with ``stateful=True``.
+    edge_type : str, optional
+        Of a database, the edges to follow; all types if there is one only, which costs the least.
+
+    Returns
+    -------
+    Incremental
+        Its ``result`` is that of `degree_statistics`.
+
+    Raises
+    ------
+    TypeError
+        If ``stream`` is none of these, or has its edge types and ``edge_type`` is given.
+    ValueError
+        If a stream is not ``stateful``.
+    SchemaError
+        If there is no such edge type.
 
     Examples
     --------
@@ -228,7 +380,39 @@ def incremental_degrees(
 def incremental_cores(
     stream: Database | Window | Stream, *, edge_type: str | None = None
 ) -> Incremental[CoreResult]:
-    """Follow the core number of every vertex; see `core_number`."""
+    """Follow the core number of every vertex; see `core_number`.
+
+    Parameters
+    ----------
+    stream : Database, Window or Stream
+        What to follow. A stream must be opened with ``stateful=True``.
+    edge_type : str, optional
+        Of a database, the edges to follow; all types if there is one only, which costs the least.
+
+    Returns
+    -------
+    Incremental
+        Its ``result`` is that of `core_number`.
+
+    Raises
+    ------
+    TypeError
+        If ``stream`` is none of these, or has its edge types and ``edge_type`` is given.
+    ValueError
+        If a stream is not ``stateful``.
+    SchemaError
+        If there is no such edge type.
+
+    Examples
+    --------
+    >>> import evergraph as eg
+    >>> db = eg.open()
+    >>> added = db.add_edges([1, 2], [2, 3])
+    >>> cores = eg.incremental_cores(db)
+    >>> version = db.put_edge(3, 1)
+    >>> dict(cores.update())
+    {1: 2, 2: 2, 3: 2}
+    """
     return _follow("core_number", stream, {}, edge_type, CoreResult)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from evergraph import _native
-from evergraph._partners import numpy, partner
+from evergraph._partners import numpy, partner, polars
 from evergraph._table import Table
 
 
@@ -54,16 +54,24 @@ class _Rows:
         return pyarrow.record_batch(columns, self.column_names)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
-        try:
-            batch = self._arrow()
-        except ImportError:
-            # Those who have polars need no pyarrow.
-            values = {column.name: column.to_numpy() for column in self._columns}
-            batch = partner("polars", "arrow").DataFrame(values)
-        return batch.__arrow_c_stream__(requested_schema)
+        return self._arrow().__arrow_c_stream__(requested_schema)
 
     def __arrow_c_array__(self, requested_schema: object | None = None) -> Any:
         return self._arrow().__arrow_c_array__(requested_schema)
+
+
+class _Listed(Table):
+    __slots__ = ()
+
+    def to_polars(self) -> polars.DataFrame:
+        """Give the table to polars, without a need for pyarrow."""
+        package = partner("polars", "polars")
+        kinds = {"int64": package.Int64, "string": package.String}
+        columns = self._columns()
+        values = {column.name: column.to_list() for column in columns}
+        schema = {column.name: kinds[column.type] for column in columns}
+        frame: polars.DataFrame = package.DataFrame(values, schema=schema)
+        return frame
 
 
 def table_of(columns: dict[str, type], rows: Sequence[Sequence[Any]]) -> Table:
@@ -75,4 +83,4 @@ def table_of(columns: dict[str, type], rows: Sequence[Sequence[Any]]) -> Table:
     listed = [
         _Column(name, kind, [row[at] for row in rows]) for at, (name, kind) in enumerate(columns.items())
     ]
-    return Table(cast("_native.Table", _Rows(listed)))
+    return _Listed(cast("_native.Table", _Rows(listed)))

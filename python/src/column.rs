@@ -113,7 +113,8 @@ fn check_length(name: &str, found: usize, expected: usize) -> PyResult<()> {
         return Ok(());
     }
     let rows = if found == 1 { "row" } else { "rows" };
-    let message = format!("column {name:?} has {found} {rows}, but src has {expected}: give one for each edge");
+    let message =
+        format!("column {name:?} has {found} {rows}, but src has {expected}: give one for each edge");
     Err(PyValueError::new_err(message))
 }
 
