@@ -381,6 +381,13 @@ class Database(_text.Shown, Schematic["_native.Database"]):
         """Delete the edges between these ends, as one transaction. Edges that are not there are passed over.
         If Ctrl-C raises ``KeyboardInterrupt``, nothing was deleted.
 
+        Parameters
+        ----------
+        src, dst : columns of int or str
+            From where to where, as long as each other.
+        edge_type : str
+            The type of the edges.
+
         Raises
         ------
         SchemaError
@@ -492,11 +499,23 @@ class Database(_text.Shown, Schematic["_native.Database"]):
         """Delete a vertex with all its edges, and tell whether there was one.
 
         Its key is kept: a vertex that is put again gets its old id, and what both take is not given back.
+
+        Parameters
+        ----------
+        key : int or str
+            The vertex.
         """
         return self._native.delete_vertex(key)
 
     def delete_edge(self, src: Key, dst: Key, edge_type: str = "edge") -> bool:
         """Delete the edge (all edges of a ``multi`` type) from ``src`` to ``dst``; tell if there was one.
+
+        Parameters
+        ----------
+        src, dst : int or str
+            From where to where.
+        edge_type : str
+            The type of the edges.
 
         Raises
         ------
@@ -627,7 +646,13 @@ class Database(_text.Shown, Schematic["_native.Database"]):
         return dict(self._native.cursors())
 
     def drop_cursor(self, name: str) -> bool:
-        """Forget the name of a stream, so that its log is no longer kept; tell whether there was one."""
+        """Forget the name of a stream, so that its log is no longer kept; tell whether there was one.
+
+        Parameters
+        ----------
+        name : str
+            The name of the stream.
+        """
         return self._native.drop_cursor(name)
 
     # ---- views
@@ -681,6 +706,11 @@ class Database(_text.Shown, Schematic["_native.Database"]):
 
     def view(self, name: str) -> View:
         """Find a view by its name.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
 
         Raises
         ------

@@ -101,6 +101,11 @@ class Snapshot(_text.Shown):
     def with_edge_types(self, edge_types: Iterable[str]) -> Snapshot:
         """Give the same version with these edge types only; vertices stay, with or without edges.
 
+        Parameters
+        ----------
+        edge_types : list of str
+            Their names.
+
         Raises
         ------
         SchemaError
@@ -127,15 +132,34 @@ class Snapshot(_text.Shown):
     # ---- points
 
     def has_vertex(self, key: Key) -> bool:
-        """Tell whether the vertex exists."""
+        """Tell whether the vertex exists.
+
+        Parameters
+        ----------
+        key : int or str
+            The vertex.
+        """
         return self._native.has_vertex(key)
 
     def has_edge(self, src: Key, dst: Key, edge_type: str | None = None) -> bool:
-        """Tell whether there is an edge from ``src`` to ``dst``."""
+        """Tell whether there is an edge from ``src`` to ``dst``.
+
+        Parameters
+        ----------
+        src, dst : int or str
+            From where to where.
+        edge_type : str, optional
+            Ask for edges of this type only; by default of all that are shown.
+        """
         return self._native.has_edge(src, dst, edge_type)
 
     def vertex(self, key: Key) -> Vertex:
         """Give a vertex with its type and properties.
+
+        Parameters
+        ----------
+        key : int or str
+            The vertex.
 
         Raises
         ------
@@ -146,6 +170,13 @@ class Snapshot(_text.Shown):
 
     def edge(self, src: Key, dst: Key, edge_type: str | None = None) -> Edge:
         """Give the edge from ``src`` to ``dst``, the last one if there are several.
+
+        Parameters
+        ----------
+        src, dst : int or str
+            From where to where.
+        edge_type : str, optional
+            Ask for edges of this type only; by default of all that are shown.
 
         Raises
         ------
@@ -162,11 +193,26 @@ class Snapshot(_text.Shown):
         return Edge(src, dst, *found[-1])
 
     def edges_between(self, src: Key, dst: Key, edge_type: str | None = None) -> list[Edge]:
-        """Give every edge from ``src`` to ``dst``, of all types and with parallel ones."""
+        """Give every edge from ``src`` to ``dst``, of all types and with parallel ones.
+
+        Parameters
+        ----------
+        src, dst : int or str
+            From where to where.
+        edge_type : str, optional
+            Ask for edges of this type only; by default of all that are shown.
+        """
         return [Edge(src, dst, *found) for found in self._native.edges_between(src, dst, edge_type)]
 
     def out_neighbors(self, key: Key, edge_type: str | None = None) -> list[Key]:
         """Give where the edges of a vertex lead; parallel edges count each.
+
+        Parameters
+        ----------
+        key : int or str
+            The vertex.
+        edge_type : str, optional
+            Ask for edges of this type only; by default of all that are shown.
 
         Raises
         ------
@@ -178,6 +224,13 @@ class Snapshot(_text.Shown):
     def in_neighbors(self, key: Key, edge_type: str | None = None) -> list[Key]:
         """Give where edges to a vertex come from; parallel edges count each.
 
+        Parameters
+        ----------
+        key : int or str
+            The vertex.
+        edge_type : str, optional
+            Ask for edges of this type only; by default of all that are shown.
+
         Raises
         ------
         NotFoundError
@@ -187,6 +240,13 @@ class Snapshot(_text.Shown):
 
     def out_degree(self, key: Key, edge_type: str | None = None) -> int:
         """Count the edges from a vertex.
+
+        Parameters
+        ----------
+        key : int or str
+            The vertex.
+        edge_type : str, optional
+            Ask for edges of this type only; by default of all that are shown.
 
         Raises
         ------
@@ -198,6 +258,13 @@ class Snapshot(_text.Shown):
     def in_degree(self, key: Key, edge_type: str | None = None) -> int:
         """Count the edges to a vertex.
 
+        Parameters
+        ----------
+        key : int or str
+            The vertex.
+        edge_type : str, optional
+            Ask for edges of this type only; by default of all that are shown.
+
         Raises
         ------
         NotFoundError
@@ -208,6 +275,13 @@ class Snapshot(_text.Shown):
     def out_edges(self, key: Key, edge_type: str | None = None) -> Table:
         """Give the edges from a vertex as a table with the columns of `edges`.
 
+        Parameters
+        ----------
+        key : int or str
+            The vertex.
+        edge_type : str, optional
+            Ask for edges of this type only; by default of all that are shown.
+
         Raises
         ------
         NotFoundError
@@ -217,6 +291,13 @@ class Snapshot(_text.Shown):
 
     def in_edges(self, key: Key, edge_type: str | None = None) -> Table:
         """Give the edges to a vertex as a table with the columns of `edges`.
+
+        Parameters
+        ----------
+        key : int or str
+            The vertex.
+        edge_type : str, optional
+            Ask for edges of this type only; by default of all that are shown.
 
         Raises
         ------

@@ -102,11 +102,23 @@ class Transaction(_text.Shown, Schematic["_native.Transaction"]):
         """Delete a vertex with all its edges, and tell whether there was one.
 
         Its key is kept: a vertex that is put again gets its old id, and what both take is not given back.
+
+        Parameters
+        ----------
+        key : int or str
+            The vertex.
         """
         return self._native.delete_vertex(key)
 
     def delete_edge(self, src: Key, dst: Key, edge_type: str = "edge") -> bool:
         """Delete the edge (all edges of a ``multi`` type) from ``src`` to ``dst``; tell if there was one.
+
+        Parameters
+        ----------
+        src, dst : int or str
+            From where to where.
+        edge_type : str
+            The type of the edges.
 
         Raises
         ------
@@ -118,15 +130,34 @@ class Transaction(_text.Shown, Schematic["_native.Transaction"]):
     # ---- reads
 
     def has_vertex(self, key: Key) -> bool:
-        """Tell whether the vertex exists."""
+        """Tell whether the vertex exists.
+
+        Parameters
+        ----------
+        key : int or str
+            The vertex.
+        """
         return self._native.has_vertex(key)
 
     def has_edge(self, src: Key, dst: Key, edge_type: str = "edge") -> bool:
-        """Tell whether there is an edge of this type from ``src`` to ``dst``."""
+        """Tell whether there is an edge of this type from ``src`` to ``dst``.
+
+        Parameters
+        ----------
+        src, dst : int or str
+            From where to where.
+        edge_type : str
+            The type of the edges.
+        """
         return self._native.has_edge(src, dst, edge_type)
 
     def vertex(self, key: Key) -> Vertex:
         """Give a vertex with its type and properties.
+
+        Parameters
+        ----------
+        key : int or str
+            The vertex.
 
         Raises
         ------
@@ -140,6 +171,13 @@ class Transaction(_text.Shown, Schematic["_native.Transaction"]):
 
     def edge(self, src: Key, dst: Key, edge_type: str = "edge") -> Edge:
         """Give the edge from ``src`` to ``dst``, the one put last if there are several.
+
+        Parameters
+        ----------
+        src, dst : int or str
+            From where to where.
+        edge_type : str
+            The type of the edges.
 
         Raises
         ------
@@ -156,11 +194,26 @@ class Transaction(_text.Shown, Schematic["_native.Transaction"]):
         return Edge(src, dst, edge_type, found[-1])
 
     def edges_between(self, src: Key, dst: Key, edge_type: str = "edge") -> list[Edge]:
-        """Give every edge of this type from ``src`` to ``dst``, in the order they were put."""
+        """Give every edge of this type from ``src`` to ``dst``, in the order they were put.
+
+        Parameters
+        ----------
+        src, dst : int or str
+            From where to where.
+        edge_type : str
+            The type of the edges.
+        """
         return [Edge(src, dst, edge_type, found) for found in self._native.edges(src, dst, edge_type)]
 
     def out_neighbors(self, key: Key, edge_type: str = "edge") -> list[Key]:
         """Give where the edges of a vertex lead; parallel edges count each.
+
+        Parameters
+        ----------
+        key : int or str
+            The vertex.
+        edge_type : str
+            The type of the edges.
 
         Raises
         ------
@@ -172,6 +225,13 @@ class Transaction(_text.Shown, Schematic["_native.Transaction"]):
     def in_neighbors(self, key: Key, edge_type: str = "edge") -> list[Key]:
         """Give where edges to a vertex come from; parallel edges count each.
 
+        Parameters
+        ----------
+        key : int or str
+            The vertex.
+        edge_type : str
+            The type of the edges.
+
         Raises
         ------
         NotFoundError
@@ -182,6 +242,13 @@ class Transaction(_text.Shown, Schematic["_native.Transaction"]):
     def out_degree(self, key: Key, edge_type: str = "edge") -> int:
         """Count the edges of this type from a vertex. It takes as long as to read its list.
 
+        Parameters
+        ----------
+        key : int or str
+            The vertex.
+        edge_type : str
+            The type of the edges.
+
         Raises
         ------
         NotFoundError
@@ -191,6 +258,13 @@ class Transaction(_text.Shown, Schematic["_native.Transaction"]):
 
     def in_degree(self, key: Key, edge_type: str = "edge") -> int:
         """Count the edges of this type to a vertex. It takes as long as to read its list.
+
+        Parameters
+        ----------
+        key : int or str
+            The vertex.
+        edge_type : str
+            The type of the edges.
 
         Raises
         ------
@@ -243,6 +317,11 @@ class Transaction(_text.Shown, Schematic["_native.Transaction"]):
 
     def rollback_to(self, savepoint: Savepoint) -> None:
         """Undo every write since the savepoint, which can be gone back to again; later ones are gone.
+
+        Parameters
+        ----------
+        savepoint : Savepoint
+            One of this transaction.
 
         Raises
         ------
