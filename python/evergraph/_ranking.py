@@ -219,7 +219,7 @@ def hits(
         "normalized": normalized,
         "weight": weight_of(weight, usual="weight"),
     }
-    return HitsResult(*run("hits", view, arguments, verify=verify, progress=progress))
+    return HitsResult.of(*run("hits", view, arguments, verify=verify, progress=progress))
 
 
 @registered

@@ -197,8 +197,18 @@ class PageRankResult(CentralityResult):
     _NAME = "PageRank"
 
 
+class _HubsResult(CentralityResult):
+    """Hub scores, which have the rows of both kinds of scores too."""
+
+    __slots__ = ("_both",)
+
+    def __init__(self, native: _native.VertexTable | None, scalars: Mapping[str, bool | int | float]) -> None:
+        super().__init__(native and native.select(1), scalars)
+        self._both: Any = native
+
+
 class _HubsAndAuthorities(NamedTuple):
-    hubs: CentralityResult
+    hubs: _HubsResult
     authorities: CentralityResult
 
 
@@ -213,23 +223,17 @@ class HitsResult(Tabular, _HubsAndAuthorities):
         How well a vertex is pointed to.
     """
 
-    _rows: _native.VertexTable
+    __slots__ = ()
 
-    def __new__(
-        cls, native: _native.VertexTable | None, scalars: Mapping[str, bool | int | float]
-    ) -> HitsResult:
+    @classmethod
+    def of(cls, native: _native.VertexTable | None, scalars: Mapping[str, bool | int | float]) -> HitsResult:
         """Wrap a native result; `hits` does this for you."""
-        if native is None:
-            message = "this algorithm has no rows"
-            raise TypeError(message)
-        made = super().__new__(cls, *(CentralityResult(native.select(at), scalars) for at in (1, 2)))
-        made._rows = native
-        return made
+        return cls(_HubsResult(native, scalars), CentralityResult(native and native.select(2), scalars))
 
     @property
     def table(self) -> Table:
         """Both scores of each vertex: ``vertex``, ``hub`` and ``authority``."""
-        return Table(self._rows.table)
+        return Table(self.hubs._both.table)
 
     def top(self, count: int = 10) -> tuple[Table, Table]:
         """Give the rows with the largest hub scores, and those with the largest authority scores."""

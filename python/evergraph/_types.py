@@ -3,7 +3,7 @@
 import sys
 from collections.abc import ItemsView, Iterable
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Any, ForwardRef, Literal, Protocol, SupportsIndex, TypeAlias
+from typing import TYPE_CHECKING, Any, ForwardRef, Literal, Protocol, SupportsIndex, TypeAlias, Union
 
 from evergraph._partners import numpy
 
@@ -90,10 +90,9 @@ class ArrowStream(Protocol):
 
 
 if TYPE_CHECKING:
-    _Array: TypeAlias = numpy.ndarray[Any, Any]
+    ColumnLike: TypeAlias = numpy.ndarray[Any, Any] | ArrowArray | ArrowStream | Iterable[Value]
 else:
-    # It says where its names are known, so that annotations of any module may have it.
-    _Array = ForwardRef("numpy.ndarray[Any, Any]", module=__name__)
-
-ColumnLike: TypeAlias = _Array | ArrowArray | ArrowStream | Iterable[Value]
+    # The reference says where its names are known, so that annotations of any module may have it.
+    _ARRAY = ForwardRef("numpy.ndarray[Any, Any]", module=__name__)
+    ColumnLike: TypeAlias = Union[_ARRAY, ArrowArray, ArrowStream, Iterable[Value]]  # noqa: UP007: 3.10 has no | of it
 """What can be a column of keys or properties: numpy, Arrow, pandas, polars, lists."""
