@@ -92,7 +92,8 @@ class ArrowStream(Protocol):
 if TYPE_CHECKING:
     ColumnLike: TypeAlias = numpy.ndarray[Any, Any] | ArrowArray | ArrowStream | Iterable[Value]
 else:
-    # The reference says where its names are known, so that annotations of any module may have it.
+    # The reference says where its names are known, so that annotations of any module may have it; before
+    # Python 3.14 it has no operator |.
     _ARRAY = ForwardRef("numpy.ndarray[Any, Any]", module=__name__)
-    ColumnLike: TypeAlias = Union[_ARRAY, ArrowArray, ArrowStream, Iterable[Value]]  # noqa: UP007: 3.10 has no | of it
+    ColumnLike: TypeAlias = Union[_ARRAY, ArrowArray, ArrowStream, Iterable[Value]]  # noqa: UP007
 """What can be a column of keys or properties: numpy, Arrow, pandas, polars, lists."""
