@@ -21,6 +21,8 @@ import evergraph as eg
 
 SLOW = 20
 """Slower than this, in km/h, is an incident."""
+SMALLEST = 5
+"""In a smaller town the incident reaches from side to side."""
 
 
 class Result(NamedTuple):
@@ -52,6 +54,9 @@ def build(db: eg.Database, size: int, seed: int) -> None:
 
 def run(size: int = 24, seed: int = 1, picture: Path | None = None) -> Result:
     """Have an incident in the middle of the town, and find the way around it."""
+    if size < SMALLEST:
+        message = f"a town of {size} by {size} crossings has no way around an incident: {SMALLEST} at least"
+        raise ValueError(message)
     db = eg.open()
     build(db, size, seed)
     names = ["north west", "north east", "south west", "south east"]
@@ -120,6 +125,9 @@ if __name__ == "__main__":
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--picture", type=Path, default=Path("road_incidents.svg"))
     given = parser.parse_args()
-    found = run(given.size, given.seed, given.picture)
+    try:
+        found = run(given.size, given.seed, given.picture)
+    except ValueError as error:
+        parser.error(str(error))
     print(f"slow sensors: {found.slow}; {len(found.impact)} crossings affected")
     print(f"usual way: {len(found.usual)} crossings; detour: {len(found.detour)}; see {given.picture}")

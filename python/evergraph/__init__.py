@@ -122,6 +122,7 @@ from evergraph._results import (
     VertexSet,
     WalksResult,
 )
+from evergraph._schema import EdgeType, Schema
 from evergraph._snapshot import ArrowGraph, Csr, Snapshot
 from evergraph._stats import CheckReport, Problem, Stats
 from evergraph._stream import Batch, Diff, Stream, diff
@@ -180,6 +181,7 @@ __all__ = [
     "DurabilityError",
     "Duration",
     "Edge",
+    "EdgeType",
     "Event",
     "EvergraphError",
     "ForkedError",
@@ -218,6 +220,7 @@ __all__ = [
     "Rejects",
     "Savepoint",
     "SavepointError",
+    "Schema",
     "SchemaError",
     "Scratch",
     "Snapshot",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator
+import os
+from collections.abc import Iterable
 
 _SHOWN_BITS = 256
 """Larger numbers are not written out in a message."""
@@ -41,3 +43,31 @@ def flag(name: str, value: object) -> bool:
         message = f"{name} is True or False, not {type(value).__name__}"
         raise TypeError(message)
     return value
+
+
+def names_of(name: str, value: Iterable[str]) -> list[str]:
+    """Give an argument of this name that is several names; one alone would come apart into letters.
+
+    >>> names_of("edge_types", ("pays", "knows"))
+    ['pays', 'knows']
+    """
+    if isinstance(value, str):
+        message = f"{name} is a list of names, not a single str"
+        raise TypeError(message)
+    return list(value)
+
+
+def path_of(value: str | os.PathLike[str]) -> str:
+    """Give a path as text, so that messages show it.
+
+    >>> path_of("net.eg")
+    'net.eg'
+    """
+    try:
+        path = os.fspath(value)
+    except TypeError:
+        path = None
+    if not isinstance(path, str):
+        message = f"a path is a str or a path of str, such as a pathlib.Path, not {type(value).__name__}"
+        raise TypeError(message)
+    return path

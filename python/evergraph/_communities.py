@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from evergraph._registry import registered, run, weight_of
 from evergraph._results import CommunitiesResult, LocalClusterResult, LouvainResult
-
-if TYPE_CHECKING:
-    from evergraph._snapshot import Snapshot
-    from evergraph._types import Key
+from evergraph._snapshot import Snapshot
+from evergraph._types import Key
 
 
 @registered

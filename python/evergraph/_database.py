@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from time import perf_counter, sleep
-from typing import TYPE_CHECKING, TypeVar
+from types import TracebackType
+from typing import Literal, TypeVar
 
-from evergraph import _native
-from evergraph._arguments import flag, whole
+from evergraph import _native, _text
+from evergraph._arguments import flag, names_of, path_of, whole
 from evergraph._durations import is_duration, seconds_of
 from evergraph._errors import ConflictError
 from evergraph._events import HandlerStatus
@@ -21,30 +23,23 @@ from evergraph._snapshot import Snapshot
 from evergraph._stats import CheckReport, Problem, Stats
 from evergraph._stream import Stream
 from evergraph._transaction import Transaction
+from evergraph._types import (
+    ColumnLike,
+    Durability,
+    Duration,
+    FileFormat,
+    Isolation,
+    Key,
+    KeyKind,
+    ListFormat,
+    PropertyType,
+    Self,
+    Value,
+)
 from evergraph._views import View
 from evergraph._window import Window
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from types import TracebackType
-    from typing import Literal
-
-    from typing_extensions import Self
-
-    from evergraph._types import (
-        ColumnLike,
-        Durability,
-        Duration,
-        FileFormat,
-        Isolation,
-        Key,
-        KeyKind,
-        ListFormat,
-        PropertyType,
-        Value,
-    )
-
-    PropertySpecs = Iterable[str] | Mapping[str, PropertyType | tuple[str | int, PropertyType | None] | None]
+PropertySpecs = Iterable[str] | Mapping[str, PropertyType | tuple[str | int, PropertyType | None] | None]
 
 T = TypeVar("T")
 
@@ -131,7 +126,7 @@ def open(
                 f"{name} is kept in the database, which read_only does not change: leave one of them out"
             )
             raise ValueError(message)
-    where = None if path is None or path == ":memory:" else os.fspath(path)
+    where = None if path is None or path == ":memory:" else path_of(path)
     return Database(
         _native.open(
             where, (read_only, flag("strict", strict)), durability, keys, limit, _retain_text(retain), format
@@ -153,6 +148,11 @@ def _micros(time: datetime) -> int:
 def check(path: str | os.PathLike[str]) -> CheckReport:
     """Verify every checksum and invariant of the database in a directory. Changes nothing.
 
+    Parameters
+    ----------
+    path : path
+        The directory.
+
     Returns
     -------
     CheckReport
@@ -162,12 +162,23 @@ def check(path: str | os.PathLike[str]) -> CheckReport:
     ------
     NotFoundError, NotAStoreError, NewerFormatError, LockedError
         If there is no database that this release can look at.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import evergraph as eg
+    >>> with eg.open() as db, tempfile.TemporaryDirectory() as directory:
+    ...     added = db.add_edges([1, 2], [2, 3])
+    ...     version = db.backup(f"{directory}/copy.eg")
+    ...     report = eg.check(f"{directory}/copy.eg")
+    ...     bool(report), report.num_edges, report.problems
+    (True, 2, [])
     """
-    problems, counts = _native.check(os.fspath(path))
+    problems, counts = _native.check(path_of(path))
     return CheckReport(path=Path(path), problems=[Problem(*problem) for problem in problems], **counts)
 
 
-class Database(Schematic["_native.Database"]):
+class Database(_text.Shown, Schematic["_native.Database"]):
     """An open database. Made by `open`; as a context manager it is closed at the end of the block.
 
     All methods may be called from any number of threads at once.
@@ -268,7 +279,10 @@ class Database(Schematic["_native.Database"]):
         delimiter : str, optional
             The character between fields.
         header : bool, optional
-            Whether the first line names the columns.
+            Whether the first line names the columns. By default it does if columns are asked for by name; in
+            CSV and TSV also if no field of it is a number, a truth value or a time; in an edge list if it is
+            words over numbers. Of a CSV or TSV file of string keys without a header say ``header=False``, or
+            its first edge is taken for one.
         keys : {"int64", "string", "dense"}, optional
             What the vertex keys are; by default numbers if all of them are.
         on_error : {"raise", "skip"}
@@ -318,9 +332,9 @@ class Database(Schematic["_native.Database"]):
             "max_rejects": whole("max_rejects", max_rejects),
             "resume": flag("resume", resume),
         }
-        file = Path(path)
+        file = Path(path_of(path))
         with bar(f"Loading {file.name}", wanted=progress) as report:
-            loaded = self._native.load(os.fspath(path), edge_type, options, report)
+            loaded = self._native.load(os.fspath(file), edge_type, options, report)
         return LoadResult.of(file, loaded)
 
     def add_edges(
@@ -370,6 +384,13 @@ class Database(Schematic["_native.Database"]):
         """Delete the edges between these ends, as one transaction. Edges that are not there are passed over.
         If Ctrl-C raises ``KeyboardInterrupt``, nothing was deleted.
 
+        Parameters
+        ----------
+        src, dst : columns of int or str
+            From where to where, as long as each other.
+        edge_type : str
+            The type of the edges.
+
         Raises
         ------
         SchemaError
@@ -409,17 +430,17 @@ class Database(Schematic["_native.Database"]):
 
     def transact(
         self,
-        run: Callable[[Transaction], T],
+        fn: Callable[[Transaction], T],
         retries: int = 32,
         *,
         isolation: Isolation = "snapshot",
         timeout: Duration | None = None,
     ) -> T:
-        """Call ``run`` with a transaction and commit it; after a conflict wait a moment and do so again.
+        """Call ``fn`` with a transaction and commit it; after a conflict wait a moment and do so again.
 
         Parameters
         ----------
-        run : callable
+        fn : callable
             Called with a new `Transaction` each time; it should do nothing that cannot be done twice.
         retries : int
             How many times to try again. The random wait before each grows with the time that a try takes and
@@ -433,7 +454,7 @@ class Database(Schematic["_native.Database"]):
         Returns
         -------
         object
-            What ``run`` returned.
+            What ``fn`` returned.
 
         Raises
         ------
@@ -461,7 +482,7 @@ class Database(Schematic["_native.Database"]):
             began = perf_counter()
             try:
                 with self.begin(isolation=isolation, timeout=timeout) as transaction:
-                    return run(transaction)
+                    return fn(transaction)
             except ConflictError:
                 if tried == retries:
                     raise
@@ -481,11 +502,23 @@ class Database(Schematic["_native.Database"]):
         """Delete a vertex with all its edges, and tell whether there was one.
 
         Its key is kept: a vertex that is put again gets its old id, and what both take is not given back.
+
+        Parameters
+        ----------
+        key : int or str
+            The vertex.
         """
         return self._native.delete_vertex(key)
 
     def delete_edge(self, src: Key, dst: Key, edge_type: str = "edge") -> bool:
         """Delete the edge (all edges of a ``multi`` type) from ``src`` to ``dst``; tell if there was one.
+
+        Parameters
+        ----------
+        src, dst : int or str
+            From where to where.
+        edge_type : str
+            The type of the edges.
 
         Raises
         ------
@@ -511,8 +544,7 @@ class Database(Schematic["_native.Database"]):
             Show these edge types only.
         at : int or datetime, optional
             The graph after this version, or as it was at this time (without a time zone: UTC). It is made
-            from what
-            ``retain`` has kept; a version after the last one asked for is made from that one.
+            from what ``retain`` has kept; a version after the last one asked for is made from that one.
         stale : bool
             The graph as it was last archived, without the commits that only the log has.
 
@@ -565,8 +597,7 @@ class Database(Schematic["_native.Database"]):
         """Follow the commits: an iterator over batches of edges, in the order of commits and at its own pace.
 
         The log is kept for a stream until it has passed; commits never wait for it. Where ``retain`` sets a
-        limit, a
-        stream that falls behind it gets `NotRetainedError`.
+        limit, a stream that falls behind it gets `NotRetainedError`.
 
         Parameters
         ----------
@@ -584,8 +615,8 @@ class Database(Schematic["_native.Database"]):
             Begin with the commit after this version; by default with the next one.
         name : str, optional
             Go on after the last batch this name has acknowledged, also after a crash. Such a cursor keeps the
-            log
-            until `drop_cursor`.
+            log until `drop_cursor`. It is a file of this name: 1 to 100 ASCII letters, digits, ``-``, ``_``
+            and ``.``, no dot first.
         timeout : duration, optional
             End the iteration when no batch came for so long.
 
@@ -608,7 +639,7 @@ class Database(Schematic["_native.Database"]):
         """
         after = None if from_version is None else whole("from_version", from_version)
         size = whole("batch_size", batch_size, least=1)
-        names = None if edge_types is None else list(edge_types)
+        names = None if edge_types is None else names_of("edge_types", edge_types)
         waits = None if every is None else seconds_of("every", every)
         native = self._native.stream(names, size, waits, stateful, after, name)
         return Stream(native, None if timeout is None else seconds_of("timeout", timeout))
@@ -618,7 +649,13 @@ class Database(Schematic["_native.Database"]):
         return dict(self._native.cursors())
 
     def drop_cursor(self, name: str) -> bool:
-        """Forget the name of a stream, so that its log is no longer kept; tell whether there was one."""
+        """Forget the name of a stream, so that its log is no longer kept; tell whether there was one.
+
+        Parameters
+        ----------
+        name : str
+            The name of the stream.
+        """
         return self._native.drop_cursor(name)
 
     # ---- views
@@ -672,6 +709,11 @@ class Database(Schematic["_native.Database"]):
 
     def view(self, name: str) -> View:
         """Find a view by its name.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
 
         Raises
         ------
@@ -835,7 +877,7 @@ class Database(Schematic["_native.Database"]):
         ...         version, copy.snapshot().num_edges
         (1, 2)
         """
-        return self._native.backup(os.fspath(path))
+        return self._native.backup(path_of(path))
 
     def __repr__(self) -> str:
         """Say where it is and how it is open."""
@@ -844,6 +886,9 @@ class Database(Schematic["_native.Database"]):
             note for note, holds in (("closed", self.is_closed), ("read-only", self.is_read_only)) if holds
         ]
         return f"Database({', '.join([where, *notes])})"
+
+    def _parts(self) -> Iterable[str | _text.Grid]:
+        return [repr(self), *(() if self.is_closed else self.snapshot()._parts())]
 
 
 def _column(name: str, column: str | int | None) -> str | int | None:

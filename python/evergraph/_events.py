@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import atexit
-from typing import TYPE_CHECKING, NamedTuple
+from datetime import datetime
+from typing import Literal, NamedTuple
 
-if TYPE_CHECKING:
-    from datetime import datetime
-    from typing import Literal
-
-    from evergraph import _native
-    from evergraph._types import Key, Value
+from evergraph import _native
+from evergraph._types import Key, Value
 
 
 class Event(NamedTuple):

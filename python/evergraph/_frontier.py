@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
 from evergraph import _native, _text
 from evergraph._errors import NotFoundError
+from evergraph._partners import numpy
 from evergraph._progress import bar
 from evergraph._snapshot import Snapshot
-
-if TYPE_CHECKING:
-    import numpy
-
-    from evergraph._types import Key
-
-    Array: TypeAlias = numpy.ndarray[Any, Any]
+from evergraph._types import Key
 
 _EDGES_PER_BATCH = 1 << 20
 
@@ -69,7 +64,7 @@ class VertexSubset:
         self._rows.setflags(write=False)
 
     @classmethod
-    def from_rows(cls, view: Snapshot, rows: Iterable[int] | Array) -> VertexSubset:
+    def from_rows(cls, view: Snapshot, rows: Iterable[int] | numpy.ndarray[Any, Any]) -> VertexSubset:
         """Make a subset of the vertices in these rows; repeats count once.
 
         Raises
@@ -82,7 +77,7 @@ class VertexSubset:
         return cls(view, [])._with(rows)
 
     @classmethod
-    def from_mask(cls, view: Snapshot, mask: Array) -> VertexSubset:
+    def from_mask(cls, view: Snapshot, mask: numpy.ndarray[Any, Any]) -> VertexSubset:
         """Make a subset of the vertices for which an array of booleans, one for each vertex, is true."""
         import numpy
 
@@ -98,11 +93,11 @@ class VertexSubset:
         return self._view
 
     @property
-    def rows(self) -> Array:
+    def rows(self) -> numpy.ndarray[Any, Any]:
         """The rows of the members, int64, ascending; they cannot be written to."""
         return self._rows
 
-    def mask(self) -> Array:
+    def mask(self) -> numpy.ndarray[Any, Any]:
         """Give an array of booleans, one for each vertex of the view: whether it is a member."""
         import numpy
 
@@ -177,7 +172,7 @@ class VertexSubset:
             return True
         return _state(self._view) == _state(other._view) and self._frontiers.has_vertices_of(other._frontiers)
 
-    def _same(self, other: VertexSubset) -> Array:
+    def _same(self, other: VertexSubset) -> numpy.ndarray[Any, Any]:
         """Give the rows of another subset, of the same vertices."""
         if not isinstance(other, VertexSubset):
             message = f"a VertexSubset is wanted, not {type(other).__name__}"
@@ -190,14 +185,14 @@ class VertexSubset:
             raise ValueError(message)
         return other._rows
 
-    def _of(self, rows: Array) -> VertexSubset:
+    def _of(self, rows: numpy.ndarray[Any, Any]) -> VertexSubset:
         """Make a subset of the same view from rows that ascend."""
         subset = object.__new__(VertexSubset)
         subset._view, subset._frontiers, subset._rows = self._view, self._frontiers, rows
         rows.setflags(write=False)
         return subset
 
-    def _with(self, rows: Iterable[int] | Array) -> VertexSubset:
+    def _with(self, rows: Iterable[int] | numpy.ndarray[Any, Any]) -> VertexSubset:
         """Make a subset of the same view from any rows."""
         import numpy
 
@@ -215,8 +210,8 @@ class VertexSubset:
 def edge_map(
     view: Snapshot,
     frontier: VertexSubset | Key | Iterable[Key],
-    update: Callable[..., Array | None],
-    cond: Callable[[Array], Array] | None = None,
+    update: Callable[..., numpy.ndarray[Any, Any] | None],
+    cond: Callable[[numpy.ndarray[Any, Any]], numpy.ndarray[Any, Any]] | None = None,
     *,
     reverse: bool = False,
     weight: str | None = None,
@@ -301,7 +296,9 @@ def edge_map(
     return members._of(numpy.flatnonzero(reached))
 
 
-def vertex_map(subset: VertexSubset, function: Callable[[Array], Array | None]) -> VertexSubset:
+def vertex_map(
+    subset: VertexSubset, function: Callable[[numpy.ndarray[Any, Any]], numpy.ndarray[Any, Any] | None]
+) -> VertexSubset:
     """Apply a function to the members of a set of vertices, and give those that it keeps.
 
     Parameters
@@ -359,10 +356,10 @@ def _state(view: Snapshot) -> tuple[object, ...]:
     return view.version, view.time, view.num_vertices
 
 
-def _mask(given: Any, of: Array, name: str) -> Array:
+def _mask(given: Any, of: numpy.ndarray[Any, Any], name: str) -> numpy.ndarray[Any, Any]:
     import numpy
 
-    mask: Array = numpy.asarray(given)
+    mask: numpy.ndarray[Any, Any] = numpy.asarray(given)
     if mask.dtype != bool or mask.shape != of.shape:
         message = f"{name} gives a boolean for each of {len(of)}, not {mask.shape} of {mask.dtype}"
         raise ValueError(message)

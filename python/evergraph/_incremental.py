@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Generic, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Generic, TypeVar
 
 from evergraph import _native
 from evergraph._arguments import whole
@@ -20,12 +20,8 @@ from evergraph._results import (
 from evergraph._snapshot import Snapshot
 from evergraph._stream import Stream
 from evergraph._table import Table
+from evergraph._types import Key
 from evergraph._window import Window
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from evergraph._types import Key
 
 R = TypeVar("R")
 _Build = Callable[["_native.VertexTable | None", "dict[str, bool | int | float]"], R]
@@ -107,7 +103,7 @@ class Incremental(Generic[R]):
 
 
 def incremental_bfs(
-    source_of_changes: Database | Window | Stream,
+    stream: Database | Window | Stream,
     source: Key | Iterable[Key],
     *,
     reverse: bool = False,
@@ -118,7 +114,7 @@ def incremental_bfs(
 
     Parameters
     ----------
-    source_of_changes : Database, Window or Stream
+    stream : Database, Window or Stream
         What to follow. A stream must be opened with ``stateful=True``.
     source : key, or several
         The vertices to start from. They must be there; while one is deleted it reaches nothing.
@@ -150,11 +146,11 @@ def incremental_bfs(
     2
     """
     arguments = {"source": source, "reverse": reverse, "depth_limit": depth_limit}
-    return _follow("bfs", source_of_changes, arguments, edge_type, BfsResult)
+    return _follow("bfs", stream, arguments, edge_type, BfsResult)
 
 
 def incremental_sssp(
-    source_of_changes: Database | Window | Stream,
+    stream: Database | Window | Stream,
     source: Key | Iterable[Key],
     weight: str | None = "weight",
     *,
@@ -162,16 +158,80 @@ def incremental_sssp(
     cutoff: float | None = None,
     edge_type: str | None = None,
 ) -> Incremental[DistanceResult]:
-    """Follow the least total weight of a path from the nearest source to every vertex; see `sssp`."""
+    """Follow the least total weight of a path from the nearest source to every vertex; see `sssp`.
+
+    Parameters
+    ----------
+    stream : Database, Window or Stream
+        What to follow. A stream must be opened with ``stateful=True``.
+    source : key, or several
+        The vertices to start from. They must be there; while one is deleted it reaches nothing.
+    weight : str, optional
+        The property of edges that is their weight, 1 where an edge has none; ``None``: 1 for all.
+    reverse : bool
+        Go against the edges of a directed graph.
+    cutoff : float, optional
+        Do not go farther than this.
+    edge_type : str, optional
+        Of a database, the edges to follow; all types if there is one only, which costs the least.
+
+    Returns
+    -------
+    Incremental
+        Its ``result`` is that of `sssp`.
+
+    Raises
+    ------
+    NotFoundError
+        If a source is not there.
+    TypeError
+        If ``stream`` is none of these, or has its edge types and ``edge_type`` is given.
+    ValueError
+        If a stream is not ``stateful``, no edge has the property, or a weight is negative or no number; an
+        update says so of what came since.
+    SchemaError
+        If there is no such edge type.
+
+    Examples
+    --------
+    >>> import evergraph as eg
+    >>> db = eg.open()
+    >>> added = db.add_edges(["a", "a"], ["b", "c"], weight=[1.0, 5.0])
+    >>> distances = eg.incremental_sssp(db, "a")
+    >>> version = db.put_edge("b", "c", weight=1.5)
+    >>> distances.update()["c"]
+    2.5
+    """
     known = weight_of(weight, usual="weight")
     arguments = {"source": source, "weight": known, "reverse": reverse, "cutoff": cutoff}
-    return _follow("sssp", source_of_changes, arguments, edge_type, DistanceResult)
+    return _follow("sssp", stream, arguments, edge_type, DistanceResult)
 
 
 def incremental_components(
-    source_of_changes: Database | Window | Stream, *, edge_type: str | None = None
+    stream: Database | Window | Stream, *, edge_type: str | None = None
 ) -> Incremental[ComponentsResult]:
     """Follow the connected components, while edges come and go; see `connected_components`.
+
+    Parameters
+    ----------
+    stream : Database, Window or Stream
+        What to follow. A stream must be opened with ``stateful=True``.
+    edge_type : str, optional
+        Of a database, the edges to follow; all types if there is one only, which costs the least.
+
+    Returns
+    -------
+    Incremental
+        Its ``result`` is that of `connected_components`.
+
+    Raises
+    ------
+    TypeError
+        If ``stream`` is none of these, or has its edge types and ``edge_type`` is given.
+    ValueError
+        If a stream is not ``stateful``.
+    SchemaError
+        If there is no such edge type.
 
     Examples
     --------
@@ -183,11 +243,11 @@ def incremental_components(
     >>> components.update().count
     2
     """
-    return _follow("connected_components", source_of_changes, {}, edge_type, ComponentsResult)
+    return _follow("connected_components", stream, {}, edge_type, ComponentsResult)
 
 
 def incremental_pagerank(
-    source_of_changes: Database | Window | Stream,
+    stream: Database | Window | Stream,
     alpha: float = 0.85,
     tol: float = 1e-6,
     *,
@@ -196,24 +256,112 @@ def incremental_pagerank(
     """Follow the share of time that a random surfer spends at each vertex; see `pagerank`.
 
     Scores miss those of `pagerank` by no more than both may miss the truth by their tolerance.
+
+    Parameters
+    ----------
+    stream : Database, Window or Stream
+        What to follow. A stream must be opened with ``stateful=True``.
+    alpha : float
+        The chance to follow an edge rather than jump.
+    tol : float
+        How far a score may be from the truth, per vertex on average.
+    edge_type : str, optional
+        Of a database, the edges to follow; all types if there is one only, which costs the least.
+
+    Returns
+    -------
+    Incremental
+        Its ``result`` is that of `pagerank`.
+
+    Raises
+    ------
+    TypeError
+        If ``stream`` is none of these, or has its edge types and ``edge_type`` is given.
+    ValueError
+        If an argument is out of range, or a stream is not ``stateful``.
+    SchemaError
+        If there is no such edge type.
+
+    Examples
+    --------
+    >>> import evergraph as eg
+    >>> db = eg.open()
+    >>> added = db.add_edges(["a", "b"], ["b", "a"])
+    >>> ranks = eg.incremental_pagerank(db)
+    >>> added = db.add_edges(["c", "d"], ["a", "a"])
+    >>> [vertex for vertex, score in ranks.update().top(1).rows()]
+    ['a']
     """
     arguments = {"alpha": alpha, "tol": tol}
-    return _follow("pagerank", source_of_changes, arguments, edge_type, PageRankResult)
+    return _follow("pagerank", stream, arguments, edge_type, PageRankResult)
 
 
 def incremental_triangles(
-    source_of_changes: Database | Window | Stream, *, edge_type: str | None = None
+    stream: Database | Window | Stream, *, edge_type: str | None = None
 ) -> Incremental[int]:
-    """Follow the number of triangles; see `triangle_count`."""
-    return _follow("triangle_count", source_of_changes, {}, edge_type, _triangles)
+    """Follow the number of triangles; see `triangle_count`.
+
+    Parameters
+    ----------
+    stream : Database, Window or Stream
+        What to follow. A stream must be opened with ``stateful=True``.
+    edge_type : str, optional
+        Of a database, the edges to follow; all types if there is one only, which costs the least.
+
+    Returns
+    -------
+    Incremental
+        Its ``result`` is that of `triangle_count`, a number.
+
+    Raises
+    ------
+    TypeError
+        If ``stream`` is none of these, or has its edge types and ``edge_type`` is given.
+    ValueError
+        If a stream is not ``stateful``.
+    SchemaError
+        If there is no such edge type.
+
+    Examples
+    --------
+    >>> import evergraph as eg
+    >>> db = eg.open()
+    >>> added = db.add_edges([1, 2], [2, 3])
+    >>> triangles = eg.incremental_triangles(db)
+    >>> version = db.put_edge(3, 1)
+    >>> triangles.update()
+    1
+    """
+    return _follow("triangle_count", stream, {}, edge_type, _triangles)
 
 
 def incremental_degrees(
-    source_of_changes: Database | Window | Stream, *, edge_type: str | None = None
+    stream: Database | Window | Stream, *, edge_type: str | None = None
 ) -> Incremental[DegreeResult]:
     """Follow the degrees of all vertices; see `degree_statistics`.
 
     `Incremental.top` follows the vertices of the largest degrees.
+
+    Parameters
+    ----------
+    stream : Database, Window or Stream
+        What to follow. A stream must be opened with ``stateful=True``.
+    edge_type : str, optional
+        Of a database, the edges to follow; all types if there is one only, which costs the least.
+
+    Returns
+    -------
+    Incremental
+        Its ``result`` is that of `degree_statistics`.
+
+    Raises
+    ------
+    TypeError
+        If ``stream`` is none of these, or has its edge types and ``edge_type`` is given.
+    ValueError
+        If a stream is not ``stateful``.
+    SchemaError
+        If there is no such edge type.
 
     Examples
     --------
@@ -226,14 +374,46 @@ def incremental_degrees(
     ...     print(batch.version, degrees.result[2], list(degrees.top(2).rows()))
     1 3 [(2, 3), (3, 2)]
     """
-    return _follow("degree_statistics", source_of_changes, {}, edge_type, DegreeResult)
+    return _follow("degree_statistics", stream, {}, edge_type, DegreeResult)
 
 
 def incremental_cores(
-    source_of_changes: Database | Window | Stream, *, edge_type: str | None = None
+    stream: Database | Window | Stream, *, edge_type: str | None = None
 ) -> Incremental[CoreResult]:
-    """Follow the core number of every vertex; see `core_number`."""
-    return _follow("core_number", source_of_changes, {}, edge_type, CoreResult)
+    """Follow the core number of every vertex; see `core_number`.
+
+    Parameters
+    ----------
+    stream : Database, Window or Stream
+        What to follow. A stream must be opened with ``stateful=True``.
+    edge_type : str, optional
+        Of a database, the edges to follow; all types if there is one only, which costs the least.
+
+    Returns
+    -------
+    Incremental
+        Its ``result`` is that of `core_number`.
+
+    Raises
+    ------
+    TypeError
+        If ``stream`` is none of these, or has its edge types and ``edge_type`` is given.
+    ValueError
+        If a stream is not ``stateful``.
+    SchemaError
+        If there is no such edge type.
+
+    Examples
+    --------
+    >>> import evergraph as eg
+    >>> db = eg.open()
+    >>> added = db.add_edges([1, 2], [2, 3])
+    >>> cores = eg.incremental_cores(db)
+    >>> version = db.put_edge(3, 1)
+    >>> dict(cores.update())
+    {1: 2, 2: 2, 3: 2}
+    """
+    return _follow("core_number", stream, {}, edge_type, CoreResult)
 
 
 def _triangles(_: _native.VertexTable | None, values: Mapping[str, bool | int | float]) -> int:

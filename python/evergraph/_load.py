@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from evergraph import _native, _text
+from evergraph._listed import table_of
+from evergraph._table import Table, Tabular
 
 
 class Reject(NamedTuple):
@@ -22,23 +25,24 @@ class Reject(NamedTuple):
     """The start of the line."""
 
 
-class Rejects(list[Reject]):
-    """The lines left out of a load; a list that shows as a table."""
+class Rejects(list[Reject], Tabular):
+    """The lines left out of a load: a list with a table underneath."""
 
-    def _cells(self) -> list[list[str]]:
-        rows = (None if at is None else self[at] for at in _text.shown(len(self)))
-        return [[_text.GAP] * 4 if row is None else [_text.cell(part) for part in row] for row in rows]
+    @property
+    def table(self) -> Table:
+        """The columns ``line``, ``column``, ``reason`` and ``text``."""
+        return table_of({"line": int, "column": int, "reason": str, "text": str}, self)
 
     def __repr__(self) -> str:
         """Show the first and last ones."""
-        return _text.as_text(Reject._fields, (True, True, False, False), self._cells())
+        return _text.as_text(*self.table.shown())
 
-    def _repr_html_(self) -> str:
-        return _text.as_html(Reject._fields, (True, True, False, False), self._cells())
+    def _parts(self) -> Iterable[str | _text.Grid]:
+        return [self.table.shown()]
 
 
 @dataclass(frozen=True)
-class LoadResult:
+class LoadResult(_text.Shown):
     """What `Database.load` did."""
 
     path: Path
@@ -75,14 +79,19 @@ class LoadResult:
             version=report.version,
         )
 
-    def __repr__(self) -> str:
-        """Say it in one line, and show the rejects if there are any."""
+    def _headline(self) -> str:
         rejected = f", {self.rejected:,} rejected" if self.rejected else ""
-        head = (
+        return (
             f"LoadResult({self.path.name}: {_text.count(self.edges, 'edge')}, "
             f"{_text.count(self.vertices, 'vertex')}{rejected}, {self.seconds:.3g} s)"
         )
-        return f"{head}\n{self.rejects!r}" if self.rejects else head
+
+    def __repr__(self) -> str:
+        """Say it in one line, and show the rejects if there are any."""
+        return f"{self._headline()}\n{self.rejects!r}" if self.rejects else self._headline()
+
+    def _parts(self) -> Iterable[str | _text.Grid]:
+        return [self._headline(), *(self.rejects._parts() if self.rejects else ())]
 
 
 class BatchResult(NamedTuple):

@@ -10,6 +10,31 @@ import numpy
 
 from evergraph._types import ColumnLike, Key, Value
 
+__all__ = [
+    "Column",
+    "Database",
+    "Frontiers",
+    "Incremental",
+    "LoadReport",
+    "Savepoint",
+    "Snapshot",
+    "Stream",
+    "Subscription",
+    "Table",
+    "Transaction",
+    "VertexTable",
+    "View",
+    "Window",
+    "__version__",
+    "algorithms",
+    "check",
+    "conflict_backoff",
+    "diff",
+    "open",
+    "run_algorithm",
+    "run_cli",
+]
+
 __version__: str
 
 _Progress = Callable[[int, int], None]

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, cast, overload
+from typing import cast, overload
 
 from evergraph._registry import registered, run
 from evergraph._results import PairsResult
-
-if TYPE_CHECKING:
-    from evergraph._snapshot import Snapshot
-    from evergraph._types import Key
+from evergraph._snapshot import Snapshot
+from evergraph._types import Key
 
 
 def _scores(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING
 
 from evergraph._registry import registered, run, weight_of
 from evergraph._results import (
@@ -16,12 +16,8 @@ from evergraph._results import (
     PathResult,
     WalksResult,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from evergraph._snapshot import Snapshot
-    from evergraph._types import Key
+from evergraph._snapshot import Snapshot
+from evergraph._types import Key
 
 
 @registered

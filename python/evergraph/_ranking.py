@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, overload
+from typing import overload
 
 from evergraph._registry import registered, run, weight_of
 from evergraph._results import (
@@ -14,24 +14,20 @@ from evergraph._results import (
     PageRankResult,
     VertexResult,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from evergraph._snapshot import Snapshot
-    from evergraph._types import Key
+from evergraph._snapshot import Snapshot
+from evergraph._types import Key, Weights
 
 
 @registered
 def pagerank(
     view: Snapshot,
     alpha: float = 0.85,
-    personalization: Mapping[Key, float] | None = None,
+    personalization: Weights | None = None,
     max_iter: int = 100,
     tol: float = 1e-6,
-    nstart: Mapping[Key, float] | None = None,
+    nstart: Weights | None = None,
     weight: str | None = None,
-    dangling: Mapping[Key, float] | None = None,
+    dangling: Weights | None = None,
     *,
     verify: bool = False,
     progress: bool = False,
@@ -82,7 +78,7 @@ def eigenvector_centrality(
     view: Snapshot,
     max_iter: int = 100,
     tol: float = 1e-6,
-    nstart: Mapping[Key, float] | None = None,
+    nstart: Weights | None = None,
     weight: str | None = None,
     *,
     verify: bool = False,
@@ -129,10 +125,10 @@ def eigenvector_centrality(
 def katz_centrality(
     view: Snapshot,
     alpha: float = 0.1,
-    beta: float | Mapping[Key, float] = 1.0,
+    beta: float | Weights = 1.0,
     max_iter: int = 1000,
     tol: float = 1e-6,
-    nstart: Mapping[Key, float] | None = None,
+    nstart: Weights | None = None,
     normalized: bool = True,
     weight: str | None = None,
     *,
@@ -182,7 +178,7 @@ def hits(
     view: Snapshot,
     max_iter: int = 100,
     tol: float = 1e-8,
-    nstart: Mapping[Key, float] | None = None,
+    nstart: Weights | None = None,
     normalized: bool = True,
     *,
     weight: str | None = "weight",
@@ -198,7 +194,7 @@ def hits(
     HitsResult
         The pair ``(hubs, authorities)``, each from vertex to score, as ``networkx.hits`` has them. Each has
         ``iterations``, ``error`` and ``converged``; reaching ``max_iter`` is no error, ``converged`` is then
-        false.
+        false. Its table has both.
 
     Raises
     ------
@@ -223,9 +219,7 @@ def hits(
         "normalized": normalized,
         "weight": weight_of(weight, usual="weight"),
     }
-    rows, values = run("hits", view, arguments, verify=verify, progress=progress)
-    hubs, authorities = (rows.select(at) if rows else None for at in (1, 2))
-    return HitsResult(CentralityResult(hubs, values), CentralityResult(authorities, values))
+    return HitsResult.of(*run("hits", view, arguments, verify=verify, progress=progress))
 
 
 @registered

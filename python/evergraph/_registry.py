@@ -5,14 +5,13 @@ from __future__ import annotations
 import inspect
 import textwrap
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from evergraph import _native
 from evergraph._progress import bar
 from evergraph._snapshot import Snapshot
 
-if TYPE_CHECKING:
-    F = TypeVar("F", bound=Callable[..., object])
+F = TypeVar("F", bound=Callable[..., object])
 
 _DOC_CHARS = 110
 _OF_ALL = {

@@ -7,24 +7,18 @@ from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence, Va
 from collections.abc import Set as AbstractSet
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, overload
+from typing import Any, ClassVar, NamedTuple, TypeVar, overload
 
 from evergraph import _native, _text
 from evergraph._arguments import whole
 from evergraph._errors import NotFoundError
-from evergraph._table import Table
+from evergraph._table import Table, Tabular
 from evergraph._types import Key
-
-if TYPE_CHECKING:
-    import numpy
-    import pandas
-    import polars
-    import pyarrow
 
 V = TypeVar("V")
 
 
-class _Tabular:
+class _Tabular(Tabular):
     """A result with a table underneath, and values of the whole graph."""
 
     __slots__ = ("_native", "_scalars")
@@ -56,22 +50,6 @@ class _Tabular:
         keys: list[Key] = self._column(0).to_list()
         return keys
 
-    def to_numpy(self) -> dict[str, numpy.ndarray[Any, Any]]:
-        """Give the columns by name as arrays."""
-        return self.table.to_numpy()
-
-    def to_arrow(self) -> pyarrow.Table:
-        """Give the table to pyarrow."""
-        return self.table.to_arrow()
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """Give the table to pandas."""
-        return self.table.to_pandas()
-
-    def to_polars(self) -> polars.DataFrame:
-        """Give the table to polars."""
-        return self.table.to_polars()
-
     def __reduce__(self) -> str:
         """Refuse to be pickled: a result asks its snapshot for the row of a key."""
         message = (
@@ -79,10 +57,6 @@ class _Tabular:
             "its to_arrow(), its to_pandas(), or a dict, list or set of it"
         )
         raise TypeError(message)
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Offer the table to others, as Arrow's PyCapsule interface says."""
-        return self._native.table.__arrow_c_stream__(requested_schema)
 
 
 class VertexResult(_Tabular, Mapping[Key, V]):
@@ -145,9 +119,6 @@ class VertexResult(_Tabular, Mapping[Key, V]):
     def __repr__(self) -> str:
         """Say what came out, and show the first and last rows."""
         return f"{self._headline()}\n{_text.as_text(*self.table.shown())}"
-
-    def _repr_html_(self) -> str:
-        return f"<p>{self._headline()}</p>{_text.as_html(*self.table.shown())}"
 
 
 class _Items(ItemsView[Key, V]):
@@ -226,13 +197,43 @@ class PageRankResult(CentralityResult):
     _NAME = "PageRank"
 
 
-class HitsResult(NamedTuple):
-    """Hub and authority scores by vertex; see `hits`. It can be taken apart as a tuple."""
+class _HubsResult(CentralityResult):
+    """Hub scores, which have the rows of both kinds of scores too."""
 
-    hubs: CentralityResult
-    """How well a vertex points to others."""
+    __slots__ = ("_both",)
+
+    def __init__(self, native: _native.VertexTable | None, scalars: Mapping[str, bool | int | float]) -> None:
+        super().__init__(native and native.select(1), scalars)
+        self._both: Any = native
+
+
+class _HubsAndAuthorities(NamedTuple):
+    hubs: _HubsResult
     authorities: CentralityResult
-    """How well a vertex is pointed to."""
+
+
+class HitsResult(Tabular, _HubsAndAuthorities):
+    """Hub and authority scores by vertex; see `hits`. It can be taken apart as a tuple.
+
+    Attributes
+    ----------
+    hubs : CentralityResult
+        How well a vertex points to others.
+    authorities : CentralityResult
+        How well a vertex is pointed to.
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, native: _native.VertexTable | None, scalars: Mapping[str, bool | int | float]) -> HitsResult:
+        """Wrap a native result; `hits` does this for you."""
+        return cls(_HubsResult(native, scalars), CentralityResult(native and native.select(2), scalars))
+
+    @property
+    def table(self) -> Table:
+        """Both scores of each vertex: ``vertex``, ``hub`` and ``authority``."""
+        return Table(self.hubs._both.table)
 
     def top(self, count: int = 10) -> tuple[Table, Table]:
         """Give the rows with the largest hub scores, and those with the largest authority scores."""
@@ -242,8 +243,8 @@ class HitsResult(NamedTuple):
         """Show both, one below the other."""
         return f"Hubs. {self.hubs!r}\n\nAuthorities. {self.authorities!r}"
 
-    def _repr_html_(self) -> str:
-        return f"<p>Hubs</p>{self.hubs._repr_html_()}<p>Authorities</p>{self.authorities._repr_html_()}"
+    def _parts(self) -> Iterable[str | _text.Grid]:
+        return ["Hubs", *self.hubs._parts(), "Authorities", *self.authorities._parts()]
 
 
 class GroupsResult(VertexResult[Key]):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from evergraph import _native
-    from evergraph._types import PropertyType
+from evergraph import _native, _text
+from evergraph._types import PropertyType
 
 Native = TypeVar("Native", "_native.Database", "_native.Transaction")
 
@@ -43,6 +41,9 @@ class EdgeType:
 
     def __str__(self) -> str:
         """Describe it in a line."""
+        return f"{self.name!r} ({self._traits()}): {_columns(self.properties)}"
+
+    def _traits(self) -> str:
         plain = self.reverse or self.symmetric
         traits = [
             "multi" if self.multi else "simple",
@@ -50,11 +51,11 @@ class EdgeType:
             *([] if plain else ["no reverse"]),
             *([f"time {self.time!r}"] if self.time else []),
         ]
-        return f"{self.name!r} ({', '.join(traits)}): {_columns(self.properties)}"
+        return ", ".join(traits)
 
 
 @dataclass(frozen=True)
-class Schema:
+class Schema(_text.Shown):
     """What a database, a transaction or a snapshot knows about the shape of its data.
 
     Attributes
@@ -96,6 +97,12 @@ class Schema:
         lines.append("  edges" if self.edge_types else "  edges: no type yet")
         lines.extend(f"    {kind}" for kind in self.edge_types.values())
         return "\n".join(lines)
+
+    def _parts(self) -> Iterable[str | _text.Grid]:
+        head, *vertices = repr(self).partition("\n  edges")[0].split("\n")
+        kinds = self.edge_types.values()
+        rows = [[kind.name, kind._traits(), _columns(kind.properties)] for kind in kinds]
+        return [head, *map(str.strip, vertices), (["edge type", "is", "properties"], [False] * 3, rows)]
 
 
 def _columns(properties: Mapping[str, str]) -> str:
@@ -145,7 +152,8 @@ class Schematic(Generic[Native]):
         properties : dict, optional
             The type of each property: ``bool``, ``int8`` to ``int64``, ``uint8`` to ``uint64``, ``float32``,
             ``float64``, ``string``, ``bytes``, ``date``, ``timestamp``, or ``list<T>`` of one of them. A
-            column of edges takes as many bytes as its type says.
+            column of edges takes as many bytes as its type says. An integer given to a ``timestamp`` counts
+            in microseconds since 1970.
         multi : bool
             Every put adds an edge of its own, as payments or messages are; otherwise there is one edge
             between two vertices, and a put changes it.

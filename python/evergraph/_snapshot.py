@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any, NamedTuple
 
-from evergraph import _text
+from evergraph import _native, _text
+from evergraph._arguments import names_of
 from evergraph._convert import networkx_graph, scipy_matrix
 from evergraph._errors import NotFoundError
+from evergraph._partners import numpy, pyarrow
 from evergraph._records import Edge, Vertex
 from evergraph._schema import Schema, schema_of
 from evergraph._table import Table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from datetime import datetime
-
-    import numpy
-    import pyarrow
-
-    from evergraph import _native
-    from evergraph._types import Key
+from evergraph._types import Key
 
 
 class Csr(NamedTuple):
@@ -39,7 +33,7 @@ class ArrowGraph(NamedTuple):
     edges: pyarrow.Table
 
 
-class Snapshot:
+class Snapshot(_text.Shown):
     """The graph as it was after one commit. Taken at once, whatever the size; it never changes.
 
     Made by `Database.snapshot`. Readers of a snapshot never wait for writers. It stays usable when the
@@ -107,15 +101,17 @@ class Snapshot:
     def with_edge_types(self, edge_types: Iterable[str]) -> Snapshot:
         """Give the same version with these edge types only; vertices stay, with or without edges.
 
+        Parameters
+        ----------
+        edge_types : list of str
+            Their names.
+
         Raises
         ------
         SchemaError
             If there is no such type.
         """
-        if isinstance(edge_types, str):
-            message = "edge_types is a list of names, not a single str"
-            raise TypeError(message)
-        return Snapshot(self._native.with_edge_types(list(edge_types)))
+        return Snapshot(self._native.with_edge_types(names_of("edge_types", edge_types)))
 
     def __len__(self) -> int:
         """Count the vertices."""
@@ -136,15 +132,34 @@ class Snapshot:
     # ---- points
 
     def has_vertex(self, key: Key) -> bool:
-        """Tell whether the vertex exists."""
+        """Tell whether the vertex exists.
+
+        Parameters
+        ----------
+        key : int or str
+            The vertex.
+        """
         return self._native.has_vertex(key)
 
     def has_edge(self, src: Key, dst: Key, edge_type: str | None = None) -> bool:
-        """Tell whether there is an edge from ``src`` to ``dst``."""
+        """Tell whether there is an edge from ``src`` to ``dst``.
+
+        Parameters
+        ----------
+        src, dst : int or str
+            From where to where.
+        edge_type : str, optional
+            Ask for edges of this type only; by default of all that are shown.
+        """
         return self._native.has_edge(src, dst, edge_type)
 
     def vertex(self, key: Key) -> Vertex:
         """Give a vertex with its type and properties.
+
+        Parameters
+        ----------
+        key : int or str
+            The vertex.
 
         Raises
         ------
@@ -155,6 +170,13 @@ class Snapshot:
 
     def edge(self, src: Key, dst: Key, edge_type: str | None = None) -> Edge:
         """Give the edge from ``src`` to ``dst``, the last one if there are several.
+
+        Parameters
+        ----------
+        src, dst : int or str
+            From where to where.
+        edge_type : str, optional
+            Ask for edges of this type only; by default of all that are shown.
 
         Raises
         ------
@@ -171,11 +193,26 @@ class Snapshot:
         return Edge(src, dst, *found[-1])
 
     def edges_between(self, src: Key, dst: Key, edge_type: str | None = None) -> list[Edge]:
-        """Give every edge from ``src`` to ``dst``, of all types and with parallel ones."""
+        """Give every edge from ``src`` to ``dst``, of all types and with parallel ones.
+
+        Parameters
+        ----------
+        src, dst : int or str
+            From where to where.
+        edge_type : str, optional
+            Ask for edges of this type only; by default of all that are shown.
+        """
         return [Edge(src, dst, *found) for found in self._native.edges_between(src, dst, edge_type)]
 
     def out_neighbors(self, key: Key, edge_type: str | None = None) -> list[Key]:
         """Give where the edges of a vertex lead; parallel edges count each.
+
+        Parameters
+        ----------
+        key : int or str
+            The vertex.
+        edge_type : str, optional
+            Ask for edges of this type only; by default of all that are shown.
 
         Raises
         ------
@@ -187,6 +224,13 @@ class Snapshot:
     def in_neighbors(self, key: Key, edge_type: str | None = None) -> list[Key]:
         """Give where edges to a vertex come from; parallel edges count each.
 
+        Parameters
+        ----------
+        key : int or str
+            The vertex.
+        edge_type : str, optional
+            Ask for edges of this type only; by default of all that are shown.
+
         Raises
         ------
         NotFoundError
@@ -196,6 +240,13 @@ class Snapshot:
 
     def out_degree(self, key: Key, edge_type: str | None = None) -> int:
         """Count the edges from a vertex.
+
+        Parameters
+        ----------
+        key : int or str
+            The vertex.
+        edge_type : str, optional
+            Ask for edges of this type only; by default of all that are shown.
 
         Raises
         ------
@@ -207,6 +258,13 @@ class Snapshot:
     def in_degree(self, key: Key, edge_type: str | None = None) -> int:
         """Count the edges to a vertex.
 
+        Parameters
+        ----------
+        key : int or str
+            The vertex.
+        edge_type : str, optional
+            Ask for edges of this type only; by default of all that are shown.
+
         Raises
         ------
         NotFoundError
@@ -217,6 +275,13 @@ class Snapshot:
     def out_edges(self, key: Key, edge_type: str | None = None) -> Table:
         """Give the edges from a vertex as a table with the columns of `edges`.
 
+        Parameters
+        ----------
+        key : int or str
+            The vertex.
+        edge_type : str, optional
+            Ask for edges of this type only; by default of all that are shown.
+
         Raises
         ------
         NotFoundError
@@ -226,6 +291,13 @@ class Snapshot:
 
     def in_edges(self, key: Key, edge_type: str | None = None) -> Table:
         """Give the edges to a vertex as a table with the columns of `edges`.
+
+        Parameters
+        ----------
+        key : int or str
+            The vertex.
+        edge_type : str, optional
+            Ask for edges of this type only; by default of all that are shown.
 
         Raises
         ------
@@ -329,10 +401,10 @@ class Snapshot:
             f"num_edges={self.num_edges}, edge_types={self.edge_types})"
         )
 
-    def _repr_html_(self) -> str:
+    def _parts(self) -> Iterable[str | _text.Grid]:
         head = (
             f"Version {self.version}: {_text.count(self.num_vertices, 'vertex')}, "
             f"{_text.count(self.num_edges, 'edge')}"
         )
-        kinds = [[kind, f"{self.with_edge_types([kind]).num_edges:,}"] for kind in self.edge_types]
-        return f"<p>{head}</p>{_text.as_html(['edge type', 'edges'], [False, True], kinds)}"
+        kinds = {kind: self.with_edge_types([kind]).num_edges for kind in self.edge_types}
+        return [head, _text.counts("edge type", kinds)]

@@ -1,12 +1,15 @@
 """How a store is: its statistics, and what a check of its files found."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import NamedTuple
 
+from evergraph import _text
+
 
 @dataclass(frozen=True, repr=False)
-class Stats:
+class Stats(_text.Shown):
     """What a store holds and how much room it takes; see `Database.stats`."""
 
     version: int
@@ -61,6 +64,10 @@ class Stats:
         )
         return "\n".join(["Stats", *lines])
 
+    def _parts(self) -> Iterable[str | _text.Grid]:
+        rows = [[field.name, _shown(getattr(self, field.name))] for field in fields(self)]
+        return ["Stats", (["what", "is"], [False, False], rows)]
+
 
 def _shown(value: object) -> str:
     if isinstance(value, dict):
@@ -85,7 +92,7 @@ class Problem(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class CheckReport:
+class CheckReport(_text.Shown):
     """What `check` found; true if all is well."""
 
     path: Path
@@ -111,15 +118,12 @@ class CheckReport:
 
     def __repr__(self) -> str:
         """Say what was checked, then every problem."""
-        verdict = "healthy" if self.is_healthy else _counted(len(self.problems), "problem")
-        head = (
-            f"CheckReport({self.path}: {verdict}, version {self.version}, "
-            f"{_counted(self.num_vertices, 'vertex', 'vertices')}, {_counted(self.num_edges, 'edge')}, "
-            f"{_counted(self.segments, 'segment')}, {_counted(self.log_records, 'log record')})"
-        )
-        return "\n".join([head, *map(str, self.problems)])
+        return "\n".join(self._parts())
 
-
-def _counted(count: int, one: str, several: str | None = None) -> str:
-    """Write a count with its noun."""
-    return f"{count:,} {one if count == 1 else several or one + 's'}"
+    def _parts(self) -> list[str]:
+        verdict = "healthy" if self.is_healthy else _text.count(len(self.problems), "problem")
+        nouns = {"vertex": self.num_vertices, "edge": self.num_edges, "segment": self.segments}
+        counts = [_text.count(number, noun) for noun, number in nouns.items()]
+        counts.append(_text.count(self.log_records, "log record"))
+        head = f"CheckReport({self.path}: {verdict}, version {self.version}, {', '.join(counts)})"
+        return [head, *map(str, self.problems)]

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from datetime import datetime
 from threading import Lock
-from typing import TYPE_CHECKING, TypeAlias
+from types import TracebackType
+from typing import TypeAlias
 
-from evergraph import _native
+from evergraph import _native, _text
 from evergraph._snapshot import Snapshot
 from evergraph._table import Column, Table
+from evergraph._types import Self
 
-if TYPE_CHECKING:
-    from datetime import datetime
-    from types import TracebackType
-
-    from typing_extensions import Self
-
-    _Pulled: TypeAlias = tuple[
-        int, int, datetime, _native.Table, _native.Table, _native.Column, _native.Snapshot | None
-    ]
+_Pulled: TypeAlias = tuple[
+    int, int, datetime, _native.Table, _native.Table, _native.Column, _native.Snapshot | None
+]
 
 # How long a thread waits for a batch before an event loop may end it.
 _SLICE_SECONDS = 0.05
 
 
-class Batch:
+class Batch(_text.Shown):
     """The edges of some commits, whole commits in order.
 
     A put may repeat an edge that was there, and a delete may name one that was not: it is told what was asked
@@ -64,8 +62,11 @@ class Batch:
             f"changed_vertices={len(self.changed_vertices)})"
         )
 
+    def _parts(self) -> Iterable[str | _text.Grid]:
+        return [repr(self), "Edges put", *self.edges._parts(), "Edges deleted", *self.deleted._parts()]
 
-class Stream:
+
+class Stream(_text.Shown):
     """Batches of the commits of a database, pulled one after the other. Made by `Database.stream`.
 
     Iterating waits for the next batch; ``async for`` does so without blocking the event loop. Pulling a batch
@@ -161,7 +162,7 @@ class Stream:
         self.close()
 
 
-class Diff:
+class Diff(_text.Shown):
     """What changed from one snapshot to another. Made by `diff`."""
 
     __slots__ = (
@@ -204,6 +205,9 @@ class Diff:
         """Show how much differs."""
         counts = ", ".join(f"{part}={len(getattr(self, part))}" for part in self.__slots__)
         return f"Diff({counts})"
+
+    def _parts(self) -> Iterable[str | _text.Grid]:
+        return ["Diff", _text.counts("part", {part: len(getattr(self, part)) for part in self.__slots__})]
 
 
 def diff(before: Snapshot, after: Snapshot) -> Diff:

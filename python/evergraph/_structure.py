@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal, overload
+from typing import Literal, overload
 
 from evergraph._registry import registered, run, weight_of
 from evergraph._results import (
@@ -18,10 +18,8 @@ from evergraph._results import (
     VertexList,
     VertexSet,
 )
-
-if TYPE_CHECKING:
-    from evergraph._snapshot import Snapshot
-    from evergraph._types import Key
+from evergraph._snapshot import Snapshot
+from evergraph._types import Key
 
 
 @registered

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, overload
+from collections.abc import Iterable, Iterator
+from typing import Any, overload
 
 from evergraph import _native, _text
-from evergraph._partners import partner
+from evergraph._partners import numpy, pandas, partner, polars, pyarrow
 from evergraph._types import Value
-
-if TYPE_CHECKING:
-    import numpy
-    import pandas
-    import polars
-    import pyarrow
 
 _NUMERIC = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"}
 
@@ -92,10 +86,10 @@ class Column:
             _text.GAP if row is None else _text.cell(self._native.value(row))
             for row in _text.shown(len(self))
         ]
-        return f"Column({self.name!r}, {self.type}, {len(self)} rows: [{', '.join(values)}])"
+        return f"Column({self.name!r}, {self.type}, {_text.count(len(self), 'row')}: [{', '.join(values)}])"
 
 
-class Table:
+class Table(_text.Shown):
     """Columns of one length.
 
     ``len(table)`` counts rows, ``table["name"]`` is a `Column`, iterating gives column names.
@@ -201,7 +195,7 @@ class Table:
         """Offer the data to others as one struct array."""
         return self._native.__arrow_c_array__(requested_schema)
 
-    def shown(self) -> tuple[list[str], list[bool], list[list[str]]]:
+    def shown(self) -> _text.Grid:
         """Give the names, which columns are numbers, and the cells of the rows that a repr shows."""
         columns = self._columns()
         cells = [
@@ -217,5 +211,42 @@ class Table:
         """Show the first and last rows."""
         return f"{_text.as_text(*self.shown())}\n{self._extent()}"
 
-    def _repr_html_(self) -> str:
-        return f"{_text.as_html(*self.shown())}<p>{self._extent()}</p>"
+    def _parts(self) -> Iterable[str | _text.Grid]:
+        return [self.shown(), self._extent()]
+
+
+class Tabular(_text.Shown):
+    """What has a table underneath, and is handed on to other packages as that table is."""
+
+    __slots__ = ()
+
+    @property
+    def table(self) -> Table:
+        """All columns."""
+        raise NotImplementedError
+
+    def to_numpy(self) -> dict[str, numpy.ndarray[Any, Any]]:
+        """Give the columns by name as arrays."""
+        return self.table.to_numpy()
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Give the table to pyarrow."""
+        return self.table.to_arrow()
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Give the table to pandas."""
+        return self.table.to_pandas()
+
+    def to_polars(self) -> polars.DataFrame:
+        """Give the table to polars."""
+        return self.table.to_polars()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Offer the table to others, as Arrow's PyCapsule interface says."""
+        return self.table.__arrow_c_stream__(requested_schema)
+
+    def _headline(self) -> str:
+        return repr(self).partition("\n")[0]
+
+    def _parts(self) -> Iterable[str | _text.Grid]:
+        return [self._headline(), self.table.shown()]

@@ -1,10 +1,14 @@
 """Tables as text and as HTML, for the eyes: a few rows, columns aligned, long values cut."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from html import escape
+from typing import TypeAlias
 
 from evergraph._types import Value
+
+Grid: TypeAlias = tuple[Sequence[str], Sequence[bool], Sequence[Sequence[str]]]
+"""The names of some columns, which of them are numbers, and the cells by row."""
 
 SHOWN_ROWS = 10
 """Tables with more rows show the first and the last of these."""
@@ -73,3 +77,23 @@ def count(number: int, noun: str) -> str:
     """Write "1 row", "2 rows", "1,000 vertices"."""
     plural = noun[:-2] + "ices" if noun.endswith("ex") else noun + "s"
     return f"{number:,} {noun if number == 1 else plural}"
+
+
+def counts(what: str, numbers: Mapping[str, int]) -> Grid:
+    """A table of two columns: names, and how much there is of each."""
+    return [what, "count"], [False, True], [[name, f"{number:,}"] for name, number in numbers.items()]
+
+
+class Shown:
+    """What notebooks show as lines and tables. All text in them is escaped, here and in `as_html`."""
+
+    __slots__ = ()
+
+    def _parts(self) -> Iterable[str | Grid]:
+        """Give the lines and the tables, from top to bottom."""
+        return [repr(self)]
+
+    def _repr_html_(self) -> str:
+        return "".join(
+            f"<p>{escape(part)}</p>" if isinstance(part, str) else as_html(*part) for part in self._parts()
+        )

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING
 
-from evergraph import _text
+from evergraph import _native, _text
 from evergraph._errors import ClosedError, NotFoundError, SavepointError
 from evergraph._records import Edge, Vertex
 from evergraph._schema import Schematic
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
-    from evergraph import _native
-    from evergraph._types import Key, Value
+from evergraph._types import Key, Self, Value
 
 
-class Transaction(Schematic["_native.Transaction"]):
+class Transaction(_text.Shown, Schematic["_native.Transaction"]):
     """Reads and writes that become part of the graph together, or not at all.
 
     Made by `Database.begin`. It reads the version of its beginning and its own writes; others see nothing of
@@ -107,11 +102,23 @@ class Transaction(Schematic["_native.Transaction"]):
         """Delete a vertex with all its edges, and tell whether there was one.
 
         Its key is kept: a vertex that is put again gets its old id, and what both take is not given back.
+
+        Parameters
+        ----------
+        key : int or str
+            The vertex.
         """
         return self._native.delete_vertex(key)
 
     def delete_edge(self, src: Key, dst: Key, edge_type: str = "edge") -> bool:
         """Delete the edge (all edges of a ``multi`` type) from ``src`` to ``dst``; tell if there was one.
+
+        Parameters
+        ----------
+        src, dst : int or str
+            From where to where.
+        edge_type : str
+            The type of the edges.
 
         Raises
         ------
@@ -123,15 +130,34 @@ class Transaction(Schematic["_native.Transaction"]):
     # ---- reads
 
     def has_vertex(self, key: Key) -> bool:
-        """Tell whether the vertex exists."""
+        """Tell whether the vertex exists.
+
+        Parameters
+        ----------
+        key : int or str
+            The vertex.
+        """
         return self._native.has_vertex(key)
 
     def has_edge(self, src: Key, dst: Key, edge_type: str = "edge") -> bool:
-        """Tell whether there is an edge of this type from ``src`` to ``dst``."""
+        """Tell whether there is an edge of this type from ``src`` to ``dst``.
+
+        Parameters
+        ----------
+        src, dst : int or str
+            From where to where.
+        edge_type : str
+            The type of the edges.
+        """
         return self._native.has_edge(src, dst, edge_type)
 
     def vertex(self, key: Key) -> Vertex:
         """Give a vertex with its type and properties.
+
+        Parameters
+        ----------
+        key : int or str
+            The vertex.
 
         Raises
         ------
@@ -145,6 +171,13 @@ class Transaction(Schematic["_native.Transaction"]):
 
     def edge(self, src: Key, dst: Key, edge_type: str = "edge") -> Edge:
         """Give the edge from ``src`` to ``dst``, the one put last if there are several.
+
+        Parameters
+        ----------
+        src, dst : int or str
+            From where to where.
+        edge_type : str
+            The type of the edges.
 
         Raises
         ------
@@ -161,11 +194,26 @@ class Transaction(Schematic["_native.Transaction"]):
         return Edge(src, dst, edge_type, found[-1])
 
     def edges_between(self, src: Key, dst: Key, edge_type: str = "edge") -> list[Edge]:
-        """Give every edge of this type from ``src`` to ``dst``, in the order they were put."""
+        """Give every edge of this type from ``src`` to ``dst``, in the order they were put.
+
+        Parameters
+        ----------
+        src, dst : int or str
+            From where to where.
+        edge_type : str
+            The type of the edges.
+        """
         return [Edge(src, dst, edge_type, found) for found in self._native.edges(src, dst, edge_type)]
 
     def out_neighbors(self, key: Key, edge_type: str = "edge") -> list[Key]:
         """Give where the edges of a vertex lead; parallel edges count each.
+
+        Parameters
+        ----------
+        key : int or str
+            The vertex.
+        edge_type : str
+            The type of the edges.
 
         Raises
         ------
@@ -177,6 +225,13 @@ class Transaction(Schematic["_native.Transaction"]):
     def in_neighbors(self, key: Key, edge_type: str = "edge") -> list[Key]:
         """Give where edges to a vertex come from; parallel edges count each.
 
+        Parameters
+        ----------
+        key : int or str
+            The vertex.
+        edge_type : str
+            The type of the edges.
+
         Raises
         ------
         NotFoundError
@@ -187,6 +242,13 @@ class Transaction(Schematic["_native.Transaction"]):
     def out_degree(self, key: Key, edge_type: str = "edge") -> int:
         """Count the edges of this type from a vertex. It takes as long as to read its list.
 
+        Parameters
+        ----------
+        key : int or str
+            The vertex.
+        edge_type : str
+            The type of the edges.
+
         Raises
         ------
         NotFoundError
@@ -196,6 +258,13 @@ class Transaction(Schematic["_native.Transaction"]):
 
     def in_degree(self, key: Key, edge_type: str = "edge") -> int:
         """Count the edges of this type to a vertex. It takes as long as to read its list.
+
+        Parameters
+        ----------
+        key : int or str
+            The vertex.
+        edge_type : str
+            The type of the edges.
 
         Raises
         ------
@@ -248,6 +317,11 @@ class Transaction(Schematic["_native.Transaction"]):
 
     def rollback_to(self, savepoint: Savepoint) -> None:
         """Undo every write since the savepoint, which can be gone back to again; later ones are gone.
+
+        Parameters
+        ----------
+        savepoint : Savepoint
+            One of this transaction.
 
         Raises
         ------
@@ -343,6 +417,11 @@ class Transaction(Schematic["_native.Transaction"]):
     def __repr__(self) -> str:
         """Say what it reads and whether it is over."""
         return f"Transaction(version={self.version})" if self.is_open else "Transaction(over)"
+
+    def _parts(self) -> Iterable[str | _text.Grid]:
+        with suppress(ClosedError):
+            return [repr(self), *self.schema._parts()]
+        return [repr(self)]
 
 
 class PendingCommit:

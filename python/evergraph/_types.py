@@ -1,11 +1,18 @@
 """The types that signatures speak in."""
 
-from collections.abc import Iterable
+import sys
+from collections.abc import ItemsView, Iterable
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, Union
+from typing import TYPE_CHECKING, Any, ForwardRef, Literal, Protocol, SupportsIndex, TypeAlias, Union
 
-if TYPE_CHECKING:
-    import numpy
+from evergraph._partners import numpy
+
+if sys.version_info >= (3, 11):
+    from typing import Self as Self
+elif TYPE_CHECKING:
+    from typing_extensions import Self as Self
+else:
+    Self = Any
 
 Key: TypeAlias = int | str
 """What users call a vertex. A store has one kind of key, that of the first vertex."""
@@ -57,6 +64,17 @@ PropertyType: TypeAlias = Literal[
 FileFormat: TypeAlias = Literal["edgelist", "csv", "tsv"]
 
 
+class Weights(Protocol):
+    """A number for each of some vertices: a ``dict`` or another mapping, by key; keys of numpy are keys too.
+
+    A ``Mapping[Key, float]`` would take neither a ``dict[str, float]`` nor a ``dict[int, float]``, since the
+    keys of mappings are invariant; those of their items are not.
+    """
+
+    def items(self) -> ItemsView[str | SupportsIndex, float]:
+        """Give the keys with their numbers."""
+
+
 class ArrowArray(Protocol):
     """A column that others can take over through Arrow's C data interface."""
 
@@ -71,5 +89,11 @@ class ArrowStream(Protocol):
         """Give the stream."""
 
 
-ColumnLike: TypeAlias = Union["numpy.ndarray[Any, Any]", ArrowArray, ArrowStream, Iterable[Value]]
+if TYPE_CHECKING:
+    ColumnLike: TypeAlias = numpy.ndarray[Any, Any] | ArrowArray | ArrowStream | Iterable[Value]
+else:
+    # The reference says where its names are known, so that annotations of any module may have it; before
+    # Python 3.14 it has no operator |.
+    _ARRAY = ForwardRef("numpy.ndarray[Any, Any]", module=__name__)
+    ColumnLike: TypeAlias = Union[_ARRAY, ArrowArray, ArrowStream, Iterable[Value]]  # noqa: UP007
 """What can be a column of keys or properties: numpy, Arrow, pandas, polars, lists."""

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+from evergraph import _native, _text
 from evergraph._arguments import whole
 from evergraph._durations import seconds_of
 from evergraph._events import DeadLetter, Subscription
 from evergraph._snapshot import ArrowGraph, Csr, Snapshot
-
-if TYPE_CHECKING:
-    from typing import Literal
-
-    from evergraph import _native
-    from evergraph._types import Duration, Key, Value
+from evergraph._types import Duration, Key, Value
 
 
 class ViewStatistics(NamedTuple):
@@ -93,6 +89,11 @@ class View(Snapshot):
 
         The snapshot may be older than the view.
 
+        Parameters
+        ----------
+        snapshot : Snapshot, optional
+            A snapshot of the same database.
+
         Raises
         ------
         NotFoundError
@@ -103,7 +104,13 @@ class View(Snapshot):
         return Snapshot(self._view.at(None if snapshot is None else snapshot._native))
 
     def statistics(self, snapshot: Snapshot | None = None) -> ViewStatistics:
-        """Count what is in it, on a snapshot or on the newest version. Counting is no read."""
+        """Count what is in it, on a snapshot or on the newest version. Counting is no read.
+
+        Parameters
+        ----------
+        snapshot : Snapshot, optional
+            A snapshot of the same database.
+        """
         return ViewStatistics(**self._view.statistics(None if snapshot is None else snapshot._native))
 
     # ---- other views
@@ -239,11 +246,22 @@ class View(Snapshot):
         return Subscription(native)
 
     def dead_letters(self, handler: str) -> list[DeadLetter]:
-        """Give the events that the handler of this name could not deal with, oldest first."""
+        """Give the events that the handler of this name could not deal with, oldest first.
+
+        Parameters
+        ----------
+        handler : str
+            The name of the handler.
+        """
         return [DeadLetter(*letter) for letter in self._view.dead_letters(handler)]
 
     def forget_handler(self, handler: str) -> bool:
         """Forget how far a handler had come, so that the log is not kept for it; tell whether there was one.
+
+        Parameters
+        ----------
+        handler : str
+            The name of the handler.
 
         Raises
         ------
@@ -253,7 +271,13 @@ class View(Snapshot):
         return self._view.forget_handler(handler)
 
     def discard_dead_letters(self, handler: str) -> int:
-        """Discard the dead letters of a handler; tell how many there were."""
+        """Discard the dead letters of a handler; tell how many there were.
+
+        Parameters
+        ----------
+        handler : str
+            The name of the handler.
+        """
         return self._view.discard_dead_letters(handler)
 
     # ---- the view itself
@@ -271,6 +295,11 @@ class View(Snapshot):
     def rename(self, name: str) -> None:
         """Give the view another name.
 
+        Parameters
+        ----------
+        name : str
+            The new name.
+
         Raises
         ------
         ViewExistsError
@@ -280,6 +309,11 @@ class View(Snapshot):
 
     def scratch(self, property: str) -> Scratch:
         """Give a scratch property: values for members, beside the graph and in memory only.
+
+        Parameters
+        ----------
+        property : str
+            Its name; it is made by its first value.
 
         Examples
         --------
@@ -326,8 +360,8 @@ class View(Snapshot):
             return "View(of other views)"
         return f"View({self.name!r}: {self.definition})"
 
-    def _repr_html_(self) -> str:
-        return self.at()._repr_html_()
+    def _parts(self) -> Iterable[str | _text.Grid]:
+        return self.at()._parts()
 
 
 class Scratch(MutableMapping["Key", "Value"]):

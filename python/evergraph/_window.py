@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator
+from types import TracebackType
+from typing import NamedTuple
 
 from evergraph import _native, _text
 from evergraph._durations import seconds_of
+from evergraph._errors import ClosedError
 from evergraph._snapshot import Snapshot
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from evergraph._types import Duration
+from evergraph._types import Duration, Self
 
 
 class WindowStats(NamedTuple):
@@ -27,18 +26,48 @@ class WindowStats(NamedTuple):
     """Events left out because they have no time."""
 
 
-class Window:
+class Window(_text.Shown):
     """The recent edges of one type; see `Database.window`.
+
+    The log is kept for it until it has passed. Close it, or use it as a context manager, so that it no longer
+    is; so it is too when nobody has the window any more.
 
     Iterating gives one snapshot after the other, for ever, and waits for each: with ``every``, the window at
     each of its steps once that is over, else the window after each commit.
     """
 
-    __slots__ = ("_native",)
+    __slots__ = ("_open",)
 
     def __init__(self, native: _native.Window) -> None:
         """Wrap a native window; `Database.window` does this for you."""
-        self._native = native
+        self._open: _native.Window | None = native
+
+    @property
+    def _native(self) -> _native.Window:
+        if self._open is None:
+            message = "the window is closed"
+            raise ClosedError(message)
+        return self._open
+
+    def close(self) -> None:
+        """Let go of the log, and of the edges but for those in views that were taken. Twice is no error.
+
+        Everything else raises `ClosedError` from then on, also in algorithms that follow the window.
+        """
+        self._open = None
+
+    def __enter__(self) -> Self:
+        """Begin a block at the end of which the window is closed."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close it."""
+        self.close()
 
     def advance(self) -> Snapshot:
         """Move the end to the newest event, or to now if the window slides by the clock.
@@ -53,7 +82,7 @@ class Window:
         Raises
         ------
         ClosedError
-            If the database was closed.
+            If the database, or the window, was closed.
         EvergraphError
             If the log no longer holds what the window needs.
         """
@@ -102,5 +131,10 @@ class Window:
 
     def __repr__(self) -> str:
         """Say what is in it."""
+        if self._open is None:
+            return "Window(closed)"
         view = self.latest()
         return f"Window({_text.count(view.num_vertices, 'vertex')}, {_text.count(view.num_edges, 'edge')})"
+
+    def _parts(self) -> Iterable[str | _text.Grid]:
+        return [repr(self), *([_text.counts("events", self.stats._asdict())] if self._open else ())]

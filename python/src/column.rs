@@ -112,7 +112,9 @@ fn check_length(name: &str, found: usize, expected: usize) -> PyResult<()> {
     if found == expected {
         return Ok(());
     }
-    let message = format!("column {name:?} has {found} rows, but src has {expected}: give one for each edge");
+    let rows = if found == 1 { "row" } else { "rows" };
+    let message =
+        format!("column {name:?} has {found} {rows}, but src has {expected}: give one for each edge");
     Err(PyValueError::new_err(message))
 }
 

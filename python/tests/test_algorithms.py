@@ -3,6 +3,8 @@
 import inspect
 import math
 import pickle
+import re
+from pathlib import Path
 from typing import Any
 
 import networkx as nx
@@ -277,3 +279,47 @@ def _number(text: str) -> float | None:
         return float(text)
     except ValueError:
         return None
+
+
+def documented() -> dict[str, dict[str, str]]:
+    """The arguments of each algorithm in docs/algorithms.md, with what the page says of their defaults."""
+    page = (Path(__file__).parents[2] / "docs" / "algorithms.md").read_text(encoding="utf-8")
+    found = {}
+    for section in page.split("\n## ")[1:]:
+        name, _, text = section.partition("\n")
+        if hasattr(eg, name):
+            rows = re.findall(r"^\| `(\w+)` \|[^|]*\| ([^|]*) \|", text.partition("| result |")[0], re.M)
+            found[name] = dict(rows)
+            if "In Python it is one argument, `ebunch`" in text:
+                found[name] = {"ebunch": found[name]["u"]}
+    return found
+
+
+def test_the_page_of_algorithms_has_the_arguments_of_python() -> None:
+    page = documented()
+    assert set(page) == {described[0] for described in _native.algorithms()}
+    for name, arguments in page.items():
+        signature = inspect.signature(getattr(eg, name)).parameters
+        own = {key: at.default for key, at in signature.items() if key not in ("view", "verify", "progress")}
+        if name == "common_neighbors":
+            del own["v"]
+        assert set(own) == set(arguments), name
+        for argument, default in own.items():
+            said = arguments[argument]
+            assert (default is inspect.Parameter.empty) == (said == "required"), (name, argument)
+            if isinstance(default, bool | str):
+                assert said == str(default).lower(), (name, argument)
+            elif isinstance(default, int | float):
+                assert float(said) == default, (name, argument)
+
+
+def test_incremental_algorithms_follow_a_stream_by_that_name(db: eg.Database) -> None:
+    db.add_edges([1, 2, 3], [2, 3, 1])
+    followers = [getattr(eg, name) for name in eg.__all__ if name.startswith("incremental_")]
+    assert len(followers) == 7
+    for follow in followers:
+        given = {"source": 1} if "source" in inspect.signature(follow).parameters else {}
+        assert next(iter(inspect.signature(follow).parameters)) == "stream"
+        assert follow(stream=db, **given).snapshot.num_edges == 3
+        for part in ("Parameters", "Returns", "Raises", "Examples"):
+            assert f"\n    {part}\n    ---" in follow.__doc__, (follow.__name__, part)

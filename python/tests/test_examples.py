@@ -34,6 +34,17 @@ def test_the_detour_avoids_what_the_incident_affects(load, tmp_path: Path) -> No
     assert (tmp_path / "picture.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
+def test_small_towns_work_or_are_refused(load) -> None:  # type: ignore[no-untyped-def]
+    example = load("road_incidents")
+    for size in range(1, 12):
+        if size < example.SMALLEST:
+            with pytest.raises(ValueError, match=f"a town of {size} by {size} crossings"):
+                example.run(size)
+        else:
+            found = example.run(size)
+            assert not set(found.detour) & found.impact
+
+
 def test_the_way_of_the_intruder_is_found(load, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     found = load("network_intrusion").run(machines=60, logins=300, seed=2, picture=tmp_path / "picture.svg")
     assert set(found.planted) <= set(found.suspects)

@@ -255,3 +255,22 @@ def test_streams_say_where_they_are(db: eg.Database) -> None:
     assert repr(stream) == "Stream(position=1)"
     stream.close()
     assert repr(stream) == "Stream(closed)"
+
+
+@pytest.mark.parametrize("wrong", [b"x.eg", 5, b""])
+def test_a_path_is_a_text(db: eg.Database, wrong: Any) -> None:
+    uses: list[Callable[[Any], object]] = [eg.open, eg.check, db.load, db.backup]
+    for use in uses:
+        with pytest.raises(TypeError, match=r"a path is a str or a path of str.*, not (bytes|int)"):
+            use(wrong)
+
+
+def test_one_name_is_not_several(db: eg.Database) -> None:
+    db.create_edge_type("p")
+    for use in (db.stream, lambda edge_types: db.snapshot(edge_types=edge_types)):
+        with pytest.raises(TypeError, match="edge_types is a list of names, not a single str"):
+            use("pays")
+
+
+def test_transact_takes_a_function_called_fn(db: eg.Database) -> None:
+    assert db.transact(fn=lambda tx: tx.version, retries=8) == 0

@@ -58,3 +58,18 @@ def test_importing_loads_none_of_the_partners() -> None:
 def test_the_wheel_is_small() -> None:
     assert _native.__file__ is not None
     assert len(zlib.compress(Path(_native.__file__).read_bytes())) <= WHEEL_BYTES
+
+
+def test_methods_describe_the_vertices_and_edge_types_they_take() -> None:
+    for owner in (eg.Database, eg.Snapshot, eg.Transaction, eg.View):
+        for name, method in vars(owner).items():
+            doc = inspect.getdoc(method) or ""
+            # One that does another in a transaction of its own is described there.
+            if name.startswith("_") or not inspect.isfunction(method) or "of its own. It never" in doc:
+                continue
+            for parameter in inspect.signature(method).parameters:
+                if parameter in ("key", "src", "dst", "edge_type"):
+                    _, _, described = doc.partition("Parameters\n----------\n")
+                    assert parameter in described.partition("\n\n")[0], (
+                        f"{owner.__name__}.{name}: {parameter}"
+                    )

@@ -232,3 +232,46 @@ def test_readers_hold_the_log_where_no_limit_is_set(tmp_path: Path) -> None:
         db.checkpoint()
         with pytest.raises(eg.NotRetainedError):
             db.stream(from_version=1)
+
+
+@pytest.mark.parametrize("multi", [False, True])
+def test_within_one_commit_of_a_batch_deletes_come_before_puts(db: eg.Database, multi: bool) -> None:
+    db.create_edge_type("edge", multi=multi)
+    db.add_edges([1, 1], [2, 3])
+    with db.stream(timeout=0) as stream:
+        with db.begin() as tx:
+            tx.delete_edge(1, 2)
+            tx.put_edge(1, 2)
+            tx.put_edge(1, 4)
+            tx.put_edge(1, 5)
+            tx.delete_edge(1, 5)
+        batch = next(stream)
+    assert (sorted(ends(batch.edges)), sorted(ends(batch.deleted))) == ([(1, 2), (1, 4)], [(1, 2), (1, 5)])
+    left = {(1, 2), (1, 3)} - set(ends(batch.deleted)) | set(ends(batch.edges))
+    assert set(ends(db.snapshot().edges())) == left == {(1, 2), (1, 3), (1, 4)}
+
+
+def test_a_first_line_of_words_is_a_header_unless_told(db: eg.Database, tmp_path: Path) -> None:
+    file = tmp_path / "names.csv"
+    file.write_text("ann,bob\nbob,cyd\n", encoding="utf-8")
+    assert db.load(file).edges == 1
+    assert db.load(file, "all", header=False).edges == 2
+    file.write_text("ann,5\nbob,6\n", encoding="utf-8")
+    assert db.load(file, "numbers", keys="string").edges == 2
+    file = tmp_path / "names.txt"
+    file.write_text("ann bob\nbob cyd\n", encoding="utf-8")
+    assert db.load(file, "list").edges == 2
+
+
+def test_whole_numbers_are_microseconds_in_a_timestamp(db: eg.Database) -> None:
+    db.create_edge_type("seen", {"at": "timestamp"})
+    db.put_edge(1, 2, "seen", at=1_500_000)
+    assert db.snapshot().edge(1, 2)["at"] == datetime(1970, 1, 1, 0, 0, 1, 500_000, tzinfo=timezone.utc)
+
+
+@pytest.mark.parametrize("name", ["", ".x", "a/b", "../a", "a b", "ä", "x" * 101])
+def test_the_name_of_a_stream_is_that_of_a_file(db: eg.Database, name: str) -> None:
+    with pytest.raises(ValueError, match="name"):
+        db.stream(name=name)
+    with db.stream(name="A-z_0.9"):
+        assert list(db.cursors()) == ["A-z_0.9"]

@@ -3,6 +3,7 @@
 import gc
 import sys
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any
 
 import networkx as nx
@@ -242,7 +243,7 @@ def test_a_long_table_shows_its_ends(wiki_vote: eg.Snapshot) -> None:
     assert shown[0].split() == ["src", "dst"]
     assert shown[7].split() == ["…", "…"]
     assert shown[-1] == "[103,689 rows, 2 columns]"
-    assert repr(wiki_vote.edges()["src"]).startswith("Column('src', int64, 103689 rows: [")
+    assert repr(wiki_vote.edges()["src"]).startswith("Column('src', int64, 103,689 rows: [")
 
 
 def test_html_is_escaped(db: eg.Database) -> None:
@@ -268,3 +269,60 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, module: str
     name = module.partition(".")[0]
     with pytest.raises(ImportError, match=rf"needs {name}, which is not installed: pip install 'evergraph\["):
         call(stored([(1, 2)]))
+
+
+def test_every_result_with_rows_is_handed_on(payments: eg.Snapshot) -> None:
+    key = next(iter(payments))
+    results: list[Any] = [
+        eg.hits(payments),
+        eg.jaccard_coefficient(payments, [("alice", "bob")]),
+        eg.random_walks(payments, key),
+        eg.minimum_spanning_edges(payments),
+        eg.maximal_matching(payments),
+        eg.multi_source_bfs(payments, [key]),
+        eg.maximal_independent_set(payments),
+        eg.k_core(payments),
+        eg.shortest_path(payments, "alice", "bob"),
+        eg.diameter(payments),
+    ]
+    for result in results:
+        names, rows = result.table.column_names, list(result.table.rows())
+        assert rows, result
+        assert list(zip(*result.to_arrow().to_pydict().values(), strict=True)) == rows
+        assert list(result.to_pandas().columns) == list(result.to_numpy()) == names
+        assert result.to_polars().rows() == rows
+        assert pa.RecordBatchReader.from_stream(result).schema.names == names
+
+
+def test_hits_has_one_table_of_both_scores(payments: eg.Snapshot) -> None:
+    found = eg.hits(payments)
+    hubs, authorities = found
+    assert list(found.table.rows()) == [(key, hubs[key], authorities[key]) for key in payments]
+    assert found.to_pandas()["authority"].tolist() == list(authorities.values())
+
+
+def test_rejects_are_a_table(db: eg.Database, tmp_path: Path) -> None:
+    file = tmp_path / "edges.csv"
+    file.write_text("1,2\nx\n3,4\ny,z,w\n", encoding="utf-8")
+    rejects = db.load(file, on_error="skip").rejects
+    rows = [tuple(reject) for reject in rejects]
+    assert [row[0] for row in rows] == [2, 4] and rows == list(rejects.table.rows())
+    assert rejects.to_arrow().schema == pa.schema(
+        [("line", pa.int64()), ("column", pa.int64()), ("reason", pa.string()), ("text", pa.string())]
+    )
+    assert rejects.to_polars().rows() == rows
+    assert rejects.to_pandas()["line"].tolist() == rejects.to_numpy()["line"].tolist() == [2, 4]
+    assert rejects.table["text"].to_arrow().to_pylist() == ["x", "y,z,w"]
+    none = db.load(file, "other", on_error="skip", max_rejects=0).rejects
+    assert none.to_arrow().num_rows == none.to_polars().height == len(none.to_numpy()["line"]) == 0
+    assert none.to_arrow().schema == rejects.to_arrow().schema
+
+
+def test_rejects_need_no_pyarrow_for_polars(
+    db: eg.Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "edges.csv"
+    file.write_text("1,2\nx\n", encoding="utf-8")
+    rejects = db.load(file, on_error="skip").rejects
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert rejects.to_polars()["text"].to_list() == ["x"]

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
@@ -289,3 +290,22 @@ def test_the_largest_values_follow(logins: eg.Database) -> None:
             nothing.top()
     with pytest.raises(ValueError, match="count"):
         ranks.top(-1)
+
+
+def test_a_closed_window_lets_go_of_the_log(tmp_path: Path) -> None:
+    with eg.open(tmp_path / "net.eg") as db:
+        db.create_edge_type("edge", multi=True)
+        with db.window(edges=10) as window:
+            follower = eg.incremental_triangles(window)
+            db.add_edges(range(5000), range(1, 5001))
+            db.checkpoint()
+            assert db.stats().log_bytes > 5000
+            view = window.advance()
+        db.put_edge(1, 2)
+        db.checkpoint()
+        assert db.stats().log_bytes < 5000
+        assert (view.num_edges, repr(window)) == (10, "Window(closed)")
+        for use in (window.advance, window.latest, window.next, follower.update, lambda: window.stats):
+            with pytest.raises(eg.ClosedError, match="the window is closed"):
+                use()
+        window.close()

@@ -59,6 +59,11 @@ where weights add up (PageRank, Katz, cores), and once in paths, triangles and c
 | `jaccard_coefficient` and the others of pairs | the same | without pairs, at most ten million |
 ";
 
+/// Of what is asked of pairs, which Python has as NetworkX does.
+const PAIRS: &str = "
+On the command line these are `--u` and `--v`. In Python it is one argument, `ebunch`: the pairs `(u, v)`, such as a list of tuples.
+";
+
 /// How to write what is not here; the crate `evergraph` runs the code.
 const OWN: &str = include_str!("own_algorithms.md");
 
@@ -91,6 +96,10 @@ fn section(page: &mut String, algorithm: &Algorithm) {
         let default = argument.default.map_or("required", |default| default);
         let (name, kind, meaning) = (argument.name, takes(argument.kind), cell(argument.summary));
         let _ = writeln!(page, "| `{name}` | {kind} | {} | {meaning} |", cell(default));
+    }
+    let arguments = algorithm.arguments;
+    if arguments.len() == 2 && arguments.iter().all(|argument| argument.kind == Kind::Vertices) {
+        page.push_str(PAIRS);
     }
     page.push_str("\n| result | means |\n|---|---|\n");
     for field in algorithm.results {
