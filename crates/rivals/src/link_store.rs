@@ -88,6 +88,14 @@ pub trait LinkSession {
     /// Those of the store.
     fn put_link(&mut self, src: u64, kind: u8, link: &Link) -> Result<(), Fault>;
 
+    /// Puts links of several clients, each by a transaction of its own, and waits for all.
+    ///
+    /// # Errors
+    /// Those of the store.
+    fn put_links(&mut self, links: &[(u64, u8, Link)]) -> Result<(), Fault> {
+        links.iter().try_for_each(|(src, kind, link)| self.put_link(*src, *kind, link))
+    }
+
     /// Deletes a link, if it is there.
     ///
     /// # Errors

@@ -214,20 +214,29 @@ impl Bench<'_> {
         let stores = self.stores(directory, true, graph)?;
         let bars = Bars { rate: Some(1.0), ..Bars::default() };
         self.compare(&stores, graph, DEFAULT, SYNCED, usize::from(self.args.clients), bars)?;
-        let mut alone = Score::default();
-        let mut together = Score::default();
+        let (mut alone, mut together, mut shared) = (Score::default(), Score::default(), Score::default());
         let mut disk = Score::default();
         for round in 0..u64::from(self.args.repeats) {
             sync_alone(&directory.join("alone"), &mut disk).map_err(CommandError::file(directory))?;
-            for (clients, score) in [(1, &mut alone), (MANY_CLIENTS, &mut together)] {
-                self.turn(&*stores[0], graph, WRITES, clients, round, score)?;
+            let per_thread = MANY_CLIENTS / usize::from(self.args.clients).clamp(1, MANY_CLIENTS);
+            for (clients, per_thread, score) in [
+                (1, 1, &mut alone),
+                (MANY_CLIENTS, 1, &mut together),
+                (MANY_CLIENTS, per_thread, &mut shared),
+            ] {
+                self.turn_of(&*stores[0], graph, WRITES, (clients, per_thread), round, score)?;
             }
         }
         self.add("64 bytes appended and synced", "the disk", None, &mut disk, Vec::new())?;
-        let ratio = together.rate() / alone.rate();
+        let bar = |score: &Score| {
+            let ratio = score.rate() / alone.rate();
+            vec![Bar { what: format!("{ratio:.0}x of one client's >= 20x"), holds: ratio >= 20.0 }]
+        };
+        let (threads, few_threads) = (bar(&together), bar(&shared));
         self.add("links put, synced, 1 client", "Evergraph", None, &mut alone, Vec::new())?;
-        let bars = vec![Bar { what: format!("{ratio:.0}x of one client's >= 20x"), holds: ratio >= 20.0 }];
-        self.add("links put, synced, 64 clients", "Evergraph", None, &mut together, bars)
+        self.add("links put, synced, 64 clients", "Evergraph", None, &mut together, threads)?;
+        let name = format!("links put, synced, 64 clients, {} threads", self.args.clients);
+        self.add(&name, "Evergraph", None, &mut shared, few_threads)
     }
 
     fn turn(
@@ -239,11 +248,25 @@ impl Bench<'_> {
         round: u64,
         score: &mut Score,
     ) -> Result<(), CommandError> {
+        self.turn_of(store, graph, mix, (clients, 1), round, score)
+    }
+
+    /// A turn in which each thread serves some of the clients.
+    fn turn_of(
+        &self,
+        store: &dyn LinkStore,
+        graph: Graph,
+        mix: Mix,
+        (clients, clients_per_thread): (usize, usize),
+        round: u64,
+        score: &mut Score,
+    ) -> Result<(), CommandError> {
         self.activity.say(format!("{}: {}", store.name(), mix.name));
         let first = graph.nodes * (round + 2);
         let turn = Turn {
             mix,
             clients,
+            clients_per_thread,
             duration: Duration::from_secs_f64(self.args.seconds),
             seed: 1 << 20 | round << 10,
             new_ids: first..first + graph.nodes,

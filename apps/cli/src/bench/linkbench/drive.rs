@@ -68,6 +68,8 @@ fn percentile(nanoseconds: &mut [u32], percent: usize) -> Option<f64> {
 pub(super) struct Turn {
     pub(super) mix: Mix,
     pub(super) clients: usize,
+    /// So many of these are served by each thread, which hands in what they ask for and then waits for all of it.
+    pub(super) clients_per_thread: usize,
     pub(super) duration: Duration,
     pub(super) seed: u64,
     /// Ids for nodes that are added.
@@ -91,10 +93,13 @@ pub(super) fn drive(
 ) -> Result<(), Fault> {
     let is_over = AtomicBool::new(false);
     let scores: Result<Vec<Score>, Fault> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..turn.clients)
-            .map(|number| {
-                let (client, is_over) = (turn.client(workload, number), &is_over);
-                scope.spawn(move || work(&mut *store.session()?, client, is_over))
+        let numbers: Vec<usize> = (0..turn.clients).collect();
+        let threads: Vec<_> = numbers
+            .chunks(turn.clients_per_thread)
+            .map(|numbers| {
+                let clients = numbers.iter().map(|&number| turn.client(workload, number)).collect();
+                let is_over = &is_over;
+                scope.spawn(move || work(&mut *store.session()?, clients, is_over))
             })
             .collect();
         std::thread::sleep(turn.duration);
@@ -109,13 +114,25 @@ pub(super) fn drive(
     Ok(())
 }
 
-fn work(session: &mut dyn LinkSession, mut client: Client, is_over: &AtomicBool) -> Result<Score, Fault> {
+fn work(
+    session: &mut dyn LinkSession,
+    mut clients: Vec<Client>,
+    is_over: &AtomicBool,
+) -> Result<Score, Fault> {
     let (mut score, mut answers) = (Score::default(), Answers::default());
     while !is_over.load(Ordering::Relaxed) {
-        let request = client.next();
+        if let [client] = &mut clients[..] {
+            let request = client.next();
+            let begin = Instant::now();
+            std::hint::black_box(answers.of(session, &request)?);
+            score.note(begin.elapsed(), request.writes());
+            continue;
+        }
+        let links = clients.iter_mut().filter_map(|client| client.next().into_link()).collect::<Vec<_>>();
         let begin = Instant::now();
-        std::hint::black_box(answers.of(session, &request)?);
-        score.note(begin.elapsed(), request.writes());
+        session.put_links(&links)?;
+        let elapsed = begin.elapsed();
+        links.iter().for_each(|_| score.note(elapsed, true));
     }
     Ok(score)
 }

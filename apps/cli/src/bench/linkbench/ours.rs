@@ -5,8 +5,9 @@
 use std::path::Path;
 
 use evergraph::{
-    Column, Database, Direction, Durability, EdgeBatch, EdgeTypeId, EdgeTypeOptions, Key, KeyColumn, KeyKind,
-    Options, PropertyId, PropertyType, ReadGuard, Run, RunColumn, TextValues, Value, VertexId,
+    Column, CommitError, Database, Direction, Durability, EdgeBatch, EdgeTypeId, EdgeTypeOptions, Key,
+    KeyColumn, KeyKind, Options, PropertyId, PropertyType, ReadGuard, Run, RunColumn, TextValues, Value,
+    VertexId,
 };
 use evergraph_rivals::{Fault, Link, LinkSession, LinkStore, Links, Node, Payload};
 
@@ -104,6 +105,15 @@ fn payload(node: &Node) -> [(&'static str, Value); 3] {
     [("time", node.time.into()), ("version", node.version.into()), ("data", node.data.as_str().into())]
 }
 
+fn link_properties(link: &Link) -> [(&'static str, Value); 4] {
+    [
+        ("time", link.time.into()),
+        ("version", link.version.into()),
+        ("visible", link.visible.into()),
+        ("data", link.data.as_str().into()),
+    ]
+}
+
 fn missing() -> Fault {
     "a property that was stored is not there".into()
 }
@@ -186,13 +196,26 @@ impl LinkSession for Session<'_> {
     }
 
     fn put_link(&mut self, src: u64, kind: u8, link: &Link) -> Result<(), Fault> {
-        let properties = [
-            ("time", link.time.into()),
-            ("version", link.version.into()),
-            ("visible", link.visible.into()),
-            ("data", link.data.as_str().into()),
-        ];
-        self.0.put_edge(src as i64, link.dst as i64, KIND_NAMES[usize::from(kind)], &properties)?;
+        let (dst, properties) = (link.dst as i64, link_properties(link));
+        self.0.put_edge(src as i64, dst, KIND_NAMES[usize::from(kind)], &properties)?;
+        Ok(())
+    }
+
+    fn put_links(&mut self, links: &[(u64, u8, Link)]) -> Result<(), Fault> {
+        let mut pending = Vec::with_capacity(links.len());
+        for (src, kind, link) in links {
+            let mut transaction = self.0.begin()?;
+            let (dst, properties) = (link.dst as i64, link_properties(link));
+            transaction.put_edge(*src as i64, dst, KIND_NAMES[usize::from(*kind)], &properties)?;
+            pending.push(transaction.submit()?);
+        }
+        for (commit, (src, kind, link)) in pending.into_iter().zip(links) {
+            match commit.wait() {
+                // Another client put the same link meanwhile.
+                Err(CommitError::Conflict { .. }) => self.put_link(*src, *kind, link)?,
+                outcome => drop(outcome?),
+            }
+        }
         Ok(())
     }
 

@@ -197,6 +197,16 @@ impl Request {
         use Request::*;
         !matches!(self, GetNode(_) | GetLinks(..) | ListLinks(..) | CountLinks(..) | Hops(..))
     }
+
+    /// The link that is put, if it is one, and where.
+    pub(super) fn into_link(self) -> Option<(u64, u8, Link)> {
+        match self {
+            Request::AddLink(src, kind, link) | Request::UpdateLink(src, kind, link) => {
+                Some((src, kind, link))
+            }
+            _ => None,
+        }
+    }
 }
 
 /// The shares of requests, in the order of [`Request`].
