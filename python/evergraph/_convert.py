@@ -23,13 +23,25 @@ def networkx_graph(view: Snapshot) -> Any:
     graph = getattr(networkx, name)()
     graph.add_nodes_from((key, attributes) for (key,), attributes in _records(view.vertices(), 1))
     for kind, _, symmetric, _ in kinds:
-        mark = {"type": kind} if len(kinds) > 1 else {}
         records = _records(view.with_edge_types([kind]).edges(), 2)
-        edges = [(src, dst, attributes | mark) for (src, dst), attributes in records]
+        edges = [(src, dst, attributes) for (src, dst), attributes in records]
+        if len(kinds) > 1:
+            _mark(kind, edges, {name for *_, names in kinds for name in names})
         graph.add_edges_from(edges)
         if symmetric and not view.is_symmetric:
             graph.add_edges_from((dst, src, attributes) for src, dst, attributes in edges if src != dst)
     return graph
+
+
+def _mark(kind: str, edges: list[Any], taken: set[str]) -> None:
+    """Note the type of edges, and a property called like that under the name it has among several types."""
+    name = f"{kind}.type"
+    while name in taken:
+        name = f"{kind}.{name}"
+    for _, _, attributes in edges:
+        if "type" in attributes:
+            attributes[name] = attributes["type"]
+        attributes["type"] = kind
 
 
 def _records(table: Table, keys: int) -> Any:
@@ -56,7 +68,12 @@ def scipy_matrix(view: Snapshot, weight: str | None) -> Any:
     for kind, _, symmetric, properties in view._native.edge_types:
         edges = view.with_edge_types([kind]).edges()
         src, dst = _rows(view, edges["src"]), _rows(view, edges["dst"])
-        value = _weights(edges, weight) if weight in properties else numpy.ones(len(edges))
+        if weight in properties:
+            # The properties come after the ends, in order: one called like those has a longer name.
+            name = edges.column_names[2 + properties.index(weight)]
+            value = _weights(edges[name], weight)
+        else:
+            value = numpy.ones(len(edges))
         rows, columns, values = [*rows, src], [*columns, dst], [*values, value]
         if symmetric:
             other = src != dst
@@ -68,20 +85,14 @@ def scipy_matrix(view: Snapshot, weight: str | None) -> Any:
     return sparse.coo_array((numpy.concatenate(values), ends), shape=shape).tocsr()
 
 
-def _weights(edges: Table, weight: str) -> numpy.ndarray[Any, Any]:
-    # A property called like a column of the table is under its longer name.
-    name = (
-        weight
-        if weight in edges and weight not in ("src", "dst")
-        else next(name for name in edges if name.endswith(f".{weight}"))
-    )
-    values = edges[name].to_numpy()
+def _weights(column: Column, weight: str) -> numpy.ndarray[Any, Any]:
+    values = column.to_numpy()
     if values.dtype.kind not in "bif":
-        message = f"property {weight!r} is {edges[name].type}; a weight is a number"
+        message = f"property {weight!r} is {column.type}; a weight is a number"
         raise TypeError(message)
     floats: numpy.ndarray[Any, Any] = values.astype("float64")
     # NaN is a value, not null.
-    floats[edges[name]._native.nulls()] = 1.0
+    floats[column._native.nulls()] = 1.0
     return floats
 
 

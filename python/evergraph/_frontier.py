@@ -58,9 +58,11 @@ class VertexSubset:
             self._rows = numpy.arange(self._view.num_vertices)
             self._rows.setflags(write=False)
             return
-        if isinstance(vertices, str) or not isinstance(vertices, Iterable):
-            vertices = [vertices]
-        self._rows = numpy.unique(numpy.array([self._frontiers.row(key) for key in vertices], dtype="int64"))
+        # A string, or bytes, is no list of its parts.
+        given: Any = vertices
+        if isinstance(given, str | bytes | bytearray) or not isinstance(given, Iterable):
+            given = [given]
+        self._rows = numpy.unique(numpy.array([self._frontiers.row(key) for key in given], dtype="int64"))
         self._rows.setflags(write=False)
 
     @classmethod
@@ -81,11 +83,12 @@ class VertexSubset:
         """Make a subset of the vertices for which an array of booleans, one for each vertex, is true."""
         import numpy
 
-        mask = numpy.asarray(mask)
-        if mask.dtype != bool or mask.shape != (view.num_vertices,):
-            message = f"a mask is an array of {view.num_vertices} booleans, not of {mask.shape} {mask.dtype}"
+        mask, none = numpy.asarray(mask), cls(view, [])
+        vertices = none._view.num_vertices
+        if mask.dtype != bool or mask.shape != (vertices,):
+            message = f"a mask is an array of {vertices} booleans, not of {mask.shape} {mask.dtype}"
             raise ValueError(message)
-        return cls(view, [])._of(numpy.flatnonzero(mask))
+        return none._of(numpy.flatnonzero(mask))
 
     @property
     def view(self) -> Snapshot:
@@ -123,7 +126,8 @@ class VertexSubset:
 
         try:
             row = self._frontiers.row(key)
-        except (NotFoundError, TypeError):
+        # What no vertex can be called is no member.
+        except (NotFoundError, TypeError, ValueError):
             return False
         at = int(numpy.searchsorted(self._rows, row))
         return at < len(self._rows) and bool(self._rows[at] == row)
@@ -168,9 +172,7 @@ class VertexSubset:
 
     def _has_rows_of(self, other: VertexSubset) -> bool:
         """Tell whether a row is the same vertex here and there: edge types may differ, vertices may not."""
-        if self._view is other._view:
-            return True
-        return _state(self._view) == _state(other._view) and self._frontiers.has_vertices_of(other._frontiers)
+        return self._view is other._view or self._frontiers.has_rows_of(other._frontiers)
 
     def _same(self, other: VertexSubset) -> numpy.ndarray[Any, Any]:
         """Give the rows of another subset, of the same vertices."""
@@ -179,7 +181,7 @@ class VertexSubset:
             raise TypeError(message)
         if not self._has_rows_of(other):
             message = (
-                "the subsets are of different versions, stores, or views with other vertices; "
+                "the subsets are of different versions, stores, windows, or views with other vertices; "
                 "make both from one snapshot"
             )
             raise ValueError(message)
@@ -253,8 +255,9 @@ def edge_map(
     NotFoundError
         If a vertex of the frontier is not in the view.
     ValueError
-        If no edge has the property, a function gives something else than a boolean for each edge, or the
-        frontier is of another version, or of a view with other vertices.
+        If no edge has the property, a weight is infinite or not a number, a function gives something else
+        than a boolean for each edge, or the frontier is of another version, or of a view with other
+        vertices.
 
     Examples
     --------
@@ -344,16 +347,11 @@ def _members(view: Snapshot, frontier: VertexSubset | Key | Iterable[Key]) -> Ve
     members = VertexSubset(view, [])
     if not members._has_rows_of(frontier):
         message = (
-            "the frontier is of another version than the view, of another store, or of a view with other "
-            "vertices; make it from this view"
+            "the frontier is of another version than the view, of another store or window, or of a view with "
+            "other vertices; make it from this view"
         )
         raise ValueError(message)
     return members._of(frontier._rows)
-
-
-def _state(view: Snapshot) -> tuple[object, ...]:
-    """Tell versions apart, also those of different stores."""
-    return view.version, view.time, view.num_vertices
 
 
 def _mask(given: Any, of: numpy.ndarray[Any, Any], name: str) -> numpy.ndarray[Any, Any]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import cast, overload
 
-from evergraph._registry import registered, run
+from evergraph._errors import VerifyError
+from evergraph._registry import registered, require_view, run
 from evergraph._results import PairsResult
 from evergraph._snapshot import Snapshot
 from evergraph._types import Key
@@ -18,6 +19,9 @@ def _scores(
     if ebunch is not None:
         first: list[Key] = []
         second: list[Key] = []
+        if not isinstance(ebunch, Iterable):
+            message = f"argument ebunch: pairs of vertices are wanted, not {ebunch!r}"
+            raise TypeError(message)
         for pair in ebunch:
             # A text of two characters would come apart like a pair.
             if isinstance(pair, str) or not isinstance(pair, Iterable):
@@ -86,8 +90,16 @@ def common_neighbors(
     if v is None:
         pairs = cast("Iterable[tuple[Key, Key]] | None", ebunch)
         return _scores("common_neighbors", view, pairs, verify=verify, progress=progress)
-    u = cast("Key", ebunch)
-    return (_neighbors(view, u) & _neighbors(view, v)) - {u, v}
+    require_view("common_neighbors", view)
+    u, one = cast("Key", ebunch), Snapshot(view._native)
+    ((_, _, count),) = _scores("common_neighbors", one, [(u, v)], verify=verify, progress=progress)
+    shared = (_neighbors(one, u) & _neighbors(one, v)) - {u, v}
+    if verify and len(shared) != count:
+        message = (
+            f"the verifier found a wrong result, which is a bug worth reporting: {len(shared)} neighbors"
+        )
+        raise VerifyError(message)
+    return shared
 
 
 def _neighbors(view: Snapshot, key: Key) -> set[Key]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 
 from evergraph._registry import registered, run, weight_of
 from evergraph._results import (
@@ -197,8 +197,8 @@ def temporal_reachability(
     source: Key | Iterable[Key],
     time: str | None = None,
     *,
-    start: float | datetime | None = None,
-    end: float | datetime | None = None,
+    start: float | date | datetime | None = None,
+    end: float | date | datetime | None = None,
     strict: bool = False,
     verify: bool = False,
     progress: bool = False,
@@ -207,7 +207,9 @@ def temporal_reachability(
 
     Each edge is there at one time only: that of its property ``time``, by default the one that its type was
     created with. Edges without a time are not there. Times are numbers; a timestamp is the number of its
-    microseconds since 1970, and a ``datetime`` for ``start`` or ``end`` is that number.
+    microseconds since 1970, a date that of its midnight in UTC, and a ``datetime`` or ``date`` for ``start``
+    or ``end`` is that number. Whole numbers of 64 bits are compared exactly, among edges; ``start``, ``end``
+    and the arrivals given are floats, so beyond 2^53 the nearest ones.
 
     Returns
     -------
@@ -220,7 +222,7 @@ def temporal_reachability(
     NotFoundError
         If a source is not in the view.
     ValueError
-        If no property is known to be the time, or it is not a number.
+        If no property is known to be the time, or it is neither a number nor a time.
 
     Examples
     --------
@@ -240,10 +242,12 @@ def temporal_reachability(
     return ArrivalResult(*run("temporal_reachability", view, arguments, verify=verify, progress=progress))
 
 
-def _number(time: float | datetime | None) -> float | None:
+def _number(time: float | date | datetime | None) -> float | None:
     """Give a time as a number: the microseconds since 1970 of a datetime, which is in UTC unless it says."""
-    if not isinstance(time, datetime):
+    if not isinstance(time, date):
         return time
+    if not isinstance(time, datetime):
+        time = datetime(time.year, time.month, time.day)
     known = time if time.tzinfo else time.replace(tzinfo=timezone.utc)
     return (known - datetime(1970, 1, 1, tzinfo=timezone.utc)) / timedelta(microseconds=1)
 

@@ -46,11 +46,16 @@ def run(
 
     Arguments that are ``None`` are as if they were not given.
     """
+    require_view(name, view)
+    with bar(name, wanted=progress) as report:
+        return _native.run_algorithm(view._native, name, arguments, verify, report)
+
+
+def require_view(name: str, view: object) -> None:
+    """Refuse what is no graph to run an algorithm on."""
     if not isinstance(view, Snapshot):
         message = f"{name} runs on a snapshot (db.snapshot()), not on {type(view).__name__}"
         raise TypeError(message)
-    with bar(name, wanted=progress) as report:
-        return _native.run_algorithm(view._native, name, arguments, verify, report)
 
 
 def weight_of(weight: str | None, *, usual: str | None) -> str | None:

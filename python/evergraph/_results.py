@@ -43,7 +43,7 @@ class _Tabular(Tabular):
         """Find the row of a vertex; none of what no vertex can be called."""
         try:
             return self._native.row(key)
-        except TypeError:
+        except (TypeError, ValueError):
             return None
 
     def _keys(self) -> list[Key]:
@@ -480,7 +480,7 @@ class VertexList(_Tabular, Sequence[Key]):
     def __getitem__(self, at: int | slice) -> Key | list[Key]:
         """Give the vertex at a position, or a list of those in a slice."""
         key = self._column(0).value
-        return key(range(len(self))[at]) if isinstance(at, int) else [key(row) for row in _rows(self, at)]
+        return [key(row) for row in _rows(self, at)] if isinstance(at, slice) else key(_row(self, at))
 
     def __len__(self) -> int:
         """Count the vertices."""
@@ -566,7 +566,7 @@ class WalksResult(_Tabular, Sequence[list[Key]]):
         """Give a walk, or a list of those in a slice."""
         if isinstance(at, slice):
             return [self[walk] for walk in _rows(self, at)]
-        walk = range(len(self))[at]
+        walk = _row(self, at)
         key = self._column(0).value
         return [key(row) for row in range(self._starts[walk], self._starts[walk + 1])]
 
@@ -598,7 +598,7 @@ class PairsResult(_Tabular, Sequence[tuple[Key, Key, float]]):
         """Give a pair and its number, or a list of those in a slice."""
         if isinstance(at, slice):
             return [self[row] for row in _rows(self, at)]
-        row = range(len(self))[at]
+        row = _row(self, at)
         u, v, score = (self._column(column).value(row) for column in range(3))
         return u, v, score
 
@@ -752,6 +752,18 @@ class KCoreResult(VertexSet):
     def k(self) -> int:
         """The least degree asked for, or the largest there is."""
         return int(self._scalars["k"])
+
+
+def _row(of: Sequence[Any], at: int) -> int:
+    """Give the row at a position, which may be a number of numpy and count from the end."""
+    try:
+        return range(len(of))[at]
+    except TypeError:
+        message = f"a position is a whole number or a slice, not {type(at).__name__}"
+        raise TypeError(message) from None
+    except IndexError:
+        message = f"there is no position {at} in {len(of)}"
+        raise IndexError(message) from None
 
 
 def _rows(of: Sequence[Any], at: slice) -> range:

@@ -122,8 +122,12 @@ class Snapshot(_text.Shown):
         return self._native.num_vertices > 0
 
     def __contains__(self, key: Key) -> bool:
-        """Tell whether the vertex exists."""
-        return self._native.has_vertex(key)
+        """Tell whether the vertex exists; what no vertex can be called does not."""
+        native = self._native
+        try:
+            return native.has_vertex(key)
+        except (TypeError, ValueError):
+            return False
 
     def __iter__(self) -> Iterator[Key]:
         """Go through the keys of all vertices, in the order of `vertices`."""
@@ -390,7 +394,8 @@ class Snapshot(_text.Shown):
         networkx.Graph
             A ``DiGraph``, or a ``Graph`` if every type is symmetric; with ``multi`` types, or more than one
             type, a ``MultiDiGraph`` or ``MultiGraph``. With more than one type an edge has its type as
-            ``type``, and so has a vertex that has one.
+            ``type``, and so has a vertex that has one; properties of that name have longer ones, as in
+            `edges` and `vertices`.
         """
         return networkx_graph(self)
 

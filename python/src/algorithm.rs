@@ -24,9 +24,9 @@ use evergraph::algorithms::{
 };
 use evergraph::{GraphView, Snapshot as View, VertexId, shown};
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyMapping, PyString};
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyMapping, PyString};
 
 use crate::error::InView;
 use crate::gate::{detached, enter_interruptibly};
@@ -77,13 +77,13 @@ pub(crate) fn run_algorithm<'py>(
     snapshot: &Snapshot,
     name: &str,
     arguments: &Bound<'py, PyDict>,
-    verify: bool,
+    verify: &Bound<'py, PyAny>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<(Option<VertexTable>, Bound<'py, PyDict>)> {
     let algorithm =
         algorithm(name).ok_or_else(|| PyValueError::new_err(format!("there is no algorithm {name:?}")))?;
     let arguments = arguments_of(algorithm, snapshot, arguments)?;
-    let check = if verify { Check::Verify } else { Check::Skip };
+    let check = if flag_of("verify", verify)? { Check::Verify } else { Check::Skip };
     let view = &snapshot.inner;
     let work = |control: &Control| {
         let outcome = algorithm.run(view, &arguments, check, control);
@@ -119,39 +119,64 @@ pub(crate) fn arguments_of(
         let known = algorithm.arguments.iter().find(|argument| argument.name == name);
         let argument = known
             .ok_or_else(|| PyTypeError::new_err(format!("{} has no argument {name:?}", algorithm.name)))?;
-        let wrong = |wanted: &str| {
-            PyTypeError::new_err(format!("argument {name} is {wanted}, not {}", type_name(&value)))
-        };
+        let wrong = |wanted: &str| unfit(&name, wanted, &value);
         let value = match argument.kind {
-            Kind::Flag => Value::Flag(value.extract().map_err(|_| wrong("True or False"))?),
-            Kind::Float => Value::Float(value.extract().map_err(|_| wrong("a number"))?),
+            Kind::Flag => Value::Flag(flag_of(&name, &value)?),
+            Kind::Float => Value::Float(float_of(&name, &value)?),
             Kind::Count => match (value.extract(), whole_number(&value)) {
                 (Ok(number), _) => Value::Count(number),
                 (_, Ok(None)) => return Err(wrong("a whole number")),
                 _ => {
-                    let why = format!("argument {name}: {} is not from 0 to 2^64 - 1", shown(&value));
+                    let bits = if name == "seed" { 64 } else { 32 };
+                    let why = format!("argument {name}: {} is not from 0 to 2^{bits} - 1", shown(&value));
                     return Err(PyValueError::new_err(why));
                 }
             },
-            Kind::Text => Value::Text(value.extract().map_err(|_| wrong("a string"))?),
+            Kind::Text => Value::Text(text_of(&name, &value)?),
             Kind::Vertex => Value::Vertex(snapshot.require(&value)?),
             Kind::Vertices => Value::Vertices(vertices_of(snapshot, &value)?),
             Kind::FloatOrWeights if value.extract::<f64>().is_ok() => Value::Float(value.extract()?),
-            Kind::Weights | Kind::FloatOrWeights => Value::Weights(
-                weights_of(snapshot, &value).transpose().ok_or_else(|| match argument.kind {
-                    Kind::FloatOrWeights => wrong("a number, or a mapping from vertex to number"),
-                    _ => wrong("a mapping from vertex to number"),
-                })??,
-            ),
+            Kind::Weights | Kind::FloatOrWeights => {
+                Value::Weights(weights_of(&name, snapshot, &value).transpose().ok_or_else(|| {
+                    match argument.kind {
+                        Kind::FloatOrWeights => wrong("a number, or a mapping from vertex to number"),
+                        _ => wrong("a mapping from vertex to number"),
+                    }
+                })??)
+            }
         };
         arguments = arguments.with(&name, value);
     }
     Ok(arguments)
 }
 
-/// One key, or several.
+/// The error of an argument that is of a wrong type.
+fn unfit(name: &str, wanted: &str, value: &Bound<'_, PyAny>) -> PyErr {
+    PyTypeError::new_err(format!("argument {name} is {wanted}, not {}", type_name(value)))
+}
+
+/// An argument that is true or false.
+pub(crate) fn flag_of(name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    value.extract().map_err(|_| unfit(name, "True or False", value))
+}
+
+/// An argument that is a string.
+pub(crate) fn text_of(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
+    value.extract().map_err(|_| unfit(name, "a string", value))
+}
+
+/// An argument that is a number.
+fn float_of(name: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
+    value.extract().map_err(|error: PyErr| match error.is_instance_of::<PyOverflowError>(value.py()) {
+        true => PyValueError::new_err(format!("argument {name}: {} is too large for a float", shown(value))),
+        false => unfit(name, "a number", value),
+    })
+}
+
+/// One key, or several. A string, or bytes, is no list of its parts.
 fn vertices_of(snapshot: &Snapshot, value: &Bound<'_, PyAny>) -> PyResult<Vec<VertexId>> {
-    if value.is_instance_of::<PyString>() {
+    let is_bytes = value.is_instance_of::<PyBytes>() || value.is_instance_of::<PyByteArray>();
+    if value.is_instance_of::<PyString>() || is_bytes {
         return Ok(vec![snapshot.require(value)?]);
     }
     match value.try_iter() {
@@ -161,12 +186,16 @@ fn vertices_of(snapshot: &Snapshot, value: &Bound<'_, PyAny>) -> PyResult<Vec<Ve
 }
 
 /// A number for each vertex id, from a mapping by key in which the rest is 0. `None` if it is no mapping.
-fn weights_of(snapshot: &Snapshot, value: &Bound<'_, PyAny>) -> PyResult<Option<Vec<f64>>> {
+fn weights_of(name: &str, snapshot: &Snapshot, value: &Bound<'_, PyAny>) -> PyResult<Option<Vec<f64>>> {
     let Ok(mapping) = value.cast::<PyMapping>() else { return Ok(None) };
     let mut weights = vec![0.0; snapshot.inner.id_bound() as usize];
     for item in mapping.items()?.iter() {
-        let (key, weight): (Bound<'_, PyAny>, f64) = item.extract()?;
-        weights[snapshot.require(&key)? as usize] = weight;
+        let (key, weight): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+        let of_key = || format!("{name}[{}]", shown(key.repr().map_or_else(|_| "a key".to_owned(), shown)));
+        weights[snapshot.require(&key)? as usize] = match weight.extract() {
+            Ok(weight) => weight,
+            Err(_) => float_of(&of_key(), &weight)?,
+        };
     }
     Ok(Some(weights))
 }

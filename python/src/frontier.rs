@@ -19,6 +19,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
+use crate::algorithm::{flag_of, text_of};
 use crate::error::InView;
 use crate::gate::{detached, enter_interruptibly};
 use crate::key::key_to_python;
@@ -49,14 +50,19 @@ impl Frontiers {
         Frontiers { view, translation }
     }
 
-    /// Whether a view of the same version has the same vertices, so that rows are the same.
-    fn has_vertices_of(&self, py: Python<'_>, other: &Frontiers) -> bool {
-        let [own, others] =
-            [&self.view, &other.view].map(|view| view.confinement().map(|part| part.vertices()));
+    /// Whether a row of another view is the same vertex here: both are of one version of one graph, with the same vertices.
+    /// Windows are graphs of their own, with versions of their own.
+    fn has_rows_of(&self, py: Python<'_>, other: &Frontiers) -> bool {
+        let (view, others) = (&self.view, &other.view);
+        if view.version() != others.version() || !view.whole().is_of_same_store(others.whole()) {
+            return false;
+        }
+        let vertices = |view: &View| view.confinement().map(|part| part.vertices().clone());
+        let (own, others) = (vertices(view), vertices(others));
         py.detach(|| match (own, others) {
-            (Some(own), Some(others)) => Arc::ptr_eq(own, others) || own.iter().eq(others.iter()),
+            (Some(own), Some(others)) => Arc::ptr_eq(&own, &others) || own.iter().eq(others.iter()),
             // What is not confined has all vertices of the version.
-            _ => self.view.num_vertices() == other.view.num_vertices(),
+            _ => view.num_vertices() == other.view.num_vertices(),
         })
     }
 
@@ -77,9 +83,10 @@ impl Frontiers {
         &self,
         py: Python<'_>,
         rows: PyReadonlyArray1<'_, i64>,
-        reverse: bool,
+        reverse: &Bound<'_, PyAny>,
         most_edges: usize,
     ) -> PyResult<Vec<usize>> {
+        let reverse = flag_of("reverse", reverse)?;
         let ids = self.ids(rows.as_slice()?)?;
         Ok(detached(py, || {
             let flat = self.view.flat();
@@ -104,8 +111,9 @@ impl Frontiers {
         py: Python<'py>,
         rows: PyReadonlyArray1<'_, i64>,
         reverse: bool,
-        weight: Option<String>,
+        weight: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyTuple>> {
+        let weight = weight.map(|name| text_of("weight", name)).transpose()?;
         let ids = self.ids(rows.as_slice()?)?;
         let (view, weight) = (&self.view, weight.map(Weight::Property));
         let work = |control: &Control| {

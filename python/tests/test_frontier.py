@@ -140,6 +140,31 @@ def test_views_with_other_vertices_have_other_rows(db: eg.Database) -> None:
         assert subset | eg.VertexSubset(first, ["a"])
 
 
+def test_rows_of_a_window_are_those_of_no_other_graph(db: eg.Database) -> None:
+    for name in ("a", "b"):
+        db.create_edge_type(name)
+    windows = [db.window(edges=2, edge_type=name) for name in ("a", "b")]
+    db.put_edge("x1", "x2", "a")
+    db.put_edge("y1", "y2", "b")
+    one, other = (window.advance() for window in windows)
+    some = eg.VertexSubset(one, "x1")
+    assert some != eg.VertexSubset(other, "y1")
+    with pytest.raises(ValueError, match="windows, or views with other vertices"):
+        assert some | eg.VertexSubset(other, "y1")
+    with pytest.raises(ValueError, match="of another store or window"):
+        eg.edge_map(other, some, lambda src, dst: None)
+    # The same window as it was left, with no event since.
+    assert some == eg.VertexSubset(windows[0].latest(), "x1")
+    assert set(eg.edge_map(windows[0].latest(), some, lambda src, dst: None)) == {"x2"}
+
+
+def test_rows_stay_while_a_store_tidies_up(db: eg.Database) -> None:
+    db.add_edges(range(100), range(1, 101))
+    before = eg.VertexSubset(db.snapshot(), [1, 2])
+    db.compact()
+    assert before == eg.VertexSubset(db.snapshot(), [1, 2])
+
+
 untyped: Any = eg
 
 
@@ -153,7 +178,18 @@ untyped: Any = eg
         (lambda view: untyped.VertexSubset.from_rows(view, [True]), TypeError, "not bool; .*from_mask"),
         (lambda view: untyped.vertex_map(view, len), TypeError, "a VertexSubset, not Snapshot"),
         (lambda view: untyped.VertexSubset.from_mask(view, np.ones(3)), ValueError, "array of 2 booleans"),
+        (lambda view: untyped.VertexSubset.from_mask(7, np.ones(3, bool)), TypeError, "not of int"),
         (lambda view: untyped.VertexSubset(view) | {1}, TypeError, "VertexSubset is wanted, not set"),
+        (
+            lambda view: untyped.edge_map(view, "a", lambda src, dst: None, reverse="x"),
+            TypeError,
+            "argument reverse is True or False, not str",
+        ),
+        (
+            lambda view: untyped.edge_map(view, "a", lambda src, dst, weight: None, weight=3),
+            TypeError,
+            "argument weight is a string, not int",
+        ),
         (
             lambda view: untyped.edge_map(view, "a", lambda src, dst: np.ones(len(dst))),
             ValueError,

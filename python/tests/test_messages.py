@@ -162,6 +162,37 @@ def test_a_wrong_argument_is_named(
         use(db)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "kind", "told"),
+    [
+        (
+            {"personalization": {"a": None}},
+            TypeError,
+            r"argument personalization\['a'\] is a number, not None",
+        ),
+        ({"personalization": {"a": "x"}}, TypeError, r"argument personalization\['a'\] is a number, not str"),
+        ({"nstart": {"a": 10**400}}, ValueError, r"argument nstart\['a'\]: 1000.* is too large for a float"),
+        ({"alpha": 10**400}, ValueError, "argument alpha: 1000.* is too large for a float"),
+        ({"alpha": "x"}, TypeError, "argument alpha is a number, not str"),
+        ({"verify": "yes"}, TypeError, "argument verify is True or False, not str"),
+        ({"weight": 3}, TypeError, "argument weight is a string, not int"),
+        ({"max_iter": -1}, ValueError, r"argument max_iter: -1 is not from 0 to 2\^32 - 1"),
+    ],
+)
+def test_a_wrong_argument_of_an_algorithm_is_named(
+    db: eg.Database, arguments: dict[str, Any], kind: type[Exception], told: str
+) -> None:
+    db.put_edge("a", "b")
+    with pytest.raises(kind, match=told):
+        eg.pagerank(db.snapshot(), **arguments)
+
+
+def test_nothing_adds_up_to_0(db: eg.Database) -> None:
+    view = db.snapshot()
+    assert repr(eg.clustering(view).average) == repr(eg.clustering(view, weight="weight").average) == "0.0"
+    assert repr(eg.minimum_spanning_edges(view)).startswith("0 edges of total weight 0\n")
+
+
 def test_numbers_of_numpy_are_numbers() -> None:
     with eg.open(memory_limit=np.int64(1 << 30), retain=np.int32(5)) as db:
         version = db.put_edge(1, 2)

@@ -3,6 +3,7 @@
 import itertools
 import math
 import random
+import threading
 from typing import Any
 
 import networkx as nx
@@ -101,3 +102,42 @@ def test_common_neighbors_of_two_vertices(symmetric: bool) -> None:
         assert eg.common_neighbors(view, u, v) == set(nx.common_neighbors(graph, u, v))
     with pytest.raises(eg.NotFoundError):
         eg.common_neighbors(view, 0, 99)
+
+
+def test_common_neighbors_of_two_vertices_are_those_of_one_version(db: eg.Database) -> None:
+    with db.begin() as tx:
+        tx.put_vertex("y")
+        for end in "uv":
+            tx.put_edge(end, "x")
+    live = db.create_view("all", vertices=["u", "v", "x", "y"])
+    is_over = threading.Event()
+
+    def swap() -> None:
+        old, new = "xy"
+        while not is_over.is_set():
+            with db.begin() as tx:
+                for end in "uv":
+                    tx.delete_edge(end, old)
+                    tx.put_edge(end, new)
+            old, new = new, old
+
+    writer = threading.Thread(target=swap)
+    writer.start()
+    try:
+        found = {frozenset(eg.common_neighbors(live, "u", "v")) for _ in range(500)}
+    finally:
+        is_over.set()
+        writer.join()
+    assert found <= {frozenset("x"), frozenset("y")}
+
+
+def test_common_neighbors_of_two_vertices_take_what_the_others_take(db: eg.Database) -> None:
+    db.add_edges(["a", "b", "c"], ["b", "c", "a"])
+    untyped: Any = eg
+    assert eg.common_neighbors(db.snapshot(), "a", "b", verify=True, progress=True) == {"c"}
+    with pytest.raises(TypeError, match=r"common_neighbors runs on a snapshot .*, not on Database"):
+        untyped.common_neighbors(db, "a", "b")
+    with pytest.raises(TypeError, match="argument verify is True or False, not str"):
+        untyped.common_neighbors(db.snapshot(), "a", "b", verify="yes")
+    with pytest.raises(TypeError, match="argument ebunch: pairs of vertices are wanted, not 3"):
+        untyped.jaccard_coefficient(db.snapshot(), 3)

@@ -5,8 +5,9 @@ import math
 from typing import Any
 
 import networkx as nx
+import numpy as np
 import pytest
-from graphs import random_edges, weighted
+from graphs import random_edges, stored, weighted
 
 import evergraph as eg
 
@@ -304,5 +305,109 @@ def test_node2vec_walks(graphs: Both) -> None:
 
 def test_a_time_that_is_no_number_is_named(db: eg.Database) -> None:
     db.put_edge(1, 2, label="noon")
-    with pytest.raises(ValueError, match="an integer, a float or a timestamp is wanted"):
+    with pytest.raises(ValueError, match="an integer, a float, a timestamp or a date is wanted"):
         eg.temporal_reachability(db.snapshot(), 1, "label")
+
+
+def test_times_are_compared_to_the_last_digit() -> None:
+    # Nanoseconds since 1970, of which a float keeps one in 256.
+    start = 1_700_000_000_000_000_000
+    edges = [("a", "b", 100), ("b", "c", 0), ("b", "d", 101), ("d", "e", 101)]
+    for kind in ("int64", "uint64", "timestamp"):
+        with eg.open() as db:
+            db.create_edge_type("meets", time="ns", properties={"ns": kind})
+            u, v, times = zip(*edges, strict=True)
+            given = np.array([start + time for time in times])
+            db.add_edges(u, v, "meets", ns=given.astype("M8[us]" if kind == "timestamp" else kind))
+            view = db.snapshot()
+        found = eg.temporal_reachability(view, "a", verify=True)
+        assert dict(found) == {key: float(start) for key in "abde"}, kind
+        assert set(eg.temporal_reachability(view, "a", strict=True, verify=True)) == set("abd"), kind
+
+
+def test_times_of_whole_numbers_and_floats_are_of_one_order() -> None:
+    large = 2**53
+    with eg.open() as db:
+        db.create_edge_type("counted", time="at", properties={"at": "int64"})
+        db.create_edge_type("measured", time="at", properties={"at": "float64"})
+        db.put_edge("a", "b", "counted", at=large + 1)
+        db.put_edge("b", "c", "measured", at=float(large))
+        db.put_edge("b", "d", "measured", at=float(large + 2))
+        view = db.snapshot()
+    assert set(eg.temporal_reachability(view, "a", verify=True)) == set("abd")
+    assert set(eg.temporal_reachability(view, "a", end=large, verify=True)) == {"a"}
+
+
+def test_temporal_reachability_over_dates() -> None:
+    from datetime import date, datetime, timezone
+
+    with eg.open() as db:
+        db.create_edge_type("visits", time="day", properties={"day": "date"})
+        db.put_edge("a", "b", "visits", day=date(2024, 1, 2))
+        db.put_edge("b", "c", "visits", day=date(2024, 1, 3))
+        db.put_edge("b", "d", "visits", day=date(2024, 1, 1))
+        view = db.snapshot()
+    found = eg.temporal_reachability(view, "a", verify=True)
+    assert set(found) == {"a", "b", "c"}
+    assert found["c"] == datetime(2024, 1, 3, tzinfo=timezone.utc).timestamp() * 1e6
+    assert set(eg.temporal_reachability(view, "a", end=date(2024, 1, 2))) == {"a", "b"}
+
+
+def test_bytes_are_no_list_of_sources() -> None:
+    view = stored([(97, 98), (98, 99)])
+    untyped: Any = eg
+    calls = (untyped.bfs, untyped.k_hop, untyped.random_walks, untyped.sssp, untyped.VertexSubset)
+    for call in calls:
+        for key in (b"a", bytearray(b"ab")):
+            with pytest.raises(TypeError, match="a vertex key is an int or a str, not byte"):
+                call(view, key)
+    with pytest.raises(TypeError, match="not bytes"):
+        untyped.betweenness_centrality(view, sources=b"ab")
+
+
+def test_lists_are_indexed_by_whole_numbers_of_any_kind() -> None:
+    view = stored([(1, 2), (2, 3), (3, 4)])
+    untyped: Any = eg
+    results = [
+        eg.shortest_path(view, 1, 4),
+        eg.topological_sort(view),
+        eg.random_walks(view, [1, 2], 2),
+        eg.common_neighbors(view, [(1, 3), (2, 4)]),
+    ]
+    for result in results:
+        found: Any = result
+        assert found[np.int64(1)] == found[1]
+        assert found[np.int8(-1)] == found[-1] == found[:][-1]
+        for at in ("x", None, 1.5):
+            with pytest.raises(TypeError, match=f"a position is a whole number .* not {type(at).__name__}"):
+                found[at]
+        with pytest.raises(IndexError, match="no position 9"):
+            found[9]
+    assert untyped.shortest_path(view, 1, 4)[True] == 2
+
+
+def test_what_no_vertex_can_be_called_is_in_no_result(db: eg.Database) -> None:
+    db.put_edge(1, 2)
+    view = db.snapshot()
+    ranks: Any = eg.pagerank(view)
+    for key in (2**70, -(2**63) - 1, "\ud800", None, 1.5, b"a"):
+        for members in (ranks, eg.k_core(view), eg.VertexSubset(view), view):
+            untyped: Any = members
+            assert key not in untyped
+        assert ranks.get(key) is None
+        assert (1, key) not in eg.maximal_matching(view)
+        with pytest.raises(eg.NotFoundError, match="is not in this result"):
+            ranks[key]
+
+
+def test_paths_longer_than_any_number_are_refused() -> None:
+    view, _ = weighted([("a", "b", 1e308), ("b", "c", 1e308)])
+    for search in (
+        lambda: eg.sssp(view, "a"),
+        lambda: eg.bellman_ford(view, "a"),
+        lambda: eg.shortest_path(view, "a", "c", "weight"),
+    ):
+        with pytest.raises(ValueError, match="argument weight: sums of weights are beyond all numbers"):
+            search()
+    with pytest.raises(ValueError, match="argument distance: sums of weights are beyond all numbers"):
+        eg.closeness_centrality(view, distance="weight")

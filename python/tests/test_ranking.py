@@ -247,3 +247,23 @@ def test_counts_that_are_too_large_are_refused(db: eg.Database) -> None:
     with pytest.raises(ValueError, match="sweeps: 1000000000000 is more than"):
         eg.diameter(view, sweeps=10**12)
     assert eg.diameter(view, sweeps=2**32 - 1).lower_bound == 2
+
+
+def test_pagerank_goes_by_proportions_of_numbers_of_any_size() -> None:
+    pairs = [("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("a", "c")]
+    plain = dict(eg.pagerank(stored(pairs)))
+    for size in (1e308, 1e-310, 5e-324):
+        view, _ = weighted([(src, dst, size) for src, dst in pairs])
+        assert dict(eg.pagerank(view, weight="weight", verify=True)) == pytest.approx(plain)
+        one = {"a": size}
+        for given in ({"personalization": one}, {"dangling": one}, {"nstart": one}):
+            arguments: Any = given
+            wanted: Any = {name: {"a": 1.0} for name in given}
+            found = eg.pagerank(view, verify=True, **arguments)
+            assert dict(found) == pytest.approx(dict(eg.pagerank(view, **wanted)))
+
+
+def test_distances_too_small_for_closeness_are_refused() -> None:
+    view, _ = weighted([("a", "b", 1e-310), ("b", "a", 1e-310)])
+    with pytest.raises(ValueError, match="argument distance: distances are so small"):
+        eg.closeness_centrality(view, distance="weight")

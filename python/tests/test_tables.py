@@ -326,3 +326,28 @@ def test_rejects_need_no_pyarrow_for_polars(
     rejects = db.load(file, on_error="skip").rejects
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert rejects.to_polars()["text"].to_list() == ["x"]
+
+
+def test_a_weight_is_the_property_of_that_name(db: eg.Database, tmp_path: Path) -> None:
+    (tmp_path / "edges.csv").write_text("u,v,foo.src,src,e.src,type\np,q,7.0,1.5,3.0,2\n")
+    db.load(tmp_path / "edges.csv", "e", src="u", dst="v")
+    for several in (False, True):
+        if several:
+            db.create_edge_type("f", properties={"dst": "float64"})
+        view = db.snapshot()
+        weights = {name: view.to_scipy(name).max() for name in ("foo.src", "src", "e.src", "type")}
+        assert weights == {"foo.src": 7.0, "src": 1.5, "e.src": 3.0, "type": 2.0}
+        assert eg.sssp(view, "p", weight="src")["q"] == 1.5
+
+
+def test_a_property_called_type_stays_beside_the_type(db: eg.Database) -> None:
+    db.put_edge("p", "q", "call", type="urgent")
+    assert list(db.snapshot().to_networkx().edges(data=True)) == [("p", "q", {"type": "urgent"})]
+    db.put_edge("p", "q", "mail", subject="hi", **{"call.type": "none"})
+    view = db.snapshot()
+    named = {"type": "call", "call.call.type": "urgent"}
+    assert [attributes for _, _, attributes in view.to_networkx().edges(data=True)] == [
+        named,
+        {"type": "mail", "subject": "hi", "call.type": "none"},
+    ]
+    assert set(named) <= set(view.edges().column_names)

@@ -21,11 +21,12 @@ use evergraph_types::{Direction, VertexId};
 use evergraph_view::GraphView;
 
 use crate::control::{ensure, require_sources};
+use crate::matrix::largest;
 use crate::parallel::in_pool;
 use crate::registry::{
     Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, Scalar, VertexColumn, WEIGHT,
 };
-use crate::weights::{Sign, Weight, WeightedTable, weighted_lists};
+use crate::weights::{Sign, Weight, WeightedTable, require_reached, weighted_lists};
 use crate::{AlgorithmError, Control, NO_VERTEX, VertexSubset, vertex_map, weighted_edge_map};
 
 /// What [`bellman_ford`] found, by vertex id.
@@ -70,7 +71,9 @@ pub fn bellman_ford(
             view.num_vertices(),
             control,
         )?;
-        Ok(search.finish())
+        let found = search.finish();
+        require_reached(view, (sources, false), largest(table.weights()), found.reached, control)?;
+        Ok(found)
     })
 }
 

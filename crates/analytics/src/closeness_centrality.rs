@@ -25,10 +25,13 @@ use crate::dijkstra::Dijkstra;
 use crate::multi_bfs::{MultiBfs, SEARCHES};
 use crate::parallel::{in_pool, try_map};
 use crate::per_thread::PerThread;
-use crate::registry::{Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, VertexColumn};
+use crate::registry::{Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, VertexColumn, invalid};
 use crate::sssp::dijkstra;
-use crate::weights::{Sign, Weight, WeightedTable};
+use crate::weights::{Sign, Weight, WeightedTable, sums_too_large};
 use crate::{AlgorithmError, Control, SsspOptions, UNREACHED};
+
+/// The argument that names the lengths of edges.
+const DISTANCE: &str = "distance";
 
 /// The arguments of [`closeness_centrality`]; names and defaults are those of NetworkX.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,7 +77,16 @@ pub fn closeness_centrality(
         };
         let mut scores = vec![f64::NAN; view.id_bound() as usize];
         for (&vertex, (count, sum)) in vertices.iter().zip(sums) {
-            scores[vertex as usize] = closeness(count, sum, view.num_vertices(), options);
+            let score = closeness(count, sum, view.num_vertices(), options);
+            if sum.is_infinite() {
+                return Err(sums_too_large(DISTANCE));
+            }
+            if score.is_infinite() {
+                let why =
+                    "distances are so small that their reciprocals are beyond all numbers; scale them up";
+                return Err(invalid(DISTANCE, why.to_owned()));
+            }
+            scores[vertex as usize] = score;
         }
         Ok(scores)
     })
@@ -115,7 +127,7 @@ fn sums_by_distance(
 ) -> Result<Vec<(u64, f64)>, AlgorithmError> {
     let flat = view.flat();
     let table = WeightedTable::new(view, &flat, distance, Direction::In, Sign::NotNegative, control)?;
-    let searches = PerThread::new(|| Dijkstra::new(table.id_bound()));
+    let searches = PerThread::new(|| Dijkstra::new(table.id_bound(), DISTANCE));
     let (done, total) = (AtomicU64::new(0), vertices.len() as u64);
     try_map(control, vertices, |&vertex| {
         let add = |order: &[VertexId], distances: &[f64]| {
@@ -177,7 +189,7 @@ pub(crate) static ALGORITHM: Algorithm = Algorithm {
     arguments: &[
         Argument::optional("u", Kind::Vertices, "all", "of these vertices only"),
         Argument::optional(
-            "distance",
+            DISTANCE,
             Kind::Text,
             "none: every edge is 1 long",
             "the property of edges that is their length, from 0; 1 where an edge has none",
@@ -204,7 +216,7 @@ fn run(
 ) -> Result<Outcome, AlgorithmError> {
     let options = ClosenessOptions {
         u: arguments.optional_vertices("u").map(<[VertexId]>::to_vec),
-        distance: arguments.weight_named("distance"),
+        distance: arguments.weight_named(DISTANCE),
         wf_improved: arguments.flag("wf_improved").unwrap_or(true),
     };
     let result = closeness_centrality(view, &options, control)?;

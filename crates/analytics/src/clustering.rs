@@ -206,7 +206,8 @@ fn coefficients(
         coefficients[vertex as usize] = tally.coefficient(flat.is_symmetric(), definition);
     }
     control.progress(3, 3);
-    let average = coefficients.iter().sum::<f64>() / (flat.num_vertices().max(1) as f64);
+    // A sum of nothing is -0.
+    let average = (coefficients.iter().sum::<f64>() + 0.0) / (flat.num_vertices().max(1) as f64);
     Ok(Clustering { coefficients, average })
 }
 

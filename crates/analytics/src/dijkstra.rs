@@ -1,6 +1,8 @@
 //! Dijkstra's algorithm from one vertex after another, with memory that is kept: for methods that need the distances from
 //! every vertex (Dijkstra, "A note on two problems in connexion with graphs", Numerische Mathematik 1, 1959).
 //!
+//! A distance beyond all numbers is an error, as if it were infinite the vertex would seem not to be reached.
+//!
 //! Invariant: between two runs all distances are infinite and the queue is empty.
 
 use std::cmp::Reverse;
@@ -8,7 +10,7 @@ use std::collections::BinaryHeap;
 
 use evergraph_types::VertexId;
 
-use crate::weights::WeightedTable;
+use crate::weights::{WeightedTable, sums_too_large};
 use crate::{AlgorithmError, Control};
 
 /// Vertices settled between two looks at [`Control`].
@@ -20,12 +22,14 @@ pub(crate) struct Dijkstra {
     /// The bits of distances, which are from 0 and so in the order of the numbers.
     queue: BinaryHeap<Reverse<(u64, VertexId)>>,
     settled: Vec<VertexId>,
+    /// The argument that names the weights.
+    argument: &'static str,
 }
 
 impl Dijkstra {
-    pub(crate) fn new(bound: VertexId) -> Self {
+    pub(crate) fn new(bound: VertexId, argument: &'static str) -> Self {
         let distances = vec![f64::INFINITY; bound as usize];
-        Dijkstra { distances, queue: BinaryHeap::new(), settled: Vec::new() }
+        Dijkstra { distances, queue: BinaryHeap::new(), settled: Vec::new(), argument }
     }
 
     /// Finds the distances from `source` and hands them to `visit`: the vertices that are reached, the nearest first, and
@@ -54,6 +58,7 @@ impl Dijkstra {
     ) -> Result<(), AlgorithmError> {
         self.distances[source as usize] = 0.0;
         self.queue.push(Reverse((0, source)));
+        let mut too_far = Vec::new();
         while let Some(Reverse((bits, vertex))) = self.queue.pop() {
             if bits > self.distances[vertex as usize].to_bits() {
                 continue;
@@ -67,9 +72,15 @@ impl Dijkstra {
                 if far < self.distances[neighbor as usize] {
                     self.distances[neighbor as usize] = far;
                     self.queue.push(Reverse((far.to_bits(), neighbor)));
+                } else if far.is_infinite() {
+                    too_far.push(neighbor);
                 }
             }
         }
-        Ok(())
+        // Another path may have led there.
+        match too_far.iter().any(|&vertex| self.distances[vertex as usize].is_infinite()) {
+            true => Err(sums_too_large(self.argument)),
+            false => Ok(()),
+        }
     }
 }

@@ -22,9 +22,9 @@ use crate::parallel::in_pool;
 use crate::power_iteration::{PowerIteration, check_tol, verify_iterations, verify_scores};
 use crate::registry::{
     Algorithm, Argument, Arguments, CONVERGED, Check, Field, ITERATIONS, Kind, OPTIONAL_WEIGHT, Outcome,
-    invalid,
+    WEIGHT,
 };
-use crate::weights::{Sign, Weight, weighted_lists};
+use crate::weights::{Sign, Weight, sums_too_large, weighted_lists};
 use crate::{AlgorithmError, Control};
 
 /// The arguments of [`eigenvector_centrality`]; names and defaults are those of NetworkX.
@@ -81,7 +81,7 @@ pub fn eigenvector_centrality(
             matrix.times(&scores, &mut next, control, |vertex, sum| scores[vertex as usize] + sum)?;
             let norm = length(&next);
             if !norm.is_finite() {
-                return Err(too_large());
+                return Err(sums_too_large(WEIGHT.name));
             }
             scale(&mut next, if norm > 0.0 { 1.0 / norm } else { 1.0 });
             error = distance(&next, &scores);
@@ -92,10 +92,6 @@ pub fn eigenvector_centrality(
         let converged = error < threshold || vertices == 0;
         Ok(PowerIteration { scores, iterations, error, converged })
     })
-}
-
-fn too_large() -> AlgorithmError {
-    invalid("weight", "sums of weights are beyond all numbers; scale them down".to_owned())
 }
 
 /// With sum 1, as NetworkX begins.
@@ -119,7 +115,10 @@ pub fn verify(
         for (list, score) in lists.iter().zip(scores) {
             list.iter().for_each(|&(neighbor, weight)| next[neighbor as usize] += weight * score);
         }
-        let norm = next.iter().map(|score| score * score).sum::<f64>().sqrt();
+        // Of parts of the largest, whose squares are numbers.
+        let largest = next.iter().copied().fold(0.0, f64::max);
+        let squares = next.iter().map(|score| (score / largest).powi(2)).sum::<f64>();
+        let norm = if largest > 0.0 { largest * squares.sqrt() } else { 0.0 };
         next.iter().map(|score| if norm > 0.0 { score / norm } else { *score }).collect()
     };
     let limits = (view.num_vertices(), options.tol, options.max_iter);

@@ -41,6 +41,9 @@ const NO_COLOR: u32 = u32::MAX;
 /// Vertices that are worth a task of their own.
 const VERTICES_PER_TASK: usize = 1 << 8;
 
+/// Vertices and edges that are looked at one after the other between two looks at [`Control`]: some milliseconds.
+const STEPS_PER_CHECK: u32 = 1 << 14;
+
 /// In which order vertices take their colors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ColorOrder {
@@ -189,34 +192,37 @@ impl<'a> Search<'a> {
 fn smallest_last(edges: &FlatIncident, control: &Control) -> Result<Vec<(u64, VertexId)>, AlgorithmError> {
     let flat = edges.flat();
     let mut ranks: Vec<(u64, VertexId)> = (0..flat.id_bound()).map(|vertex| (0, vertex)).collect();
-    let others = |&(_, vertex): &(u64, VertexId)| {
+    let others = |vertex| {
         let mut others = 0;
         edges.for_each(vertex, |neighbor| others += u32::from(neighbor != vertex));
         others
     };
-    let mut degrees: Vec<u32> = ranks.iter().map(others).collect();
+    let ranges = Ranges::by_edges(flat, Direction::Out);
+    let mut degrees = ranges.map(control, |range| range.map(others).collect::<Vec<_>>())?.concat();
     let vertices = (0..flat.id_bound()).filter(|&vertex| flat.has_vertex(vertex));
     let mut heap: BinaryHeap<_> =
         vertices.map(|vertex| Reverse((degrees[vertex as usize], vertex))).collect();
-    let mut left = flat.num_vertices();
+    let (mut left, mut steps) = (flat.num_vertices(), 0);
     while let Some(Reverse((degree, vertex))) = heap.pop() {
+        steps += 1;
         // Whoever has lost a neighbor is in the heap once more; whoever is out has no degree.
-        if degree != degrees[vertex as usize] {
-            continue;
+        if degree == degrees[vertex as usize] {
+            degrees[vertex as usize] = GONE;
+            ranks[vertex as usize].0 = left;
+            left -= 1;
+            edges.for_each(vertex, |neighbor| {
+                steps += 1;
+                let degree = &mut degrees[neighbor as usize];
+                if *degree != GONE {
+                    *degree -= 1;
+                    heap.push(Reverse((*degree, neighbor)));
+                }
+            });
         }
-        if left.is_multiple_of(VERTICES_PER_TASK as u64) {
+        if steps >= STEPS_PER_CHECK {
+            steps = 0;
             control.check()?;
         }
-        degrees[vertex as usize] = GONE;
-        ranks[vertex as usize].0 = left;
-        left -= 1;
-        edges.for_each(vertex, |neighbor| {
-            let degree = &mut degrees[neighbor as usize];
-            if *degree != GONE {
-                *degree -= 1;
-                heap.push(Reverse((*degree, neighbor)));
-            }
-        });
     }
     Ok(ranks)
 }

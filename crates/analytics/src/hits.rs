@@ -16,16 +16,16 @@ use evergraph_types::{Direction, VertexId};
 use evergraph_view::GraphView;
 
 use crate::control::ensure;
-use crate::matrix::{Matrix, distance, length, scale, sum};
+use crate::matrix::{Matrix, distance, is_extreme, length, near_one, scale, sum};
 use crate::pagerank::check_weights;
 use crate::parallel::in_pool;
 use crate::power_iteration::{check_tol, verify_scores};
 use crate::registry::{
     Algorithm, Argument, Arguments, CONVERGED, Check, Field, ITERATIONS, Kind, Outcome, Scalar, VertexColumn,
-    WEIGHT, invalid,
+    WEIGHT,
 };
 use crate::weighted_pagerank::proportions;
-use crate::weights::{Sign, Weight, weighted_lists};
+use crate::weights::{Sign, Weight, sums_too_large, weighted_lists};
 use crate::{AlgorithmError, Control};
 
 /// The arguments of [`hits`]; names and defaults are those of NetworkX.
@@ -116,9 +116,13 @@ fn start(view: &dyn GraphView, options: &HitsOptions) -> Vec<f64> {
 
 /// Leaves a vector of zeros as it is.
 fn to_sum_one(vector: &mut [f64]) -> Result<(), AlgorithmError> {
-    let total = sum(vector.len(), |at| vector[at]);
+    let mut total = sum(vector.len(), |at| vector[at]);
     if !total.is_finite() {
-        return Err(invalid("weight", "sums of weights are beyond all numbers; scale them down".to_owned()));
+        return Err(sums_too_large(WEIGHT.name));
+    }
+    if is_extreme(total) {
+        scale(vector, near_one(total));
+        total = sum(vector.len(), |at| vector[at]);
     }
     scale(vector, if total > 0.0 { 1.0 / total } else { 1.0 });
     Ok(())

@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatView, GraphView};
 
+use crate::matrix::largest;
 use crate::parallel::{ITEMS_PER_TASK, map};
 use crate::prefetch::prefetch_lines;
 use crate::weights::{Sign, Weight, WeightedTable};
@@ -35,6 +36,8 @@ pub(crate) struct Lengths {
     /// degree 32 and lengths up to 255, 169 million edges are relaxed from four sources so, 140 million in buckets half as
     /// wide and 231 million in twice as wide ones.
     pub(crate) usual_delta: f64,
+    /// The largest length.
+    pub(crate) largest: f64,
 }
 
 /// In one of two ways.
@@ -63,7 +66,7 @@ impl Lengths {
             let pieces = map(weights.chunks(ITEMS_PER_TASK), |piece| {
                 (piece.iter().sum::<f64>(), piece.iter().all(is_whole))
             });
-            let entries = weights.len() as f64;
+            let (entries, largest) = (weights.len() as f64, largest(weights));
             let sum: f64 = pieces.iter().map(|(sum, _)| sum).sum();
             let delta = sum / entries * (f64::from(table.id_bound()) / entries);
             let usual_delta = if delta > 0.0 && delta.is_finite() { delta } else { 1.0 };
@@ -71,7 +74,7 @@ impl Lengths {
                 true => LengthTable::Whole(WholeTable::new(&table)),
                 false => LengthTable::Real(table),
             };
-            Ok(Lengths { table, usual_delta })
+            Ok(Lengths { table, usual_delta, largest })
         })
     }
 }

@@ -85,6 +85,30 @@ impl Matrix {
         Ok(sums)
     }
 
+    /// The powers of two that bring the largest weight of each row to about 1.
+    pub(crate) fn row_scales(&self, control: &Control) -> Result<Vec<f64>, AlgorithmError> {
+        match &self.rows {
+            Rows::Weighted(table) => table.scales(control),
+            Rows::Plain(table) => Ok(vec![1.0; table.len()]),
+        }
+    }
+
+    /// Multiplies each row of weights by a number of its own.
+    pub(crate) fn scale_rows(&mut self, by: &[f64], control: &Control) -> Result<(), AlgorithmError> {
+        match &mut self.rows {
+            Rows::Weighted(table) => table.scale(control, |vertex, _| by[vertex as usize]),
+            Rows::Plain(_) => Ok(()),
+        }
+    }
+
+    /// The same for the columns: the weights of all edges to or from a neighbor.
+    pub(crate) fn scale_columns(&mut self, by: &[f64], control: &Control) -> Result<(), AlgorithmError> {
+        match &mut self.rows {
+            Rows::Weighted(table) => table.scale(control, |_, neighbor| by[neighbor as usize]),
+            Rows::Plain(_) => Ok(()),
+        }
+    }
+
     fn row(&self, vertex: VertexId, vector: &[f64]) -> f64 {
         match &self.rows {
             Rows::Weighted(table) => {
@@ -110,7 +134,8 @@ fn weighted_row(neighbors: &[VertexId], weights: &[f64], vector: &[f64]) -> f64 
 
 /// The sum of `term` over all positions, taken piece by piece in a fixed order.
 pub(crate) fn sum(len: usize, term: impl Fn(usize) -> f64 + Sync) -> f64 {
-    map(blocks(len, ITEMS_PER_TASK), |piece| piece.map(&term).sum::<f64>()).iter().sum()
+    // A sum of nothing is -0.
+    map(blocks(len, ITEMS_PER_TASK), |piece| piece.map(&term).sum::<f64>()).iter().sum::<f64>() + 0.0
 }
 
 /// The largest magnitude, 0 of nothing.
@@ -133,7 +158,33 @@ pub(crate) fn distance(left: &[f64], right: &[f64]) -> f64 {
     sum(left.len(), |at| (left[at] - right[at]).abs())
 }
 
+/// The power of two that brings a number from 0 to about 1, as far as there is one: what is multiplied by it has the same
+/// digits, and can be summed and divided by without leaving the range of numbers.
+pub(crate) fn near_one(number: f64) -> f64 {
+    let exponent = (number.to_bits() >> 52 & 0x7ff) as i64 - 1023;
+    f64::from_bits(((1023 - exponent.clamp(-1022, 1022)) as u64) << 52)
+}
+
+/// Whether a sum of numbers from 0 is so large or so small that dividing by it loses digits.
+pub(crate) fn is_extreme(sum: f64) -> bool {
+    sum != 0.0 && !(1e-290..=1e290).contains(&sum)
+}
+
 /// Multiplies every item.
 pub(crate) fn scale(vector: &mut [f64], by: f64) {
     map(vector.chunks_mut(ITEMS_PER_TASK), |piece| piece.iter_mut().for_each(|item| *item *= by));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_numbers_are_brought_near_one_and_keep_their_digits() {
+        for number in [1.0, 1.5, 3e-5, 7e19, f64::MAX, f64::MIN_POSITIVE, 1e-310, 5e-324] {
+            let scaled = number * near_one(number);
+            assert!((1e-16..4.0).contains(&scaled), "{number:e} became {scaled:e}");
+            assert_eq!(scaled / near_one(number), number);
+        }
+    }
 }

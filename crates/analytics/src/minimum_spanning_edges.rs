@@ -82,7 +82,8 @@ pub fn minimum_spanning_edges(
         let taken = taken.into_iter().map(|at| edges[at as usize]).collect();
         let taken = sorted(taken, compare, control)?;
         let edges: Vec<_> = taken.into_iter().map(|(weight, low, high)| (low, high, weight)).collect();
-        let total = edges.iter().map(|(_, _, weight)| weight).sum();
+        // A sum of nothing is -0.
+        let total = edges.iter().map(|(_, _, weight)| weight).sum::<f64>() + 0.0;
         Ok(SpanningForest { edges, total })
     })
 }

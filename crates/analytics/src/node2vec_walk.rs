@@ -22,6 +22,7 @@ use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatView, GraphView, Neighbors};
 
 use crate::control::ensure;
+use crate::matrix::near_one;
 use crate::random::Random;
 use crate::random_walk::{outcome, verify_walks, walk_all};
 use crate::registry::{Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, SEED, WEIGHT, invalid};
@@ -109,7 +110,10 @@ impl Lists {
         if flat.is_sorted() && weight.lists(view)?.is_none() {
             return Ok(Lists::Plain(flat));
         }
-        let table = WeightedTable::new(view, &flat, weight, Direction::Out, Sign::NotNegative, control)?;
+        let mut table = WeightedTable::new(view, &flat, weight, Direction::Out, Sign::NotNegative, control)?;
+        // Only proportions within a list count, and near 1 their sums and products are numbers.
+        let scales = table.scales(control)?;
+        table.scale(control, |vertex, _| scales[vertex as usize])?;
         let table = table.merged(control, |left, right| left + right)?;
         let sums = table.running_sums(control)?;
         Ok(Lists::Weighted(table, sums))
@@ -187,16 +191,18 @@ fn next(
         _ if origin.weight_to(vertex).is_some() => 1.0,
         _ => far,
     };
-    // What going back has above the most that any other edge has is drawn apart.
-    let most = far.max(1.0);
+    // What going back has above the most that any other edge has is drawn apart. All by a power of two, so that no product
+    // is beyond all numbers.
+    let by = near_one(back.max(far).max(1.0));
+    let (back, most) = (back * by, far.max(1.0) * by);
     let apart = if back > most { list.weight_to(before).unwrap_or(0.0) * (back - most) } else { 0.0 };
     for _ in 0..MOST_DRAWS {
         let draw = random.unit() * (total * most + apart);
-        if draw >= total * most {
+        if apart > 0.0 && draw >= total * most {
             return Some(before);
         }
         let vertex = list.at(draw / most)?;
-        if random.unit() * most < bias(vertex) {
+        if random.unit() * most < bias(vertex) * by {
             return Some(vertex);
         }
     }

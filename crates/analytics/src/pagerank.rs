@@ -22,6 +22,7 @@ use evergraph_view::{FlatTable, FlatView, GraphView};
 
 use crate::control::ensure;
 use crate::gather::sums_over;
+use crate::matrix::{largest, near_one};
 use crate::parallel::{for_each, in_pool, map, try_map};
 use crate::registry::{
     Algorithm, Argument, Arguments, CONVERGED, Check, Field, ITERATIONS, Kind, OPTIONAL_WEIGHT, Outcome,
@@ -132,7 +133,12 @@ fn iterate<S: Share>(
 ) -> Result<PageRank, AlgorithmError> {
     let vertices = view.num_vertices() as f64;
     let threshold = vertices * options.tol;
-    let weights = options.personalization.as_deref();
+    // Scaled, so that their sum can be divided by however small they are.
+    let weights = options.personalization.as_deref().map(|weights| {
+        let by = near_one(largest(weights));
+        weights.iter().map(|weight| weight * by).collect::<Vec<f64>>()
+    });
+    let weights = weights.as_deref();
     let total_weight = weights.map_or(vertices, |weights| weights.iter().sum());
     let alpha = options.alpha;
     let mut state = State::<S>::new(view, control)?;
@@ -422,12 +428,16 @@ fn push_scores(
     let mut sums = vec![0.0; scores.len()];
     let mut dangling = 0.0;
     for (list, &score) in lists.iter().zip(scores) {
-        let total: f64 = list.iter().map(|(_, weight)| weight).sum();
-        if total == 0.0 {
+        // As parts of the largest, weights add up to a number whatever they are.
+        let largest = list.iter().map(|&(_, weight)| weight).fold(0.0, f64::max);
+        if largest == 0.0 {
             dangling += score;
             continue;
         }
-        list.iter().for_each(|&(neighbor, weight)| sums[neighbor as usize] += score * weight / total);
+        let total: f64 = list.iter().map(|(_, weight)| weight / largest).sum();
+        for &(neighbor, weight) in list {
+            sums[neighbor as usize] += score * (weight / largest) / total;
+        }
     }
     let places = sums.iter().zip(jump.iter().zip(lost));
     places.map(|(sum, (jump, lost))| alpha * (sum + dangling * lost) + (1.0 - alpha) * jump).collect()

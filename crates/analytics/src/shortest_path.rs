@@ -22,9 +22,10 @@ use hashbrown::HashMap;
 use crate::control::{ensure, require_sources};
 use crate::registry::{
     Algorithm, Argument, Arguments, Check, Field, Kind, OPTIONAL_WEIGHT, Outcome, Scalar, VertexColumn,
+    WEIGHT,
 };
 use crate::sssp::dijkstra;
-use crate::weights::{Sign, Weight, check};
+use crate::weights::{Sign, Weight, check, sums_too_large};
 use crate::{AlgorithmError, Control, NO_VERTEX, SsspOptions, VerifyError};
 
 /// Vertices expanded between two looks at [`Control`].
@@ -66,10 +67,13 @@ pub fn shortest_path(
     if source == target {
         return Ok(Some(ShortestPath { vertices: vec![source], length: 0.0 }));
     }
-    let sides = [Side::new(Direction::Out, source), Side::new(Direction::In, target)];
-    match weight.lists(view)? {
-        None => by_hops(view, sides, control),
-        Some(lists) => by_weight(view, &*lists, sides, control),
+    let sides = || [Side::new(Direction::Out, source), Side::new(Direction::In, target)];
+    let Some(lists) = weight.lists(view)? else { return by_hops(view, sides(), control) };
+    match by_weight(view, &*lists, sides(), control)? {
+        // Some path may be longer than any number says.
+        Found::Overflow if by_hops(view, sides(), control)?.is_some() => Err(sums_too_large(WEIGHT.name)),
+        Found::Path(path) => Ok(Some(path)),
+        Found::Overflow | Found::Nothing => Ok(None),
     }
 }
 
@@ -162,13 +166,21 @@ fn expand(view: &dyn GraphView, side: &mut Side, other: &Side, vertex: VertexId)
     meeting
 }
 
+/// How a search by weight ended.
+enum Found {
+    Path(ShortestPath),
+    Nothing,
+    /// No path, and weights of some paths add up to infinity.
+    Overflow,
+}
+
 fn by_weight(
     view: &dyn GraphView,
     lists: &dyn WeightedLists,
     mut sides: [Side; 2],
     control: &Control,
-) -> Result<Option<ShortestPath>, AlgorithmError> {
-    let (mut best, mut meeting) = (f64::INFINITY, None);
+) -> Result<Found, AlgorithmError> {
+    let (mut best, mut meeting, mut is_over) = (f64::INFINITY, None, false);
     let (mut list, mut expanded) = (WeightedList::default(), 0);
     while sides[0].nearest() + sides[1].nearest() < best {
         if sides[1].nearest() < sides[0].nearest() {
@@ -187,18 +199,27 @@ fn by_weight(
         check(vertex, side.direction, &list, Sign::NotNegative)?;
         for (neighbor, weight) in list.iter() {
             let distance = near + weight;
-            if side.distance(neighbor).is_some_and(|known| known <= distance) || !distance.is_finite() {
+            is_over |= distance.is_infinite();
+            if side.distance(neighbor).is_some_and(|known| known <= distance) || distance.is_infinite() {
                 continue;
             }
             side.reached.insert(neighbor, Step { distance, from: vertex, weight });
             side.queue.push(Reverse((distance.to_bits(), neighbor)));
-            let total = distance + other.distance(neighbor).unwrap_or(f64::INFINITY);
+            let Some(rest) = other.distance(neighbor) else { continue };
+            let total = distance + rest;
+            is_over |= total.is_infinite();
             if total < best {
                 (best, meeting) = (total, Some(neighbor));
             }
         }
     }
-    Ok(meeting.map(|meeting| join(sides, meeting)))
+    // Both sides may go on, but not to a path whose length is a number.
+    is_over |= sides.iter().all(|side| !side.queue.is_empty());
+    Ok(match meeting {
+        Some(meeting) => Found::Path(join(sides, meeting)),
+        None if is_over => Found::Overflow,
+        None => Found::Nothing,
+    })
 }
 
 fn report(view: &dyn GraphView, expanded: u64, control: &Control) -> Result<(), AlgorithmError> {

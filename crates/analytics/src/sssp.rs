@@ -24,7 +24,7 @@ use crate::registry::{
     Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, REVERSE, Scalar, VertexColumn, WEIGHT,
     invalid,
 };
-use crate::weights::{Sign, Weight, WeightedTable};
+use crate::weights::{Sign, Weight, WeightedTable, require_reached};
 use crate::{AlgorithmError, BfsOptions, Control, UNREACHED, bfs};
 
 /// The arguments of [`sssp`].
@@ -119,6 +119,9 @@ pub fn sssp(
             }
         };
         let reached = distances.iter().filter(|distance| distance.is_finite()).count() as u64;
+        if cutoff >= f64::MAX {
+            require_reached(view, (sources, options.reverse), lengths.largest, reached, control)?;
+        }
         Ok(Sssp { distances, reached })
     })
 }

@@ -9,7 +9,8 @@
 //!                                                           the edge d-e was there before the news
 //! ```
 //!
-//! Edges without a time are not there. Complexity: O(E log E).
+//! Edges without a time are not there. Times are compared exactly: where one is a whole number that a double has to round,
+//! edges carry what was rounded off as well. Complexity: O(E log E).
 //!
 //! Invariant: a vertex's arrival is the time of the edge from its parent, and not before the arrival there.
 
@@ -44,8 +45,8 @@ pub struct TemporalOptions {
 /// What [`temporal_reachability`] found, by vertex id.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TemporalReachability {
-    /// The earliest time at which a path from a source can be there; of a source the start, or the earliest time of any
-    /// edge; infinite where there is no path.
+    /// The earliest time at which a path from a source can be there, as the nearest double; of a source the start, or the
+    /// earliest time of any edge; infinite where there is no path.
     pub arrivals: Vec<f64>,
     /// The vertex before on such a path; a source's is itself; [`NO_VERTEX`] where there is no path.
     pub parents: Vec<VertexId>,
@@ -78,40 +79,79 @@ pub fn temporal_reachability(
             return Err(invalid(name, "it is a time, a number".to_owned()));
         }
     }
-    in_pool(|| {
-        let edges = edges_in_order(view, options, control)?;
-        let mut search = Search::new(view.id_bound(), sources);
-        let groups = edges.chunk_by(|left, right| left.time == right.time);
-        let (mut passed, mut next_check) = (0, EDGES_PER_CHECK);
-        control.progress(0, edges.len().max(1) as u64);
-        for group in groups {
-            search.pass(group, options.strict);
-            passed += group.len();
-            if passed >= next_check {
-                next_check = passed + EDGES_PER_CHECK;
-                control.check()?;
-                control.progress(passed as u64, edges.len() as u64);
-            }
+    in_pool(|| match edges_in_order::<()>(view, options, control)? {
+        Some(edges) => search(view, sources, options, &edges, control),
+        None => {
+            let edges = edges_in_order::<i16>(view, options, control)?.unwrap_or_default();
+            search(view, sources, options, &edges, control)
         }
-        let earliest = edges.first().map_or(0.0, |edge| edge.time);
-        Ok(search.finish(sources, options.start.filter(|start| start.is_finite()).unwrap_or(earliest)))
     })
+}
+
+fn search<R: Remainder>(
+    view: &dyn GraphView,
+    sources: &[VertexId],
+    options: &TemporalOptions,
+    edges: &[TimedEdge<R>],
+    control: &Control,
+) -> Result<TemporalReachability, AlgorithmError> {
+    let mut search = Search::new(view.id_bound(), sources);
+    let (mut passed, mut next_check) = (0, EDGES_PER_CHECK);
+    control.progress(0, edges.len().max(1) as u64);
+    for group in edges.chunk_by(|left, right| left.moment() == right.moment()) {
+        search.pass(group, options.strict);
+        passed += group.len();
+        if passed >= next_check {
+            next_check = passed + EDGES_PER_CHECK;
+            control.check()?;
+            control.progress(passed as u64, edges.len() as u64);
+        }
+    }
+    let earliest = edges.first().map_or(0.0, |edge| edge.time);
+    Ok(search.finish(sources, options.start.filter(|start| start.is_finite()).unwrap_or(earliest)))
+}
+
+/// What the times of edges have above the doubles that they were rounded to.
+trait Remainder: Copy + Default + Ord + Send + Sync {
+    /// `None` if it cannot be kept.
+    fn of(remainder: i16) -> Option<Self>;
+}
+
+/// Nothing: all times are doubles.
+impl Remainder for () {
+    fn of(remainder: i16) -> Option<Self> {
+        (remainder == 0).then_some(())
+    }
+}
+
+impl Remainder for i16 {
+    fn of(remainder: i16) -> Option<Self> {
+        Some(remainder)
+    }
 }
 
 /// An edge that is there at one time.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct TimedEdge {
+struct TimedEdge<R> {
     time: f64,
+    remainder: R,
     src: VertexId,
     dst: VertexId,
 }
 
-/// The edges between start and end, by time, then by their ends.
-fn edges_in_order(
+impl<R: Remainder> TimedEdge<R> {
+    /// When it is there; moments are in the order of the exact times.
+    fn moment(&self) -> (f64, R) {
+        (self.time, self.remainder)
+    }
+}
+
+/// The edges between start and end, by time, then by their ends; `None` if the remainders of their times cannot be kept.
+fn edges_in_order<R: Remainder>(
     view: &dyn GraphView,
     options: &TemporalOptions,
     control: &Control,
-) -> Result<Vec<TimedEdge>, AlgorithmError> {
+) -> Result<Option<Vec<TimedEdge<R>>>, AlgorithmError> {
     let property = match &options.time {
         Some(property) => property.clone(),
         None => view.time_property().ok_or_else(|| {
@@ -119,22 +159,29 @@ fn edges_in_order(
         })?,
     };
     let lists = view.weighted_lists(&property).map_err(|error| unfit_property("time", &error))?;
-    let (start, end) = (options.start.unwrap_or(f64::NEG_INFINITY), options.end.unwrap_or(f64::INFINITY));
+    let start = (options.start.unwrap_or(f64::NEG_INFINITY), 0);
+    let end = (options.end.unwrap_or(f64::INFINITY), 0);
     control.check()?;
     let pieces = Ranges::by_edges(&view.flat(), Direction::Out).map(control, |range| {
-        let (mut list, mut edges) = (WeightedList::with_missing(f64::NAN), Vec::new());
+        let (mut list, mut edges) = (WeightedList::exact(f64::NAN), Vec::new());
         for src in range {
             list.clear();
             lists.append(Direction::Out, src, &mut list);
-            let there = list.iter().filter(|(_, time)| (start..=end).contains(time) && time.is_finite());
-            edges.extend(there.map(|(dst, time)| TimedEdge { time, src, dst }));
+            let there = list.iter().zip(&list.remainders).filter(|&((_, time), &remainder)| {
+                time.is_finite() && start <= (time, remainder) && (time, remainder) <= end
+            });
+            for ((dst, time), &remainder) in there {
+                edges.push(TimedEdge { time, remainder: R::of(remainder)?, src, dst });
+            }
         }
-        edges
+        Some(edges)
     })?;
-    let order = |left: &TimedEdge, right: &TimedEdge| {
-        left.time.total_cmp(&right.time).then((left.src, left.dst).cmp(&(right.src, right.dst)))
+    let Some(pieces) = pieces.into_iter().collect::<Option<Vec<_>>>() else { return Ok(None) };
+    let order = |left: &TimedEdge<R>, right: &TimedEdge<R>| {
+        let times = left.time.total_cmp(&right.time).then(left.remainder.cmp(&right.remainder));
+        times.then((left.src, left.dst).cmp(&(right.src, right.dst)))
     };
-    sorted(pieces.concat(), order, control)
+    sorted(pieces.concat(), order, control).map(Some)
 }
 
 struct Search {
@@ -160,7 +207,7 @@ impl Search {
     }
 
     /// Passes over the edges of one time, which are in the order of their sources.
-    fn pass(&mut self, group: &[TimedEdge], strict: bool) {
+    fn pass<R: Remainder>(&mut self, group: &[TimedEdge<R>], strict: bool) {
         for edge in group {
             if self.is_reached(edge.src) && !self.is_reached(edge.dst) {
                 self.reached.push((edge.dst, edge.src));
@@ -205,18 +252,18 @@ pub fn verify(
     result: &TemporalReachability,
     control: &Control,
 ) -> Result<(), AlgorithmError> {
-    let edges = edges_in_order(view, options, &control.of_part());
-    let edges = edges?;
-    let mut arrivals = vec![f64::INFINITY; view.id_bound() as usize];
-    sources.iter().for_each(|&source| arrivals[source as usize] = f64::NEG_INFINITY);
-    let can_leave = |arrival: f64, time: f64| if options.strict { arrival < time } else { arrival <= time };
+    let edges = edges_in_order::<i16>(view, options, &control.of_part())?.unwrap_or_default();
+    let (never, always) = ((f64::INFINITY, 0), (f64::NEG_INFINITY, 0));
+    let mut arrivals = vec![never; view.id_bound() as usize];
+    sources.iter().for_each(|&source| arrivals[source as usize] = always);
+    let can_leave = |arrival, time| if options.strict { arrival < time } else { arrival <= time };
     let mut changed = true;
     while std::mem::take(&mut changed) {
         control.check()?;
         for edge in edges.iter().rev() {
             let place = (edge.src as usize, edge.dst as usize);
-            if can_leave(arrivals[place.0], edge.time) && edge.time < arrivals[place.1] {
-                arrivals[place.1] = edge.time;
+            if can_leave(arrivals[place.0], edge.moment()) && edge.moment() < arrivals[place.1] {
+                arrivals[place.1] = edge.moment();
                 changed = true;
             }
         }
@@ -227,11 +274,11 @@ pub fn verify(
     let mut is_given = vec![false; arrivals.len()];
     for edge in edges.iter().filter(|edge| result.parents[edge.dst as usize] == edge.src) {
         control.check()?;
-        let arrives = edge.time == arrivals[edge.dst as usize];
-        is_given[edge.dst as usize] |= arrives && can_leave(arrivals[edge.src as usize], edge.time);
+        let arrives = edge.moment() == arrivals[edge.dst as usize];
+        is_given[edge.dst as usize] |= arrives && can_leave(arrivals[edge.src as usize], edge.moment());
     }
     let mut reached = 0;
-    for (vertex, (&found, &wanted)) in (0..).zip(result.arrivals.iter().zip(&arrivals)) {
+    for (vertex, (&found, &(wanted, _))) in (0..).zip(result.arrivals.iter().zip(&arrivals)) {
         control.check()?;
         let parent = result.parents[vertex as usize];
         reached += u64::from(wanted < f64::INFINITY);
@@ -256,7 +303,8 @@ pub(crate) static ALGORITHM: Algorithm = Algorithm {
             "time",
             Kind::Text,
             "that of the edge types",
-            "the property of edges that is their time; a timestamp counts in microseconds since 1970",
+            "the property of edges that is their time; a timestamp counts in microseconds since 1970, and a date as its \
+             midnight",
         ),
         Argument::optional("start", Kind::Float, "none", "edges before this time are not there"),
         Argument::optional("end", Kind::Float, "none", "edges after this time are not there"),
@@ -265,8 +313,8 @@ pub(crate) static ALGORITHM: Algorithm = Algorithm {
     results: &[
         Field {
             name: "arrival",
-            summary: "the earliest time there; of a source the start, or the earliest time of an edge; infinite if not \
-                      reached",
+            summary: "the earliest time there, as the nearest double; of a source the start, or the earliest time of an \
+                      edge; infinite if not reached",
         },
         Field { name: "parent", summary: "the vertex before; a source's is itself; null if not reached" },
         Field { name: "reached", summary: "vertices reached, sources included" },

@@ -18,6 +18,7 @@ use evergraph_view::GraphView;
 use crate::dijkstra::Dijkstra;
 use crate::parallel::try_map;
 use crate::per_thread::PerThread;
+use crate::registry::WEIGHT;
 use crate::weights::{Sign, Weight, WeightedTable, weighted_lists};
 use crate::{AlgorithmError, Control};
 
@@ -71,7 +72,7 @@ impl Search {
     fn new(bound: VertexId) -> Self {
         let zeros = || vec![0.0; bound as usize];
         Search {
-            dijkstra: Dijkstra::new(bound),
+            dijkstra: Dijkstra::new(bound, WEIGHT.name),
             paths: zeros(),
             dependencies: zeros(),
             places: vec![0; bound as usize],

@@ -59,7 +59,8 @@ pub fn weighted_clustering(
         let sums = graph.triangles(control)?;
         let coefficient = |(vertex, sum)| graph.coefficient(vertex, sum);
         let coefficients: Vec<f64> = sums.into_iter().enumerate().map(coefficient).collect();
-        let average = coefficients.iter().sum::<f64>() / (view.num_vertices().max(1) as f64);
+        // A sum of nothing is -0.
+        let average = (coefficients.iter().sum::<f64>() + 0.0) / (view.num_vertices().max(1) as f64);
         control.progress(2, 2);
         Ok(Clustering { coefficients, average })
     })

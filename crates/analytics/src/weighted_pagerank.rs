@@ -1,14 +1,16 @@
 //! PageRank in its general form: weighted edges, a vector to start from, and a place of its own for what dangles.
 //!
 //! Method: that of `pagerank.rs`, in 64 bits, with a vertex handing its score to its out-neighbors in proportion to the
-//! weights of the edges. A vertex whose weights add up to 0 dangles, as in NetworkX.
+//! weights of the edges. A vertex whose weights add up to 0 dangles, as in NetworkX. Where the weights of some vertex are so
+//! large or so small that sums of them say nothing, those of each vertex are scaled by a power of two: only proportions
+//! count.
 //!
 //! Invariant: as in `pagerank.rs`.
 
 use evergraph_types::Direction;
 use evergraph_view::GraphView;
 
-use crate::matrix::{Matrix, distance, sum};
+use crate::matrix::{Matrix, distance, is_extreme, sum};
 use crate::parallel::{ITEMS_PER_TASK, map};
 use crate::weights::Sign;
 use crate::{AlgorithmError, Control, PageRank, PageRankOptions};
@@ -23,8 +25,11 @@ pub(crate) fn iterate(
     let vertices = view.num_vertices() as f64;
     let matrix =
         |direction| Matrix::new(view, &flat, direction, (&options.weight, Sign::NotNegative), control);
-    let degrees = matrix(Direction::Out)?.row_sums(control)?;
-    let matrix = matrix(Direction::In)?;
+    let (degrees, scales) = degrees(matrix(Direction::Out)?, control)?;
+    let mut matrix = matrix(Direction::In)?;
+    if let Some(scales) = scales {
+        matrix.scale_columns(&scales, control)?;
+    }
     let uniform =
         || (0..view.id_bound()).map(|vertex| f64::from(u8::from(view.has_vertex(vertex)))).collect();
     let shares = |weights: &Option<Vec<f64>>| proportions(weights.clone().unwrap_or_else(uniform));
@@ -55,6 +60,17 @@ pub(crate) fn iterate(
     }
     let converged = error < threshold || vertices == 0.0;
     Ok(PageRank { scores, iterations, error, converged })
+}
+
+/// The sum of the weights of each vertex, and what its weights were multiplied by if they had to be.
+fn degrees(mut matrix: Matrix, control: &Control) -> Result<(Vec<f64>, Option<Vec<f64>>), AlgorithmError> {
+    let degrees = matrix.row_sums(control)?;
+    if !degrees.iter().copied().any(is_extreme) {
+        return Ok((degrees, None));
+    }
+    let scales = matrix.row_scales(control)?;
+    matrix.scale_rows(&scales, control)?;
+    Ok((matrix.row_sums(control)?, Some(scales)))
 }
 
 /// Brought to sum 1; zeros stay what they are.

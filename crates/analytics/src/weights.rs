@@ -13,9 +13,10 @@ use std::ops::ControlFlow;
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatView, GraphView, WeightError, WeightedList, WeightedLists};
 
-use crate::parallel::{try_map, vertex_blocks};
-use crate::registry::{WEIGHT, unfit_property};
-use crate::{AlgorithmError, Control, Ranges};
+use crate::matrix::near_one;
+use crate::parallel::{for_each, try_map, vertex_blocks};
+use crate::registry::{WEIGHT, invalid, unfit_property};
+use crate::{AlgorithmError, BfsOptions, Control, Ranges, bfs};
 
 /// Which property of edges is their weight.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -182,6 +183,41 @@ impl WeightedTable {
         Ok(WeightedTable { offsets, neighbors, weights })
     }
 
+    /// For each list the power of two that brings its largest weight to about 1.
+    pub(crate) fn scales(&self, control: &Control) -> Result<Vec<f64>, AlgorithmError> {
+        let pieces = try_map(control, vertex_blocks(self.id_bound()), |vertices| {
+            let largest = |vertex| self.list(vertex).1.iter().copied().fold(0.0, f64::max);
+            Ok(vertices.map(|vertex| near_one(largest(vertex))).collect::<Vec<f64>>())
+        });
+        Ok(pieces?.concat())
+    }
+
+    /// Multiplies the weight of each entry by what its list and its neighbor say.
+    pub(crate) fn scale(
+        &mut self,
+        control: &Control,
+        by: impl Fn(VertexId, VertexId) -> f64 + Sync,
+    ) -> Result<(), AlgorithmError> {
+        let (offsets, mut neighbors, mut weights) =
+            (&self.offsets, &self.neighbors[..], &mut self.weights[..]);
+        let mut pieces = Vec::new();
+        for vertices in vertex_blocks((offsets.len() - 1) as VertexId) {
+            let len = offsets[vertices.end as usize] - offsets[vertices.start as usize];
+            let (own_neighbors, own_weights);
+            (own_neighbors, neighbors) = neighbors.split_at(len);
+            (own_weights, weights) = weights.split_at_mut(len);
+            pieces.push((vertices, own_neighbors, own_weights));
+        }
+        for_each(control, pieces, |(vertices, neighbors, weights)| {
+            let mut entries = weights.iter_mut().zip(neighbors);
+            for vertex in vertices {
+                let degree = offsets[vertex as usize + 1] - offsets[vertex as usize];
+                let list = entries.by_ref().take(degree);
+                list.for_each(|(weight, &neighbor)| *weight *= by(vertex, neighbor));
+            }
+        })
+    }
+
     /// One past the largest vertex id.
     pub fn id_bound(&self) -> VertexId {
         (self.offsets.len() - 1) as VertexId
@@ -290,6 +326,28 @@ pub(crate) fn weighted_lists_in(
         list.iter().collect()
     });
     Ok(all.collect())
+}
+
+/// The error of weights, or whatever the argument names, whose sums are no numbers any more.
+pub(crate) fn sums_too_large(argument: &str) -> AlgorithmError {
+    invalid(argument, "sums of weights are beyond all numbers; scale them down".to_owned())
+}
+
+/// Refuses weights along whose paths sums may be beyond all numbers, `largest` of them by magnitude, if by hops there are
+/// more vertices than were `reached`: those that are missing are at no distance that can be told.
+pub(crate) fn require_reached(
+    view: &dyn GraphView,
+    (sources, reverse): (&[VertexId], bool),
+    largest: f64,
+    reached: u64,
+    control: &Control,
+) -> Result<(), AlgorithmError> {
+    if (largest * view.num_vertices() as f64).is_finite() {
+        return Ok(());
+    }
+    let options = BfsOptions { reverse, depth_limit: None };
+    let by_hops = bfs(view, sources, &options, &control.of_part())?.reached;
+    if by_hops > reached { Err(sums_too_large(WEIGHT.name)) } else { Ok(()) }
 }
 
 /// Refuses weights that the algorithm cannot work with.

@@ -159,7 +159,8 @@ impl Column {
         Ok(())
     }
 
-    /// Appends the rows of a column of numbers or timestamps as doubles, nulls as `missing`; nothing for other columns.
+    /// Appends the rows of a column of numbers or times as doubles, nulls as `missing`; nothing for other columns. A date is
+    /// its midnight, in microseconds as a timestamp is.
     pub fn append_floats(&self, missing: f64, out: &mut Vec<f64>) {
         let start = out.len();
         match (&self.cells, self.kind.as_scalar()) {
@@ -172,18 +173,51 @@ impl Column {
             (Cells::Eight(bits), Some(ScalarType::Int64 | ScalarType::Timestamp)) => {
                 out.extend(bits.iter().map(|&bits| bits as i64 as f64))
             }
-            (cells, Some(scalar)) if scalar.is_number() => {
-                out.extend((0..cells.len()).map(|row| match Value::of_bits(self.kind, cells.bits(row)) {
-                    Value::Int(number) => number as f64,
-                    Value::UInt(number) => number as f64,
-                    _ => missing,
-                }));
+            (cells, Some(scalar)) if scalar.is_number() || scalar == ScalarType::Date => {
+                let number = |row| self.whole_number(row).map_or(missing, |number| number as f64);
+                out.extend((0..cells.len()).map(number));
             }
             _ => {}
         }
         if let Some(validity) = &self.validity {
             let nulls = out[start..].iter_mut().zip(validity).filter(|(_, valid)| !**valid);
             nulls.for_each(|(number, _)| *number = missing);
+        }
+    }
+
+    /// Appends, for each row that [`Column::append_floats`] appends, what the number has above the double nearest to it: 0
+    /// but for whole numbers and times beyond 2^53. Both together are the exact number, and in its order.
+    ///
+    /// ```
+    /// use evergraph_types::{Column, PropertyType};
+    ///
+    /// let mut column = Column::new(PropertyType::Int64);
+    /// column.push(((1i64 << 53) + 1).into())?;
+    /// let (mut numbers, mut remainders) = (Vec::new(), Vec::new());
+    /// column.append_floats(0.0, &mut numbers);
+    /// column.append_remainders(&mut remainders);
+    /// assert_eq!((numbers, remainders), (vec![9_007_199_254_740_992.0], vec![1]));
+    /// # Ok::<(), evergraph_types::Value>(())
+    /// ```
+    pub fn append_remainders(&self, out: &mut Vec<i16>) {
+        let is_wide = matches!(
+            self.kind.as_scalar(),
+            Some(ScalarType::Int64 | ScalarType::UInt64 | ScalarType::Timestamp | ScalarType::Date)
+        );
+        if !is_wide {
+            return out.resize(out.len() + self.len(), 0);
+        }
+        // Doubles are at most 2048 apart up to 2^64.
+        let remainder = |number: i128| (number - number as f64 as i128) as i16;
+        let of_row = |row| self.whole_number(row).filter(|_| !self.is_null(row)).map_or(0, remainder);
+        out.extend((0..self.len()).map(of_row));
+    }
+
+    /// The number of a row, or the microseconds of a time; none for what is no whole number.
+    fn whole_number(&self, row: usize) -> Option<i128> {
+        match Value::of_bits(self.kind, self.cells.bits(row)) {
+            Value::UInt(number) => Some(i128::from(number)),
+            value => value.time().map(i128::from),
         }
     }
 

@@ -317,6 +317,7 @@ impl WeightedLists for &FlatView {
         };
         let values = &table.values[table.offsets[vertex as usize]..table.offsets[vertex as usize + 1]];
         into.weights.extend_from_slice(values);
+        into.fill_remainders();
         self.neighbors(direction, vertex).for_each_slice(|slice| into.neighbors.extend_from_slice(slice));
     }
 }

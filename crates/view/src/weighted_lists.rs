@@ -5,9 +5,10 @@
 //!  weights    0.5   2.0   1.0   1.0         each with its own column; 1 where an edge has no value
 //! ```
 //!
-//! The weight of a timestamp is the number of its microseconds since 1970.
+//! The weight of a timestamp is the number of its microseconds since 1970, and that of a date is that of its midnight.
 //!
-//! Invariant: `neighbors` and `weights` of a [`WeightedList`] have the same length.
+//! Invariant: `neighbors` and `weights` of a [`WeightedList`] have the same length, and so have `remainders` where they are
+//! kept.
 
 use evergraph_types::{Column, Direction, EdgeTypeId, PropertyId, PropertyType, VertexId};
 use thiserror::Error;
@@ -32,7 +33,7 @@ pub enum WeightError {
     /// It is not a number.
     #[error(
         "property {property:?} of edge type {edge_type:?} is of type {kind}; \
-         an integer, a float or a timestamp is wanted"
+         an integer, a float, a timestamp or a date is wanted"
     )]
     NotANumber {
         /// The name asked for.
@@ -51,6 +52,9 @@ pub struct WeightedList {
     pub neighbors: Vec<VertexId>,
     /// The weight of the edge to each.
     pub weights: Vec<f64>,
+    /// What each weight has above the double that it was rounded to; of an [exact](WeightedList::exact) list only.
+    pub remainders: Vec<i16>,
+    is_exact: bool,
     /// Values on their way from a column of the store.
     column: Option<Column>,
     /// The weight of edges that have no value.
@@ -67,13 +71,27 @@ impl Default for WeightedList {
 impl WeightedList {
     /// Empty; edges without a value get this weight.
     pub fn with_missing(missing: f64) -> Self {
-        WeightedList { neighbors: Vec::new(), weights: Vec::new(), column: None, missing }
+        let (neighbors, weights, remainders) = (Vec::new(), Vec::new(), Vec::new());
+        WeightedList { neighbors, weights, remainders, is_exact: false, column: None, missing }
+    }
+
+    /// The same that keeps remainders, for those who compare whole numbers beyond 2^53.
+    pub fn exact(missing: f64) -> Self {
+        WeightedList { is_exact: true, ..Self::with_missing(missing) }
+    }
+
+    /// Makes up for the remainders of weights that were not rounded.
+    pub(crate) fn fill_remainders(&mut self) {
+        if self.is_exact {
+            self.remainders.resize(self.weights.len(), 0);
+        }
     }
 
     /// Removes all, and keeps the memory.
     pub fn clear(&mut self) {
         self.neighbors.clear();
         self.weights.clear();
+        self.remainders.clear();
     }
 
     /// The edges.
@@ -115,9 +133,9 @@ impl<'a> SelectedWeights<'a> {
     }
 }
 
-/// Integers, floats, and the microseconds of timestamps.
+/// Integers, floats, and the microseconds of timestamps and dates.
 fn is_weight(kind: PropertyType) -> bool {
-    kind.is_number() || kind == PropertyType::Timestamp
+    kind.is_number() || kind == PropertyType::Timestamp || kind == PropertyType::Date
 }
 
 fn unknown(selection: &Selection, property: &str) -> WeightError {
@@ -140,7 +158,8 @@ impl WeightedLists for SelectedWeights<'_> {
                     Some(rows) => into.neighbors.extend(rows.iter().map(|&row| neighbors[row])),
                 }
                 let Some((property, kind)) = property else {
-                    return into.weights.resize(into.neighbors.len(), into.missing);
+                    into.weights.resize(into.neighbors.len(), into.missing);
+                    return into.fill_remainders();
                 };
                 let column = into.column.get_or_insert_with(|| Column::new(kind));
                 if column.property_type() != kind {
@@ -151,6 +170,9 @@ impl WeightedLists for SelectedWeights<'_> {
                     Some(rows) => run.copy_rows(property, rows.iter().copied(), column),
                 }
                 column.append_floats(into.missing, &mut into.weights);
+                if into.is_exact {
+                    column.append_remainders(&mut into.remainders);
+                }
                 column.clear();
             });
         }

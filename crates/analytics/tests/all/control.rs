@@ -3,8 +3,9 @@
 use std::time::{Duration, Instant};
 
 use evergraph_analytics::{
-    AlgorithmError, Arguments, BetweennessOptions, Check, Control, Definition, Kind, PageRankOptions, Value,
-    algorithm, algorithms, betweenness_centrality, clustering, pagerank, triangle_count,
+    AlgorithmError, Arguments, BetweennessOptions, Check, ColorOrder, Control, Definition, Kind,
+    PageRankOptions, Value, algorithm, algorithms, betweenness_centrality, clustering, greedy_color,
+    pagerank, triangle_count,
 };
 use evergraph_view::{FlatView, GraphView};
 
@@ -144,6 +145,26 @@ fn a_running_algorithm_stops_within_a_fifth_of_a_second() {
     // A machine with other work to do may be slow once, not every time.
     let took = (0..5).map(|_| stop()).min().expect("five times");
     assert!(took < Duration::from_millis(200), "{took:?}");
+}
+
+/// However many edges the vertices have that are taken out one after the other.
+#[test]
+fn an_order_of_vertices_with_many_edges_stops_soon() {
+    let edges: Vec<_> = (0..4_000_000u32).map(|edge| (edge % 199, edge / 199 % 197)).collect();
+    let view = FlatView::from_edges(200, &edges, true);
+    let stop = || {
+        let control = Control::new();
+        std::thread::scope(|scope| {
+            let running = scope.spawn(|| greedy_color(&view, ColorOrder::SmallestLast, &control));
+            std::thread::sleep(Duration::from_millis(100));
+            control.cancel();
+            let asked = Instant::now();
+            assert_eq!(running.join().expect("no panic"), Err(AlgorithmError::Cancelled));
+            asked.elapsed()
+        })
+    };
+    let took = (0..3).map(|_| stop()).min().expect("three times");
+    assert!(took < Duration::from_millis(100), "{took:?}");
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod control;
 mod core_number;
 mod documentation;
 mod edge_map;
+mod extremes;
 mod graphalytics;
 mod greedy;
 mod incremental;
