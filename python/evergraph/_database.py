@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from time import perf_counter, sleep
 from typing import TYPE_CHECKING, TypeVar
 
 from evergraph import _native
-from evergraph._arguments import flag, whole
+from evergraph._arguments import flag, text, whole
 from evergraph._durations import is_duration, seconds_of
 from evergraph._errors import ConflictError
 from evergraph._events import HandlerStatus
@@ -20,12 +21,13 @@ from evergraph._schema import Schematic
 from evergraph._snapshot import Snapshot
 from evergraph._stats import CheckReport, Problem, Stats
 from evergraph._stream import Stream
+from evergraph._text import quoted
 from evergraph._transaction import Transaction
 from evergraph._views import View
 from evergraph._window import Window
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
     from types import TracebackType
     from typing import Literal
 
@@ -539,7 +541,8 @@ class Database(Schematic["_native.Database"]):
         elif isinstance(at, datetime):
             view = Snapshot(self._native.snapshot_at(None, _micros(at)))
         else:
-            view = Snapshot(self._native.snapshot_at(whole("at", at), None))
+            version = whole("at", at, kind="a version or a datetime")
+            view = Snapshot(self._native.snapshot_at(version, None))
         return view if edge_types is None else view.with_edge_types(edge_types)
 
     @property
@@ -663,7 +666,7 @@ class Database(Schematic["_native.Database"]):
         if isinstance(vertices, str):
             message = "vertices is an iterable of keys, not a single str"
             raise TypeError(message)
-        ends = [(*edge, None)[:3] for edge in edges or ()]
+        ends = [_edge_member(edge) for edge in edges or ()]
         members = list(vertices or ())
         return View(self._native.create_view(name, members, ends, (where, edges_where), frozen))
 
@@ -750,12 +753,12 @@ class Database(Schematic["_native.Database"]):
         elif every is not None:
             every = whole("every", every, least=1)
         arguments = {
-            "edge_type": edge_type,
+            "edge_type": None if edge_type is None else text("edge_type", edge_type),
             "last": length,
             "edges": None if edges is None else whole("edges", edges, least=1),
             "every": every,
-            "duplicates": duplicates,
-            "order": order,
+            "duplicates": text("duplicates", duplicates),
+            "order": None if order is None else text("order", order),
             "lateness": seconds_of("lateness", lateness),
             "from_version": None if from_version is None else whole("from_version", from_version),
         }
@@ -841,6 +844,15 @@ class Database(Schematic["_native.Database"]):
             note for note, holds in (("closed", self.is_closed), ("read-only", self.is_read_only)) if holds
         ]
         return f"Database({', '.join([where, *notes])})"
+
+
+def _edge_member(edge: tuple[Key, Key] | tuple[Key, Key, str]) -> tuple[Key, Key, str | None]:
+    parts = () if isinstance(edge, str | bytes) or not isinstance(edge, Iterable) else tuple(edge)
+    if not 2 <= len(parts) <= 3:
+        message = f"edges are (src, dst) or (src, dst, edge_type), not {quoted(edge)}"
+        raise TypeError(message)
+    edge_type = parts[2] if len(parts) == 3 else None
+    return parts[0], parts[1], None if edge_type is None else text("edge_type", edge_type)
 
 
 def _column(name: str, column: str | int | None) -> str | int | None:

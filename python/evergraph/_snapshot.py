@@ -336,3 +336,11 @@ class Snapshot:
         )
         kinds = [[kind, f"{self.with_edge_types([kind]).num_edges:,}"] for kind in self.edge_types]
         return f"<p>{head}</p>{_text.as_html(['edge type', 'edges'], [False, True], kinds)}"
+
+
+def native_of(name: str, snapshot: Snapshot) -> _native.Snapshot:
+    """Give what is behind an argument of this name that is a snapshot."""
+    if not isinstance(snapshot, Snapshot):
+        message = f"{name} is a Snapshot, not {type(snapshot).__name__}"
+        raise TypeError(message)
+    return snapshot._native
