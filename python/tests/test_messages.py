@@ -138,7 +138,7 @@ def test_no_message_is_longer_than_some_lines(
         (lambda db: eg.open(retain=2**70), ValueError, "retain: 1180591620717411303424 is not"),
         (lambda db: eg.open(retain=timedelta(-1)), ValueError, "retain: .* is not 0 or above"),
         (lambda db: db.snapshot(at=2**70), ValueError, "at: 1180591620717411303424 is not"),
-        (lambda db: db.snapshot(at=True), TypeError, "at is a whole number, not bool"),
+        (lambda db: db.snapshot(at=True), TypeError, "at is a version or a datetime, not bool"),
         (lambda db: db.stream(batch_size=2**70), ValueError, "batch_size: 1180591620717411303424 is not"),
         (lambda db: db.stream(from_version=-1), ValueError, "from_version: -1 is not 0 or above"),
         (lambda db: db.window(edges=2**70), ValueError, "edges: 1180591620717411303424 is not"),
