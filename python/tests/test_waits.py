@@ -132,5 +132,5 @@ def test_a_window_is_looked_at_while_another_thread_waits_in_it(timed: eg.Databa
     uninvolved.join()
     assert outcome == [None]
     # Each of them took a slice of the wait, 50 ms and more, and all threads with it.
-    assert looks > 100
-    assert len(beats) > 100
+    assert looks > 20
+    assert len(beats) > 20
