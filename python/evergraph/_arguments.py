@@ -11,7 +11,9 @@ _SHOWN_BITS = 256
 _MOST = 2**63 - 1
 
 
-def whole(name: str, value: object, *, least: int = 0, kind: str = "a whole number") -> int:
+def whole(
+    name: str, value: object, *, least: int = 0, most: int = _MOST, kind: str = "a whole number"
+) -> int:
     """Give an argument of this name that is a whole number from ``least`` on; ``kind`` says what it may be.
 
     >>> whole("retries", 8)
@@ -24,13 +26,34 @@ def whole(name: str, value: object, *, least: int = 0, kind: str = "a whole numb
     if number is None:
         message = f"{name} is {kind}, not {type(value).__name__}"
         raise TypeError(message)
-    if not least <= number <= _MOST:
-        bits = number.bit_length()
-        shown = str(number) if bits <= _SHOWN_BITS else f"a number of {bits} bits"
-        what = f"{least} or above" if number < least else f"{_MOST} or below"
+    if not least <= number <= most:
+        shown = large(number)
+        what = f"{least} or above" if number < least else f"{most} or below"
         message = f"{name}: {shown} is not {what}"
         raise ValueError(message)
     return number
+
+
+def large(number: int) -> str:
+    """Write a whole number for a message; of one that is too long say how long.
+
+    >>> large(7), large(1 << 999)
+    ('7', 'a number of 1000 bits')
+    """
+    bits = number.bit_length()
+    return str(number) if bits <= _SHOWN_BITS else f"a number of {bits} bits"
+
+
+def text(name: str, value: object) -> str:
+    """Give an argument of this name that is text.
+
+    >>> text("order", "event")
+    'event'
+    """
+    if not isinstance(value, str):
+        message = f"{name} is a str, not {type(value).__name__}"
+        raise TypeError(message)
+    return value
 
 
 def flag(name: str, value: object) -> bool:

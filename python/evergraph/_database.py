@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Literal, TypeVar
 
 from evergraph import _native, _text
-from evergraph._arguments import flag, names_of, path_of, whole
+from evergraph._arguments import flag, names_of, path_of, text, whole
 from evergraph._durations import is_duration, seconds_of
 from evergraph._errors import ConflictError
 from evergraph._events import HandlerStatus
@@ -22,6 +22,7 @@ from evergraph._schema import Schematic
 from evergraph._snapshot import Snapshot
 from evergraph._stats import CheckReport, Problem, Stats
 from evergraph._stream import Stream
+from evergraph._text import quoted
 from evergraph._transaction import Transaction
 from evergraph._types import (
     ColumnLike,
@@ -574,7 +575,8 @@ class Database(_text.Shown, Schematic["_native.Database"]):
         elif isinstance(at, datetime):
             view = Snapshot(self._native.snapshot_at(None, _micros(at)))
         else:
-            view = Snapshot(self._native.snapshot_at(whole("at", at), None))
+            version = whole("at", at, kind="a version or a datetime")
+            view = Snapshot(self._native.snapshot_at(version, None))
         return view if edge_types is None else view.with_edge_types(edge_types)
 
     @property
@@ -703,7 +705,7 @@ class Database(_text.Shown, Schematic["_native.Database"]):
         if isinstance(vertices, str):
             message = "vertices is an iterable of keys, not a single str"
             raise TypeError(message)
-        ends = [(*edge, None)[:3] for edge in edges or ()]
+        ends = [_edge_member(edge) for edge in edges or ()]
         members = list(vertices or ())
         return View(self._native.create_view(name, members, ends, (where, edges_where), frozen))
 
@@ -795,12 +797,12 @@ class Database(_text.Shown, Schematic["_native.Database"]):
         elif every is not None:
             every = whole("every", every, least=1)
         arguments = {
-            "edge_type": edge_type,
+            "edge_type": None if edge_type is None else text("edge_type", edge_type),
             "last": length,
             "edges": None if edges is None else whole("edges", edges, least=1),
             "every": every,
-            "duplicates": duplicates,
-            "order": order,
+            "duplicates": text("duplicates", duplicates),
+            "order": None if order is None else text("order", order),
             "lateness": seconds_of("lateness", lateness),
             "from_version": None if from_version is None else whole("from_version", from_version),
         }
@@ -889,6 +891,15 @@ class Database(_text.Shown, Schematic["_native.Database"]):
 
     def _parts(self) -> Iterable[str | _text.Grid]:
         return [repr(self), *(() if self.is_closed else self.snapshot()._parts())]
+
+
+def _edge_member(edge: tuple[Key, Key] | tuple[Key, Key, str]) -> tuple[Key, Key, str | None]:
+    parts = () if isinstance(edge, str | bytes) or not isinstance(edge, Iterable) else tuple(edge)
+    if not 2 <= len(parts) <= 3:
+        message = f"edges are (src, dst) or (src, dst, edge_type), not {quoted(edge)}"
+        raise TypeError(message)
+    edge_type = parts[2] if len(parts) == 3 else None
+    return parts[0], parts[1], None if edge_type is None else text("edge_type", edge_type)
 
 
 def _column(name: str, column: str | int | None) -> str | int | None:

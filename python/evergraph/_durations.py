@@ -6,8 +6,12 @@ import math
 from datetime import timedelta
 
 from evergraph import _native
+from evergraph._arguments import large
 from evergraph._text import quoted
 from evergraph._types import Duration
+
+_MOST_SECONDS = 2.0**63
+"""As many as 64 bits count, and as a number of units of a time that is a number."""
 
 
 def is_duration(text: str) -> bool:
@@ -40,8 +44,19 @@ def seconds_of(name: str, duration: Duration) -> float:
         message = f"{name} is a number of seconds, a timedelta or text, not {type(duration).__name__}"
         raise TypeError(message)
     else:
-        seconds = float(duration)
-    if not (seconds >= 0 and math.isfinite(seconds)):
-        message = f"{name}: {duration!r} is not 0 or above"
+        try:
+            seconds = float(duration)
+        except OverflowError:
+            seconds = math.inf if duration > 0 else -math.inf
+    if not seconds >= 0:
+        message = f"{name}: {_shown(duration)} is not 0 or above"
+        raise ValueError(message)
+    if seconds > _MOST_SECONDS:
+        message = f"{name}: {_shown(duration)} is longer than any time: at most {_MOST_SECONDS:g} seconds"
         raise ValueError(message)
     return seconds
+
+
+def _shown(duration: Duration) -> str:
+    # Python refuses to write out the longest integers.
+    return large(duration) if isinstance(duration, int) else quoted(duration)

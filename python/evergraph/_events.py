@@ -7,7 +7,9 @@ from datetime import datetime
 from typing import Literal, NamedTuple
 
 from evergraph import _native
-from evergraph._types import Key, Value
+from evergraph._arguments import whole
+from evergraph._durations import seconds_of
+from evergraph._types import Duration, Key, Value
 
 
 class Event(NamedTuple):
@@ -95,9 +97,9 @@ class Subscription:
         self._native.stop()
         _at_work.discard(self)
 
-    def wait(self, version: int, timeout: float = 60.0) -> bool:
+    def wait(self, version: int, timeout: Duration = 60.0) -> bool:
         """Wait until it has dealt with all up to a version; tell if it has, within ``timeout`` seconds."""
-        return self._native.wait(version, timeout)
+        return self._native.wait(whole("version", version), seconds_of("timeout", timeout))
 
     def __repr__(self) -> str:
         """Say whose it is and how it fares."""

@@ -413,3 +413,11 @@ class Snapshot(_text.Shown):
         )
         kinds = {kind: self.with_edge_types([kind]).num_edges for kind in self.edge_types}
         return [head, _text.counts("edge type", kinds)]
+
+
+def native_of(name: str, snapshot: Snapshot) -> _native.Snapshot:
+    """Give what is behind an argument of this name that is a snapshot."""
+    if not isinstance(snapshot, Snapshot):
+        message = f"{name} is a Snapshot, not {type(snapshot).__name__}"
+        raise TypeError(message)
+    return snapshot._native

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from threading import Lock
 from types import TracebackType
 from typing import TypeAlias
 
 from evergraph import _native, _text
-from evergraph._snapshot import Snapshot
+from evergraph._snapshot import Snapshot, native_of
 from evergraph._table import Column, Table
 from evergraph._types import Self
 
@@ -75,39 +74,25 @@ class Stream(_text.Shown):
     for it; a named one keeps its place.
     """
 
-    __slots__ = ("_lock", "_native", "_ready", "_timeout")
+    __slots__ = ("_native", "_timeout")
 
     def __init__(self, native: _native.Stream, timeout_seconds: float | None) -> None:
         """Wrap a native stream; `Database.stream` does this for you."""
         self._native = native
         self._timeout = timeout_seconds
-        # A batch that was pulled for somebody who was cancelled meanwhile, at most one.
-        self._ready: list[_Pulled] = []
-        self._lock = Lock()
 
     @property
     def position(self) -> int | None:
         """The last version given out; ``None`` once it is closed."""
-        with self._lock:
-            return self._ready[0][0] if self._ready else self._native.position
+        return self._native.position
 
     def acknowledge(self) -> None:
         """Say now that what was given out has been dealt with, rather than with the next pull."""
-        with self._lock:
-            # Pulling what is ready has acknowledged what was given out before it.
-            if not self._ready:
-                self._native.acknowledge()
+        self._native.acknowledge()
 
     def close(self) -> None:
         """Let go of the log."""
         self._native.close()
-
-    def _pull(self, timeout_seconds: float | None) -> None:
-        with self._lock:
-            if not self._ready:
-                batch = self._native.next(timeout_seconds)
-                if batch is not None:
-                    self._ready.append(batch)
 
     def __iter__(self) -> Self:
         """Go on with the next batch."""
@@ -115,10 +100,10 @@ class Stream(_text.Shown):
 
     def __next__(self) -> Batch:
         """Wait for the next batch; the iteration ends when none came within ``timeout``."""
-        self._pull(self._timeout)
-        if not self._ready:
+        batch = self._native.next(self._timeout)
+        if batch is None:
             raise StopIteration
-        return Batch(self._ready.pop())
+        return Batch(batch)
 
     def __aiter__(self) -> Self:
         """Go on with the next batch."""
@@ -132,15 +117,17 @@ class Stream(_text.Shown):
         # Not needed by those who do not await, and slow to import.
         import asyncio
 
-        left = self._timeout
+        left, is_gathering = self._timeout, False
         while True:
-            wait = _SLICE_SECONDS if left is None else min(left, _SLICE_SECONDS)
-            await asyncio.to_thread(self._pull, wait)
-            if self._ready:
-                return Batch(self._ready.pop())
+            wait = _SLICE_SECONDS if left is None or is_gathering else min(left, _SLICE_SECONDS)
+            is_ready, is_gathering = await asyncio.to_thread(self._native.pull, wait)
+            # Another task may have been faster.
+            batch = self._native.take() if is_ready else None
+            if batch is not None:
+                return Batch(batch)
             if left is not None:
-                left -= wait
-                if left <= 0:
+                left = max(left - wait, 0.0)
+                if left == 0 and not is_gathering:
                     raise StopAsyncIteration
 
     def __repr__(self) -> str:
@@ -193,7 +180,7 @@ class Diff(_text.Shown):
 
     def __init__(self, before: Snapshot, after: Snapshot) -> None:
         """Compare two snapshots; `diff` does this for you."""
-        parts = _native.diff(before._native, after._native)
+        parts = _native.diff(native_of("before", before), native_of("after", after))
         self.added, self.removed, self.changed_from, self.changed_to = map(Table, parts[:4])
         self.added_vertices, self.removed_vertices, self.changed_vertices = map(Column, parts[4:])
 

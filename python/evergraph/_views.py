@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from inspect import iscoroutinefunction
 from typing import Any, Literal, NamedTuple
 
 from evergraph import _native, _text
-from evergraph._arguments import whole
+from evergraph._arguments import text, whole
 from evergraph._durations import seconds_of
+from evergraph._errors import EvergraphError
 from evergraph._events import DeadLetter, Subscription
-from evergraph._snapshot import ArrowGraph, Csr, Snapshot
+from evergraph._snapshot import ArrowGraph, Csr, Snapshot, native_of
 from evergraph._types import Duration, Key, Value
 
 
@@ -100,8 +102,10 @@ class View(Snapshot):
             If the view, or one it is made of, was dropped.
         PredicateError
             If a predicate does not fit the schema of the snapshot.
+        ValueError
+            If the snapshot is of another database, or of a window.
         """
-        return Snapshot(self._view.at(None if snapshot is None else snapshot._native))
+        return Snapshot(self._view.at(None if snapshot is None else native_of("snapshot", snapshot)))
 
     def statistics(self, snapshot: Snapshot | None = None) -> ViewStatistics:
         """Count what is in it, on a snapshot or on the newest version. Counting is no read.
@@ -111,7 +115,8 @@ class View(Snapshot):
         snapshot : Snapshot, optional
             A snapshot of the same database.
         """
-        return ViewStatistics(**self._view.statistics(None if snapshot is None else snapshot._native))
+        native = None if snapshot is None else native_of("snapshot", snapshot)
+        return ViewStatistics(**self._view.statistics(native))
 
     # ---- other views
 
@@ -239,9 +244,13 @@ class View(Snapshot):
         if not callable(handler):
             message = f"a handler is callable, {type(handler).__name__} is not"
             raise TypeError(message)
-        failure = (retries, seconds_of("backoff", backoff))
+        if any(iscoroutinefunction(called) for called in (handler, type(handler).__call__)):
+            message = "a handler is called, not awaited: give it a plain function, not an async one"
+            raise TypeError(message)
+        size = None if batch_size is None else whole("batch_size", batch_size, least=1)
+        failure = (whole("retries", retries, most=2**32 - 1), seconds_of("backoff", backoff))
         native = self._view.on_update(
-            handler, name, list(kinds), list(properties), exactly_once, batch_size, failure
+            handler, text("name", name), list(kinds), list(properties), exactly_once, size, failure
         )
         return Subscription(native)
 
@@ -358,7 +367,12 @@ class View(Snapshot):
         """Say its name and what it is made of."""
         if self.name is None:
             return "View(of other views)"
-        return f"View({self.name!r}: {self.definition})"
+        try:
+            definition = self.definition
+        except EvergraphError as error:
+            # It was dropped, or its database closed.
+            definition = f"no longer to be had, {error}"
+        return f"View({self.name!r}: {definition})"
 
     def _parts(self) -> Iterable[str | _text.Grid]:
         return self.at()._parts()

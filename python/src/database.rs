@@ -1,7 +1,6 @@
 //! A database as Python holds it, and how it is opened and checked.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use evergraph::algorithms::Control;
 use evergraph::{
@@ -13,7 +12,7 @@ use pyo3::types::{PyDict, PyTuple};
 
 use crate::column::{batch_of, ends_of};
 use crate::events::status_to_python;
-use crate::gate::{enter, enter_interruptibly, enter_writing};
+use crate::gate::{duration, enter, enter_interruptibly, enter_writing};
 use crate::history::Stream;
 use crate::incremental::Incremental;
 use crate::key::key_of;
@@ -172,7 +171,7 @@ impl Database {
         after: Option<u64>,
         name: Option<String>,
     ) -> PyResult<Stream> {
-        let every = every_seconds.map(Duration::from_secs_f64);
+        let every = every_seconds.map(duration);
         let options = StreamOptions { edge_types, batch_size, every, is_stateful, after, name };
         enter(py, || self.inner.stream(options)).map(Stream::new)
     }

@@ -208,6 +208,7 @@ impl Raise for WindowError {
                 PyValueError::new_err(self.to_string())
             }
             WindowError::NoTime { .. }
+            | WindowError::TimeType { .. }
             | WindowError::TypeChanged { .. }
             | WindowError::PropertyChanged { .. } => Raised::new(py, "SchemaError", self).error,
             WindowError::Schema(error) => error.raise(py),

@@ -3,8 +3,6 @@
 //! Invariant: a transaction that was lent to a handler is taken back before the call counts, so that what the handler
 //! kept of it is closed.
 
-use std::time::Duration;
-
 use evergraph::{
     DeadLetter, Event, EventKind, Handler, HandlerError, HandlerOptions, HandlerState, HandlerStatus,
     Subject, Subscription as Inner, Transaction as InnerTransaction, Transition,
@@ -13,7 +11,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
-use crate::gate::detached;
+use crate::gate::{Patience, detached, duration};
 use crate::key::key_to_python;
 use crate::transaction::Transaction;
 use crate::value::{time_to_python, value_to_python};
@@ -89,11 +87,10 @@ impl PythonHandler {
         transaction: &mut InnerTransaction,
     ) -> PyResult<()> {
         let spare = transaction.another().map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let lent = Py::new(py, Transaction::new(std::mem::replace(transaction, spare)))?;
+        let lent = Py::new(py, Transaction::lent(std::mem::replace(transaction, spare)))?;
         let shown =
             py.import("evergraph._transaction")?.getattr("Transaction")?.call1((lent.clone_ref(py),))?;
         let done = self.call(py, events, Some(&shown.unbind()));
-        // Committed or rolled back inside: then there is nothing to commit.
         *transaction = lent.get().take(py)?;
         done
     }
@@ -130,9 +127,7 @@ pub(crate) fn handler_options(
             PyValueError::new_err(format!("kinds: {name:?} is none of \"vertex\", \"edge\", \"property\""))
         })
     };
-    let backoff = Duration::try_from_secs_f64(backoff_seconds).map_err(|_| {
-        PyValueError::new_err(format!("backoff: {backoff_seconds} is no number of seconds from 0"))
-    })?;
+    let backoff = duration(backoff_seconds);
     let kinds = kinds.iter().map(kind).collect::<PyResult<_>>()?;
     let options = HandlerOptions::new(name);
     Ok(HandlerOptions { kinds, properties, exactly_once, batch_size, retries, backoff, ..options })
@@ -156,9 +151,14 @@ impl Subscription {
     }
 
     fn wait(&self, py: Python<'_>, version: u64, timeout_seconds: f64) -> PyResult<bool> {
-        let timeout = Duration::try_from_secs_f64(timeout_seconds)
-            .map_err(|_| PyValueError::new_err("timeout is a number of seconds from 0"))?;
-        Ok(detached(py, || self.inner.wait(version, timeout)))
+        let patience = Patience::of(Some(timeout_seconds));
+        loop {
+            let has_dealt = detached(py, || self.inner.wait(version, patience.slice()));
+            py.check_signals()?;
+            if has_dealt || self.inner.is_over() || patience.is_over() {
+                return Ok(has_dealt);
+            }
+        }
     }
 }
 

@@ -15,7 +15,7 @@
 
 use std::panic::resume_unwind;
 use std::sync::{Condvar, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use evergraph::algorithms::Control;
 use evergraph::in_callers_pool;
@@ -26,6 +26,36 @@ use crate::error::Raise;
 
 /// How often signals are looked at and progress is told.
 const POLL: Duration = Duration::from_millis(50);
+
+/// How long somebody waits for something, in slices between which signals are looked at.
+pub(crate) struct Patience {
+    /// `None` for ever.
+    until: Option<Instant>,
+}
+
+impl Patience {
+    /// So many seconds from now; for ever if none are said, or more than a clock tells.
+    pub(crate) fn of(seconds: Option<f64>) -> Self {
+        let until = seconds.and_then(|seconds| Instant::now().checked_add(duration(seconds)));
+        Patience { until }
+    }
+
+    /// How long to wait next.
+    pub(crate) fn slice(&self) -> Duration {
+        self.until.map_or(POLL, |until| until.saturating_duration_since(Instant::now()).min(POLL))
+    }
+
+    /// Whether the time is over.
+    pub(crate) fn is_over(&self) -> bool {
+        self.until.is_some_and(|until| until <= Instant::now())
+    }
+}
+
+/// Seconds as Python's `seconds_of` gives them, which refuses what is no duration; what is beyond every clock is as long as any.
+pub(crate) fn duration(seconds: f64) -> Duration {
+    let beyond = if seconds > 0.0 { Duration::MAX } else { Duration::ZERO };
+    Duration::try_from_secs_f64(seconds).unwrap_or(beyond)
+}
 
 /// Runs work that cannot fail without the interpreter. Like all that goes through the gate it has threads to fork to, also in a
 /// process that Python forked.

@@ -1,11 +1,12 @@
 //! Streams of commits and differences of versions, as Python gets them.
+//!
+//! Invariant: nobody waits for commits with the lock of a stream held, so that it can be looked at and closed meanwhile.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use arrow_array::ArrayRef;
 use arrow_schema::Field;
-use evergraph::{Batch, Sequence, Stream as InnerStream, StreamError};
+use evergraph::{Batch, Sequence, Snapshot as View, Stream as InnerStream, StreamError};
 use parking_lot::Mutex;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -13,14 +14,11 @@ use pyo3::types::{PyDict, PyTuple};
 
 use crate::error::Raise;
 use crate::error::closed;
-use crate::gate::detached;
+use crate::gate::{Patience, detached};
 use crate::incremental::{Failure, Followers, Incremental, follow};
 use crate::snapshot::Snapshot;
 use crate::table::{Column, Table};
 use crate::value::time_to_python;
-
-/// How long Ctrl-C may go unnoticed.
-const POLL: Duration = Duration::from_millis(50);
 
 /// A stream of batches.
 #[pyclass(frozen, module = "evergraph._native")]
@@ -32,23 +30,68 @@ pub(crate) struct Stream {
 struct Followed {
     stream: InnerStream,
     followers: Followers,
+    /// A batch that was pulled and not taken yet.
+    ready: Option<Pulled>,
+}
+
+/// A batch as it is given to Python.
+struct Pulled {
+    after: Sequence,
+    version: Sequence,
+    time_micros: i64,
+    edges: Table,
+    deleted: Table,
+    changed: Column,
+    snapshot: Option<View>,
+}
+
+impl Pulled {
+    fn of(batch: Batch) -> Self {
+        let names = &batch.names;
+        let [edges, deleted] =
+            [&batch.edges, &batch.deleted].map(|edges| Table::new(names.listed_edges(edges)));
+        let changed = ids(names.keys_of(&batch.changed_vertices));
+        let Batch { after, version, time_micros, snapshot, .. } = batch;
+        Pulled { after, version, time_micros, edges, deleted, changed, snapshot }
+    }
+
+    fn into_python(self, py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
+        let time = time_to_python(py, self.time_micros)?;
+        let snapshot = self.snapshot.map(Snapshot::new);
+        let parts = (self.after, self.version, time, self.edges, self.deleted, self.changed, snapshot);
+        parts.into_pyobject(py)
+    }
 }
 
 impl Followed {
-    /// The next batch; every algorithm is brought to where it ends. One that cannot follow says so when it is asked.
-    fn next(&mut self, timeout: Option<Duration>) -> Result<Option<Batch>, StreamError> {
-        let batch = self.stream.next(timeout)?;
-        if let Some(batch) = &batch {
+    /// Has the next batch ready, if it is there; every algorithm is brought to where it ends. One that cannot follow says so when
+    /// it is asked.
+    fn pull(&mut self) -> Result<bool, StreamError> {
+        if self.ready.is_none()
+            && let Some(batch) = self.stream.try_next()?
+        {
             let moved = || Ok::<_, StreamError>(batch.snapshot.clone().zip(batch.changes()));
             drop(self.followers.update(moved));
+            self.ready = Some(Pulled::of(batch));
         }
-        Ok(batch)
+        Ok(self.ready.is_some())
     }
 }
 
 impl Stream {
     pub(crate) fn new(inner: InnerStream) -> Self {
-        Stream { inner: Mutex::new(Some(Followed { stream: inner, followers: Followers::default() })) }
+        let followed = Followed { stream: inner, followers: Followers::default(), ready: None };
+        Stream { inner: Mutex::new(Some(followed)) }
+    }
+
+    /// Does something with the stream, which nobody waits in.
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Followed) -> Result<T, StreamError> + Send,
+    ) -> PyResult<T> {
+        let done = detached(py, || self.inner.lock().as_mut().map(work));
+        done.ok_or_else(|| closed(py, "the stream is closed"))?.map_err(|error| error.raise(py))
     }
 }
 
@@ -56,18 +99,6 @@ impl Stream {
 fn ids(array: ArrayRef) -> Column {
     let field = Arc::new(Field::new("id", array.data_type().clone(), false));
     Column { array, field }
-}
-
-fn batch_to_python<'py>(py: Python<'py>, batch: Batch) -> PyResult<Bound<'py, PyTuple>> {
-    let (edges, deleted, changed) = detached(py, || {
-        let names = &batch.names;
-        let tables = [&batch.edges, &batch.deleted].map(|edges| Table::new(names.listed_edges(edges)));
-        let [edges, deleted] = tables;
-        (edges, deleted, ids(names.keys_of(&batch.changed_vertices)))
-    });
-    let time = time_to_python(py, batch.time_micros)?;
-    let snapshot = batch.snapshot.map(Snapshot::new);
-    (batch.after, batch.version, time, edges, deleted, changed, snapshot).into_pyobject(py)
 }
 
 #[pymethods]
@@ -78,27 +109,52 @@ impl Stream {
         py: Python<'py>,
         timeout_seconds: Option<f64>,
     ) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        let mut left = timeout_seconds.map(Duration::from_secs_f64);
+        let patience = Patience::of(timeout_seconds);
         loop {
-            let slice = left.map_or(POLL, |left| left.min(POLL));
-            let next = detached(py, || self.inner.lock().as_mut().map(|followed| followed.next(Some(slice))));
-            let next = next.ok_or_else(|| closed(py, "the stream is closed"))?;
-            if let Some(batch) = next.map_err(|error| error.raise(py))? {
-                return batch_to_python(py, batch).map(Some);
+            let (pulled, is_gathering, pause) = self.with(py, |followed| {
+                followed.pull()?;
+                let stream = &followed.stream;
+                Ok((followed.ready.take(), stream.is_gathering(), stream.pause()))
+            })?;
+            if let Some(pulled) = pulled {
+                return pulled.into_python(py).map(Some);
             }
             py.check_signals()?;
-            if let Some(left) = &mut left {
-                *left = left.saturating_sub(slice);
-                if left.is_zero() {
-                    return Ok(None);
-                }
+            // A batch that has begun is waited for.
+            let slice = if is_gathering { Patience::of(None).slice() } else { patience.slice() };
+            if patience.is_over() && !is_gathering {
+                return Ok(None);
             }
+            detached(py, || pause.wait(Some(slice)));
         }
     }
 
+    /// Waits for a batch to be ready, without giving it out; tells whether one is, and if not, whether one has begun.
+    fn pull(&self, py: Python<'_>, timeout_seconds: f64) -> PyResult<(bool, bool)> {
+        let patience = Patience::of(Some(timeout_seconds));
+        loop {
+            let (is_ready, is_gathering, pause) = self.with(py, |followed| {
+                Ok((followed.pull()?, followed.stream.is_gathering(), followed.stream.pause()))
+            })?;
+            if is_ready || patience.is_over() {
+                return Ok((is_ready, is_gathering));
+            }
+            detached(py, || pause.wait(Some(patience.slice())));
+        }
+    }
+
+    /// The batch that is ready.
+    fn take<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let pulled = self.with(py, |followed| Ok(followed.ready.take()))?;
+        pulled.map(|pulled| pulled.into_python(py)).transpose()
+    }
+
     fn acknowledge(&self, py: Python<'_>) -> PyResult<()> {
-        let done = detached(py, || self.inner.lock().as_mut().map(|followed| followed.stream.acknowledge()));
-        done.ok_or_else(|| closed(py, "the stream is closed"))?.map_err(|error| error.raise(py))
+        self.with(py, |followed| match followed.ready {
+            // Pulling it has acknowledged what was given out before.
+            Some(_) => Ok(()),
+            None => followed.stream.acknowledge(),
+        })
     }
 
     /// Lets go of the log; a named cursor stays.
@@ -123,7 +179,11 @@ impl Stream {
 
     #[getter]
     fn position(&self, py: Python<'_>) -> Option<Sequence> {
-        detached(py, || self.inner.lock().as_ref().map(|followed| followed.stream.position()))
+        let position = |followed: &Followed| match &followed.ready {
+            Some(pulled) => pulled.after,
+            None => followed.stream.position(),
+        };
+        detached(py, || self.inner.lock().as_ref().map(position))
     }
 }
 

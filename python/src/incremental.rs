@@ -19,7 +19,7 @@ use pyo3::types::PyDict;
 
 use crate::algorithm::{VertexTable, arguments_of, scalar_to_python};
 use crate::error::{InView, Raise, closed};
-use crate::gate::{enter, enter_interruptibly};
+use crate::gate::{detached, enter, enter_interruptibly};
 use crate::snapshot::Snapshot;
 use crate::table::Table;
 
@@ -149,8 +149,8 @@ impl Incremental {
     }
 
     #[getter]
-    fn snapshot(&self) -> Snapshot {
-        Snapshot::new(lock(&self.state).view.clone())
+    fn snapshot(&self, py: Python<'_>) -> Snapshot {
+        Snapshot::new(detached(py, || lock(&self.state).view.clone()))
     }
 
     /// The table of vertex values, if there are any, and the other values by name.
@@ -242,13 +242,13 @@ pub(crate) fn follow(
     name: &str,
     arguments: &Bound<'_, PyDict>,
     here: impl Fn() -> Result<View, Failure> + Sync,
-    join: impl Fn(u64, &Incremental) -> bool,
+    join: impl Fn(u64, &Incremental) -> bool + Sync,
 ) -> PyResult<Incremental> {
     loop {
         let current = enter(arguments.py(), &here)?;
         let begun = current.version();
         let incremental = Incremental::new(current, None, name, arguments)?;
-        if join(begun, &incremental) {
+        if detached(arguments.py(), || join(begun, &incremental)) {
             return Ok(incremental);
         }
     }

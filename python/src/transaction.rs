@@ -4,7 +4,6 @@
 //! a transaction wait for each other and for nothing else.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use evergraph::{
     Direction, Isolation, PendingCommit as InnerCommit, PropertyType, Savepoint as InnerSavepoint,
@@ -15,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::error::{Raise, closed};
-use crate::gate::{detached, enter};
+use crate::gate::{detached, duration, enter};
 use crate::key::{key_of, key_to_python};
 use crate::schema::{Described, alteration_of, described, edge_type_options, kind_in, vertex_properties};
 use crate::value::{borrowed, properties_of, properties_to_python};
@@ -28,18 +27,13 @@ pub(crate) fn transaction_options(
     let isolation = Isolation::from_name(isolation).ok_or_else(|| {
         PyValueError::new_err(format!("isolation: {isolation:?} is none of \"snapshot\", \"serializable\""))
     })?;
-    let duration = |seconds: f64| {
-        Duration::try_from_secs_f64(seconds)
-            .map_err(|_| PyValueError::new_err(format!("timeout: {seconds:?} seconds are too many")))
-    };
-    Ok(TransactionOptions { isolation, timeout: timeout_seconds.map(duration).transpose()? })
+    Ok(TransactionOptions { isolation, timeout: timeout_seconds.map(duration) })
 }
 
 /// How many seconds to wait after a conflict, given the number of tries before and the seconds this one took.
 #[pyfunction]
 pub(crate) fn conflict_backoff(tried: u32, took_seconds: f64) -> f64 {
-    let took = Duration::try_from_secs_f64(took_seconds).unwrap_or_default();
-    evergraph::conflict_backoff(tried, took).as_secs_f64()
+    evergraph::conflict_backoff(tried, duration(took_seconds)).as_secs_f64()
 }
 
 /// A point of a transaction to go back to.
@@ -87,11 +81,28 @@ impl Drop for PendingCommit {
 #[pyclass(frozen, module = "evergraph._native")]
 pub(crate) struct Transaction {
     inner: Mutex<Option<Inner>>,
+    /// Whether it is taken back from a handler, and ended then.
+    is_lent: bool,
 }
 
 impl Transaction {
     pub(crate) fn new(inner: Inner) -> Self {
-        Transaction { inner: Mutex::new(Some(inner)) }
+        Transaction { inner: Mutex::new(Some(inner)), is_lent: false }
+    }
+
+    /// For the length of a call, at the end of which it is taken back.
+    pub(crate) fn lent(inner: Inner) -> Self {
+        Transaction { inner: Mutex::new(Some(inner)), is_lent: true }
+    }
+
+    /// Takes it from Python, which ends it.
+    fn end(&self, py: Python<'_>) -> PyResult<Inner> {
+        if self.is_lent && self.lock().is_some() {
+            return Err(PyValueError::new_err(
+                "the transaction of a handler is committed when the handler returns, with its place, and undone if it raises: neither commit it nor roll it back",
+            ));
+        }
+        self.take(py)
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Inner>> {
@@ -148,7 +159,7 @@ impl Transaction {
     }
 
     fn commit(&self, py: Python<'_>) -> PyResult<u64> {
-        let inner = self.take(py)?;
+        let inner = self.end(py)?;
         enter(py, || inner.commit())
     }
 
@@ -159,7 +170,7 @@ impl Transaction {
     }
 
     fn rollback(&self, py: Python<'_>) -> PyResult<()> {
-        let inner = self.take(py)?;
+        let inner = self.end(py)?;
         detached(py, || inner.rollback());
         Ok(())
     }

@@ -1,20 +1,18 @@
 //! Windows as Python holds them, each with the algorithms that it brings along.
+//!
+//! Invariant: nobody waits for commits with the lock held, and nobody waits for the lock with the interpreter.
 
 use std::sync::Mutex;
-use std::time::Duration;
 
-use evergraph::{Duplicates, Order, PropertyType, Snapshot as View, Span, Window as Inner, WindowOptions};
+use evergraph::{Duplicates, Order, Snapshot as View, Span, Units, Window as Inner, WindowOptions};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::error::Raise;
-use crate::gate::{enter, enter_interruptibly};
+use crate::gate::{Patience, detached, enter, enter_interruptibly};
 use crate::incremental::{Failure, Followers, Incremental, follow, lock};
 use crate::snapshot::Snapshot;
-
-/// How long to wait for commits before looking whether the wait is to end.
-const SLICE: Duration = Duration::from_millis(50);
 
 /// A sliding window, and who follows it.
 struct Followed {
@@ -76,12 +74,6 @@ impl Window {
         arguments: WindowArguments,
     ) -> PyResult<Self> {
         let version = database.snapshot().map_err(|error| error.raise(py))?;
-        let types = &version.schema().edge_types;
-        let named = |name: &String| types.iter().find(|edge_type| edge_type.name == *name);
-        let edge_type = match &arguments.edge_type {
-            Some(name) => named(name),
-            None => types.first().filter(|_| types.len() == 1),
-        };
         let wrong = |argument: &str, given: &str, known: &str| {
             PyValueError::new_err(format!("{argument}: {given:?} is none of {known}"))
         };
@@ -91,11 +83,8 @@ impl Window {
             Some("ingest") => Some(Order::Ingest),
             Some(other) => return Err(wrong("order", other, "\"event\", \"ingest\"")),
         };
-        let time = edge_type.and_then(|owner| owner.property(owner.options.time.as_ref()?));
-        let is_number = order != Some(Order::Ingest)
-            && time.is_some_and(|(_, property)| property.kind != PropertyType::Timestamp);
-        let units = if is_number { 1.0 } else { 1e6 };
-        let in_units = |duration: f64| (duration * units).round() as i64;
+        let units = Units::of(version.schema(), arguments.edge_type.as_deref(), order);
+        let in_units = |duration: f64| units.count(duration);
         let span = match (arguments.last, arguments.edges) {
             (Some(last), None) => Span::Time(in_units(last)),
             (None, Some(edges)) => Span::Edges(edges),
@@ -131,19 +120,21 @@ impl Window {
 
     /// The next view, or none if the time is up before.
     fn next(&self, py: Python<'_>, timeout_seconds: Option<f64>) -> PyResult<Option<Snapshot>> {
-        let mut left = timeout_seconds.map(Duration::from_secs_f64);
+        let patience = Patience::of(timeout_seconds);
         let found = enter_interruptibly(py, None, |control| {
             loop {
-                let slice = left.map_or(SLICE, |left| left.min(SLICE));
-                let mut followed = lock(&self.inner);
-                if let Some(view) = followed.window.next(Some(slice))? {
-                    followed.update_followers()?;
-                    return Ok::<_, Failure>(Some(view));
-                }
-                left = left.map(|left| left.saturating_sub(slice));
-                if left == Some(Duration::ZERO) || control.check().is_err() {
+                let pause = {
+                    let mut followed = lock(&self.inner);
+                    if let Some(view) = followed.window.try_next()? {
+                        followed.update_followers()?;
+                        return Ok::<_, Failure>(Some(view));
+                    }
+                    followed.window.pause()
+                };
+                if patience.is_over() || control.check().is_err() {
                     return Ok(None);
                 }
+                pause.wait(Some(patience.slice()));
             }
         })?;
         Ok(found.map(Snapshot::new))
@@ -154,20 +145,20 @@ impl Window {
     }
 
     #[getter]
-    fn end(&self) -> Option<i64> {
-        lock(&self.inner).window.end()
+    fn end(&self, py: Python<'_>) -> Option<i64> {
+        detached(py, || lock(&self.inner).window.end())
     }
 
     /// Edges that entered and left, events that were late and that had no time.
     #[getter]
-    fn stats(&self) -> (u64, u64, u64, u64) {
-        let stats = lock(&self.inner).window.stats();
+    fn stats(&self, py: Python<'_>) -> (u64, u64, u64, u64) {
+        let stats = detached(py, || lock(&self.inner).window.stats());
         (stats.entered, stats.left, stats.late, stats.untimed)
     }
 
     #[getter]
-    fn memory_bytes(&self) -> u64 {
-        lock(&self.inner).window.memory_bytes()
+    fn memory_bytes(&self, py: Python<'_>) -> u64 {
+        detached(py, || lock(&self.inner).window.memory_bytes())
     }
 
     /// An algorithm that follows the window from where it is.

@@ -181,3 +181,43 @@ def test_ends_and_wrong_arguments(tmp_path: Path) -> None:
         sensors(stored)
     with eg.open(tmp_path / "net.eg", read_only=True) as stored, pytest.raises(eg.ReadOnlyError):
         stored.view("road a").on_update(print, name="w")
+
+
+def test_the_transaction_of_a_handler_is_not_its_own_to_end() -> None:
+    db = eg.open()
+    view = sensors(db)
+
+    def ends(event: eg.Event, tx: eg.Transaction) -> None:
+        (tx.commit if event.vertex == 0 else tx.rollback)()
+
+    watch = view.on_update(ends, name="ends", exactly_once=True, retries=1, backoff=0)
+    db.put_vertex(0, speed=1)
+    assert watch.wait(db.put_vertex(1, speed=1))
+    letters = view.dead_letters("ends")
+    assert [letter.event.vertex for letter in letters] == [0, 1]
+    assert all("committed when the handler returns" in letter.error for letter in letters)
+
+
+def test_an_async_handler_is_refused() -> None:
+    db = eg.open()
+    view = sensors(db)
+
+    async def handler(event: eg.Event) -> None:
+        raise AssertionError(event)
+
+    class Called:
+        async def __call__(self, event: eg.Event) -> None:
+            raise AssertionError(event)
+
+    for refused in (handler, Called()):
+        with pytest.raises(TypeError, match="a handler is called, not awaited"):
+            view.on_update(refused, name="h")
+
+
+def test_a_view_that_is_gone_can_be_shown() -> None:
+    db = eg.open()
+    view, other = sensors(db), db.create_view("other", where="speed > 1")
+    other.drop()
+    assert repr(other).startswith("View('other': no longer to be had, there is no view")
+    db.close()
+    assert repr(view).startswith("View('road a': no longer to be had, ")

@@ -4,7 +4,7 @@ import gzip
 from collections.abc import Callable
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -138,7 +138,7 @@ def test_no_message_is_longer_than_some_lines(
         (lambda db: eg.open(retain=2**70), ValueError, "retain: 1180591620717411303424 is not"),
         (lambda db: eg.open(retain=timedelta(-1)), ValueError, "retain: .* is not 0 or above"),
         (lambda db: db.snapshot(at=2**70), ValueError, "at: 1180591620717411303424 is not"),
-        (lambda db: db.snapshot(at=True), TypeError, "at is a whole number, not bool"),
+        (lambda db: db.snapshot(at=True), TypeError, "at is a version or a datetime, not bool"),
         (lambda db: db.stream(batch_size=2**70), ValueError, "batch_size: 1180591620717411303424 is not"),
         (lambda db: db.stream(from_version=-1), ValueError, "from_version: -1 is not 0 or above"),
         (lambda db: db.window(edges=2**70), ValueError, "edges: 1180591620717411303424 is not"),
@@ -305,3 +305,76 @@ def test_one_name_is_not_several(db: eg.Database) -> None:
 
 def test_transact_takes_a_function_called_fn(db: eg.Database) -> None:
     assert db.transact(fn=lambda tx: tx.version, retries=8) == 0
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "told"),
+    [
+        (lambda db, _: db.stream(every=1e20), ValueError, "every: 1e\\+20 is longer than any time"),
+        (lambda db, _: db.stream(timeout="99999999999999999999d"), ValueError, "timeout: '9+d' is longer"),
+        (lambda db, _: db.stream(timeout="9" * 400 + "d"), ValueError, "timeout: '9+"),
+        (lambda db, _: db.begin(timeout=1e20), ValueError, "timeout: 1e\\+20 is longer"),
+        (lambda db, _: db.window(1, edge_type="e").next(1e20), ValueError, "timeout: 1e\\+20 is longer"),
+        (
+            lambda db, _: db.window(10**400, edge_type="e"),
+            ValueError,
+            "last: a number of 1329 bits is longer",
+        ),
+        (
+            lambda db, _: db.window(-(10**400), edge_type="e"),
+            ValueError,
+            "last: a number of 1329 bits is not 0",
+        ),
+        (lambda db, _: db.window(1, edge_type="e", order=1), TypeError, "order is a str, not int"),
+        (
+            lambda db, _: db.window(1, edge_type="e", duplicates=None),
+            TypeError,
+            "duplicates is a str, not None",
+        ),
+        (lambda db, _: db.window(1, edge_type=5), TypeError, "edge_type is a str, not int"),
+        (lambda _, view: view.on_update(print, name="h", retries=-1), ValueError, "retries: -1 is not 0"),
+        (
+            lambda _, view: view.on_update(print, name="h", retries=2**32),
+            ValueError,
+            "retries: 4294967296 is",
+        ),
+        (
+            lambda _, view: view.on_update(print, name="h", batch_size=-1),
+            ValueError,
+            "batch_size: -1 is not 1",
+        ),
+        (
+            lambda _, view: view.on_update(print, name="h", backoff=1e20),
+            ValueError,
+            "backoff: 1e\\+20 is longer",
+        ),
+        (lambda _, view: view.on_update(print, name=5), TypeError, "name is a str, not int"),
+        (
+            lambda _, view: view.on_update(print, name="h").wait(1, 1e20),
+            ValueError,
+            "timeout: 1e\\+20 is longer",
+        ),
+        (lambda _, view: view.on_update(print, name="h").wait(-1), ValueError, "version: -1 is not 0"),
+        (lambda _, view: view.at(5), TypeError, "snapshot is a Snapshot, not int"),
+        (lambda _, view: view.statistics(5), TypeError, "snapshot is a Snapshot, not int"),
+        (
+            lambda db, _: eg.diff(cast(Any, None), db.snapshot()),
+            TypeError,
+            "before is a Snapshot, not NoneType",
+        ),
+        (
+            lambda db, _: db.snapshot(at=date(2024, 1, 1)),
+            TypeError,
+            "at is a version or a datetime, not date",
+        ),
+        (lambda db, _: db.create_view("a", edges=[(1, 2, "e", 9)]), TypeError, "not \\(1, 2, 'e', 9\\)"),
+        (lambda db, _: db.create_view("a", edges=[(1,)]), TypeError, "not \\(1,\\)"),
+        (lambda db, _: db.create_view("a", edges=[1]), TypeError, "or \\(src, dst, edge_type\\), not 1"),
+    ],
+)
+def test_arguments_of_what_follows_a_database(
+    typed: eg.Database, call: Callable[..., object], error: type[Exception], told: str
+) -> None:
+    view = typed.create_view("v", where="id > 0")
+    with pytest.raises(error, match=told):
+        call(typed, view)

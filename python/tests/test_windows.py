@@ -309,3 +309,70 @@ def test_a_closed_window_lets_go_of_the_log(tmp_path: Path) -> None:
             with pytest.raises(eg.ClosedError, match="the window is closed"):
                 use()
         window.close()
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "date", "timestamp"],
+)
+def test_every_type_of_event_time_slides(db: eg.Database, kind: Any) -> None:
+    db.create_edge_type("e", {"t": kind}, time="t")
+    # What was dropped is none of the types that a window may be on.
+    db.create_edge_type("gone")
+    db.drop_edge_type("gone")
+    window = db.window(last="2d" if kind == "date" else 2, lateness="1d" if kind == "date" else 1)
+    for place in (0, 1, 3, 2, 4):
+        shift = timedelta(days=place) if kind == "date" else timedelta(seconds=place)
+        at = {"date": (START + shift).date(), "timestamp": START + shift}.get(kind, place)
+        db.put_edge(place, place, "e", t=at)
+    assert edges(window.advance()) == [(3, 3), (4, 4)]
+    assert (window.stats.late, window.stats.untimed) == (0, 0)
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+def test_a_window_does_not_slide_along_fractions(db: eg.Database, kind: Any) -> None:
+    db.create_edge_type("e", {"t": kind}, time="t")
+    with pytest.raises(eg.SchemaError, match=f"'t', is {kind}, and a window slides along a timestamp"):
+        db.window(last=2, edge_type="e")
+    db.put_edge(1, 2, "e", t=1.5)
+    assert db.window(last=60, edge_type="e", order="ingest").advance().num_edges == 1
+
+
+def test_a_time_beyond_signed_numbers_is_the_last_of_them(db: eg.Database) -> None:
+    db.create_edge_type("e", {"t": "uint64"}, time="t")
+    window = db.window(last=10)
+    db.put_edge(1, 2, "e", t=2**63 + 5)
+    assert window.advance().num_edges == 1
+    assert (window.end, window.stats.untimed) == (2**63 - 1, 0)
+
+
+def steps(window: eg.Window) -> list[tuple[int | None, int]]:
+    found = []
+    while (view := window.next(timeout=0)) is not None:
+        found.append((window.end, view.num_edges))
+    return found
+
+
+def test_steps_on_which_a_window_stays_empty_are_passed_over(db: eg.Database) -> None:
+    db.create_edge_type("e", {"t": "int64"}, time="t", multi=True)
+    short, long = db.window(last=1, every=7), db.window(last=10, every=10)
+    for time in (7, 8, 15, 22, 29, 36):
+        db.put_edge(1, 2, "e", t=time)
+    assert steps(short) == [(7, 1), (14, 0)]
+    deleted = db.window(last=10, every=10, from_version=db.snapshot().version)
+    db.put_edge(1, 2, "e", t=40)
+    db.delete_edge(1, 2, "e")
+    db.put_edge(3, 4, "e", t=100)
+    db.put_edge(3, 4, "e", t=200)
+    assert steps(deleted) == [(100, 1), (110, 0)]
+    assert steps(long)[-1] == (110, 0)
+
+
+def test_the_top_of_more_than_there_are(db: eg.Database) -> None:
+    db.add_edges([1, 2, 3], [2, 3, 4])
+    degrees = eg.incremental_degrees(db)
+    for count in (2**61, 2**62, 2**63 - 1):
+        assert len(degrees.top(count)) == 4
+    db.put_edge(9, 1)
+    degrees.update()
+    assert len(degrees.top(2**62)) == 5

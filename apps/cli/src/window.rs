@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{ArgGroup, Args, ValueEnum};
 use evergraph::load::parse_span;
-use evergraph::{Duplicates, GraphView, Order, PropertyType, Schema, Span, Window, WindowOptions};
+use evergraph::{Duplicates, GraphView, Order, Schema, Span, Units, Window, WindowOptions};
 use serde::Serialize;
 
 use crate::console::Console;
@@ -80,12 +80,12 @@ struct Report {
 
 impl WindowArgs {
     fn options(&self, schema: &Schema) -> Result<WindowOptions, CommandError> {
-        let wanted = |name: &str| self.edge_type.as_ref().is_none_or(|wanted| wanted == name);
-        let edge_type = schema.edge_types.iter().find(|edge_type| wanted(&edge_type.name));
-        let time = edge_type.and_then(|owner| owner.property(owner.options.time.as_ref()?));
-        let is_number = !matches!(self.order, Some(OrderArg::Ingest))
-            && time.is_some_and(|(_, property)| property.kind != PropertyType::Timestamp);
-        let in_units = |time: f64| (time * if is_number { 1.0 } else { 1e6 }).round() as i64;
+        let order = self.order.map(|order| match order {
+            OrderArg::Event => Order::Event,
+            OrderArg::Ingest => Order::Ingest,
+        });
+        let units = Units::of(schema, self.edge_type.as_deref(), order);
+        let in_units = |time: f64| units.count(time);
         let (span, every) = match self.edges {
             Some(edges) => {
                 if let Some(every) = self.every.filter(|every| every.fract() != 0.0) {
@@ -104,10 +104,7 @@ impl WindowArgs {
                 DuplicatesArg::Drop => Duplicates::Drop,
                 DuplicatesArg::Count => Duplicates::Count,
             },
-            order: self.order.map(|order| match order {
-                OrderArg::Event => Order::Event,
-                OrderArg::Ingest => Order::Ingest,
-            }),
+            order,
             lateness: in_units(self.lateness),
             ..WindowOptions::new(span)
         })

@@ -103,8 +103,8 @@ pub use evergraph_store::{
     WriteSet, check, conflict_backoff, give_back_with, in_callers_pool, require_threads,
 };
 pub use evergraph_stream::{
-    Advance, Batch, Duplicates, Followed, Follower, Order, Span, Stream, StreamError, StreamOptions, Window,
-    WindowError, WindowOptions, WindowStats,
+    Advance, Batch, Duplicates, Followed, Follower, Order, Pause, Span, Stream, StreamError, StreamOptions,
+    Units, Window, WindowError, WindowOptions, WindowStats,
 };
 pub use evergraph_types::{
     Alteration, Cells, Column, Direction, EdgeBatch, EdgeData, EdgeType, EdgeTypeId, EdgeTypeOptions, Key,

@@ -23,7 +23,7 @@ use evergraph_types::Sequence;
 
 use crate::codec::decode;
 use crate::commit::Committer;
-use crate::cursors::{ReaderId, check_name, cursor_directory, cursor_path, write_cursor};
+use crate::cursors::{ReaderId, VERSIONS_CURSOR, check_name, cursor_directory, cursor_path, write_cursor};
 use crate::error::{ChangesError, Closed};
 use crate::open::new_store_id;
 use crate::ops::WriteSet;
@@ -94,6 +94,22 @@ pub struct ChangeReader {
     acknowledged: Sequence,
 }
 
+/// Waits for what a reader has not read yet, without the reader, so that whoever shares that need not wait along. Made by
+/// [`ChangeReader::waiter`].
+#[derive(Debug)]
+pub struct Waiter {
+    inner: Arc<Inner>,
+    /// The last commit that the reader has given out; `None` if it has more at hand.
+    position: Option<Sequence>,
+}
+
+impl Waiter {
+    /// Waits until there is a commit to read, the time is over, or the store is closed; tells whether there is one.
+    pub fn wait(&self, timeout: Option<Duration>) -> bool {
+        self.position.is_none_or(|position| self.inner.follow.wait_beyond(position, timeout))
+    }
+}
+
 impl Store {
     /// A reader of every commit after one, see [`ChangeOptions`]. With `durability="interval"` it sees a commit once
     /// that is synced. As long as it has not come past a commit, or acknowledged it where it has a name, the log
@@ -111,17 +127,42 @@ impl Store {
         self.inner().follow.wake();
     }
 
+    /// The reader that keeps the versions from its place on, as history does, and not only the log: for whoever needs what
+    /// was there before each commit. There is one at a time; its place is kept as that of a cursor, which is none of
+    /// [`Store::cursors`].
+    ///
+    /// # Errors
+    /// Those of [`Store::changes`].
+    pub fn version_changes(&self, after: Option<Sequence>) -> Result<ChangeReader, ChangesError> {
+        ChangeReader::open_named(self.inner(), Some(VERSIONS_CURSOR.to_owned()), after)
+    }
+
+    /// Forgets the place of [`Store::version_changes`]; tells whether there was one.
+    ///
+    /// # Errors
+    /// Those of [`Store::drop_cursor`].
+    pub fn forget_version_changes(&self) -> Result<bool, ChangesError> {
+        self.forget_cursor(VERSIONS_CURSOR)
+    }
+
     /// The durable cursors there are, each with the last commit it acknowledged.
     pub fn cursors(&self) -> Vec<(String, Sequence)> {
-        self.inner().cursors.names()
+        let mut names = self.inner().cursors.names();
+        names.retain(|(name, _)| name != VERSIONS_CURSOR);
+        names
     }
 
     /// Forgets a durable cursor, so that the log is no longer kept for it; tells whether there was one.
     ///
     /// # Errors
-    /// [`ChangesError::InUse`] while it is open, [`ChangesError::ReadOnly`], [`ChangesError::Closed`],
-    /// [`ChangesError::Disk`].
+    /// [`ChangesError::InUse`] while it is open, [`ChangesError::BadName`], [`ChangesError::ReadOnly`],
+    /// [`ChangesError::Closed`], [`ChangesError::Disk`].
     pub fn drop_cursor(&self, name: &str) -> Result<bool, ChangesError> {
+        check_name(name)?;
+        self.forget_cursor(name)
+    }
+
+    fn forget_cursor(&self, name: &str) -> Result<bool, ChangesError> {
         let inner = self.inner();
         if inner.options.read_only {
             return Err(ChangesError::ReadOnly);
@@ -140,17 +181,25 @@ impl ChangeReader {
     fn open(inner: &Arc<Inner>, options: ChangeOptions) -> Result<Self, ChangesError> {
         if let Some(name) = &options.name {
             check_name(name)?;
-            if inner.options.read_only {
-                return Err(ChangesError::ReadOnly);
-            }
+        }
+        Self::open_named(inner, options.name, options.after)
+    }
+
+    fn open_named(
+        inner: &Arc<Inner>,
+        name: Option<String>,
+        after: Option<Sequence>,
+    ) -> Result<Self, ChangesError> {
+        if name.is_some() && inner.options.read_only {
+            return Err(ChangesError::ReadOnly);
         }
         inner.usable()?;
         // What a load adds that began without a reader is not in the log.
         let mut committer = inner.committer_without_load();
         inner.usable()?;
         let newest = inner.current.load().sequence;
-        let known = options.name.as_ref().and_then(|name| inner.cursors.place(name));
-        let after = known.or(options.after).unwrap_or(newest);
+        let known = name.as_ref().and_then(|name| inner.cursors.place(name));
+        let after = known.or(after).unwrap_or(newest);
         if after > newest {
             return Err(ChangesError::Ahead { asked: after, newest });
         }
@@ -158,7 +207,7 @@ impl ChangeReader {
         if let Some(log) = committer.log.as_ref().filter(|log| log.first_sequence() > after + 1) {
             return Err(ChangesError::Trimmed { asked: after + 1, first: log.first_sequence() });
         }
-        let id = match &options.name {
+        let id = match &name {
             Some(name) => inner.cursors.enter_named(name, after)?,
             None => inner.cursors.enter(after),
         };
@@ -169,7 +218,7 @@ impl ChangeReader {
         let reader = ChangeReader {
             inner: inner.clone(),
             id,
-            name: options.name,
+            name,
             log,
             ready: VecDeque::new(),
             position: after,
@@ -232,6 +281,12 @@ impl ChangeReader {
     /// commit.
     pub fn wait_or(&self, timeout: Option<Duration>, is_called: impl Fn() -> bool) -> bool {
         !self.ready.is_empty() || self.inner.follow.wait_beyond_or(self.position, timeout, is_called)
+    }
+
+    /// Waits as [`ChangeReader::wait`] does, from the commit on that this was given out last.
+    pub fn waiter(&self) -> Waiter {
+        let position = self.ready.is_empty().then_some(self.position);
+        Waiter { inner: self.inner.clone(), position }
     }
 
     /// Says that everything up to a commit given out has been dealt with: a reader of this name goes on after it,

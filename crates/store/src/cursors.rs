@@ -29,8 +29,12 @@ const SUFFIX: &str = ".cursor";
 const NAME_MAX: usize = 100;
 
 /// The cursor of this name keeps the versions from its place on, as history does, and not only the log: for readers that
-/// need what was there before each commit.
-pub const VERSIONS_CURSOR: &str = "events";
+/// need what was there before each commit. Users cannot give it: theirs do not begin with a dot.
+pub(crate) const VERSIONS_CURSOR: &str = ".handlers";
+/// The name it had when users could give it.
+const VERSIONS_CURSOR_BEFORE: &str = "events";
+/// Catalog items of this prefix say how far those have come for whom versions are kept: the handlers of views.
+pub const HANDLER_ITEMS: &str = "handler/";
 
 /// What tells one reader from another while both are open.
 pub(crate) type ReaderId = u64;
@@ -65,6 +69,29 @@ impl Cursors {
             state.named.insert(name, (sequence.min(newest), None));
         }
         Ok(Cursors { state: Mutex::new(state) })
+    }
+
+    /// Gives the place of handlers, where there are any, its present name. Nothing is written if the store is `read_only`.
+    pub(crate) fn rename_handlers(
+        &self,
+        disk: &dyn Disk,
+        directory: &Path,
+        store_id: &[u8; 16],
+        has_handlers: bool,
+        read_only: bool,
+    ) -> Result<(), OpenError> {
+        let mut state = self.state.lock();
+        if !has_handlers || state.named.contains_key(VERSIONS_CURSOR) {
+            return Ok(());
+        }
+        let Some(place) = state.named.remove(VERSIONS_CURSOR_BEFORE) else { return Ok(()) };
+        if !read_only {
+            write_cursor(disk, directory, store_id, VERSIONS_CURSOR, place.0)?;
+            disk.remove(&cursor_path(directory, VERSIONS_CURSOR_BEFORE))?;
+            disk.sync_dir(&cursor_directory(directory))?;
+        }
+        state.named.insert(VERSIONS_CURSOR.to_owned(), place);
+        Ok(())
     }
 
     /// The commit up to which no reader needs anything any more; `None` if there is no reader.

@@ -91,10 +91,10 @@ mod writes;
 
 pub use adjacency::CHUNK_MAX;
 pub use catalog::{ItemChange, MAX_ITEM_BYTES, edge_type_item};
-pub use changes::{ChangeOptions, ChangeReader, Commit};
+pub use changes::{ChangeOptions, ChangeReader, Commit, Waiter};
 pub use check::{CheckReport, Problem, check, check_on};
 pub use commit::BatchSummary;
-pub use cursors::VERSIONS_CURSOR;
+pub use cursors::HANDLER_ITEMS;
 pub use derived::{DerivedEdit, DerivedGraph};
 pub use diff::{Diff, EdgeDiff, EdgeRows};
 pub use disk_use::DiskUse;

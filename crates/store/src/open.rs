@@ -19,7 +19,7 @@ use hashbrown::HashSet;
 
 use crate::bases::{read_bases, remove_stale_bases};
 use crate::codec::{Input, decode};
-use crate::cursors::Cursors;
+use crate::cursors::{Cursors, HANDLER_ITEMS};
 use crate::dictionary::Dictionary;
 use crate::draft::Draft;
 use crate::error::OpenError;
@@ -81,8 +81,13 @@ pub(crate) fn open(disk: Arc<dyn Disk>, directory: &Path, options: Options) -> R
     let mut version = recovery.finish();
     version.format = manifest.format;
     let newest = version.sequence;
-    let recovered = recovered
-        .and_then(|log| Ok((log, Cursors::of_store(&*disk, directory, &manifest.store_id, newest)?)));
+    let recovered = recovered.and_then(|log| {
+        let cursors = Cursors::of_store(&*disk, directory, &manifest.store_id, newest)?;
+        let has_handlers = !version.items(HANDLER_ITEMS).is_empty();
+        let read_only = options.read_only;
+        cursors.rename_handlers(&*disk, directory, &manifest.store_id, has_handlers, read_only)?;
+        Ok((log, cursors))
+    });
     let (log, cursors) = match recovered {
         Ok(recovered) => recovered,
         Err(error) => {

@@ -1,7 +1,7 @@
 //! What can go wrong with a window, and with a stream.
 
 use evergraph_store::{ChangesError, Closed, HistoryError};
-use evergraph_types::SchemaError;
+use evergraph_types::{PropertyType, SchemaError};
 use thiserror::Error;
 
 /// Why there is no window, or why it does not advance.
@@ -31,6 +31,18 @@ pub enum WindowError {
     NoTime {
         /// Its name.
         edge_type: String,
+    },
+    /// The time of the edges is of a type along which no window slides.
+    #[error(
+        "the time of edges of type {edge_type:?}, {property:?}, is {found}, and a window slides along a timestamp, a date or whole numbers; slide over the order of ingest, or declare the time as one of these"
+    )]
+    TimeType {
+        /// The edge type.
+        edge_type: String,
+        /// Its time.
+        property: String,
+        /// The type of that.
+        found: PropertyType,
     },
     /// The store has no edge type of this name, or one that no window can follow.
     #[error(transparent)]

@@ -15,12 +15,14 @@ mod cursor;
 mod error;
 mod follower;
 mod options;
+mod pause;
 mod stream;
 mod window;
 mod written;
 
 pub use error::{StreamError, WindowError};
 pub use follower::{Followed, Follower};
-pub use options::{Duplicates, Order, Span, WindowOptions};
+pub use options::{Duplicates, Order, Span, Units, WindowOptions};
+pub use pause::Pause;
 pub use stream::{Batch, Stream, StreamOptions};
 pub use window::{Advance, Window, WindowStats};

@@ -1,8 +1,9 @@
 //! What a window holds and how it moves.
 
-use evergraph_types::Sequence;
+use evergraph_types::{Schema, Sequence};
 
 use crate::WindowError;
+use crate::window::wanted_type;
 
 /// How much a window holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +21,29 @@ pub enum Order {
     Event,
     /// When events were committed. Time passes by the clock.
     Ingest,
+}
+
+/// In what the spans of a window are counted whose arguments are times as users write them: microseconds, or units of the time
+/// property where that is a number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Units {
+    per_second: f64,
+}
+
+impl Units {
+    /// Those of a window on an edge type, or on the only one. Where there is no such type, of which the window will say so, they
+    /// are microseconds.
+    pub fn of(schema: &Schema, edge_type: Option<&str>, order: Option<Order>) -> Self {
+        let owner = wanted_type(schema, edge_type).ok().map(|(_, owner)| owner);
+        let time = owner.and_then(|owner| owner.property(owner.options.time.as_ref()?));
+        let is_number = time.is_some_and(|(_, time)| time.kind.is_number());
+        Units { per_second: if is_number && order != Some(Order::Ingest) { 1.0 } else { 1e6 } }
+    }
+
+    /// So many seconds, or units of a time that is a number; the nearest that 64 bits hold.
+    pub fn count(self, seconds: f64) -> i64 {
+        (seconds * self.per_second).round() as i64
+    }
 }
 
 /// What happens to an edge that is in the window already.

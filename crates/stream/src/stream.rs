@@ -16,8 +16,8 @@ use evergraph_store::{At, ChangeOptions, ChangeReader, Commit, EdgeOps, HistoryE
 use evergraph_types::{Column, EdgeType, EdgeTypeId, Schema, Sequence, VertexId};
 use evergraph_view::{ListedEdges, Snapshot};
 
-use crate::StreamError;
 use crate::written::{Written, has_gaps};
+use crate::{Pause, StreamError};
 
 /// How long to wait at a time for a commit to become safe to read.
 const UNTIL_SAFE: Duration = Duration::from_millis(20);
@@ -132,6 +132,8 @@ struct Gathered {
     vertices: Vec<VertexId>,
     rows: usize,
     time_micros: i64,
+    /// Until when it waits for further commits, once it has some: `None` inside is for ever.
+    until: Option<Option<Instant>>,
     /// Of a stateful stream: what else was written.
     beside: Written,
 }
@@ -197,25 +199,67 @@ impl Stream {
         self.state.clone().ok_or(StreamError::Stateless)
     }
 
-    /// The next batch, as soon as there is one within the time; `None` if none came. What was given out before counts as dealt
-    /// with and is acknowledged.
+    /// The next batch, as soon as there is one within the time; `None` if none came. One that has begun within the time is
+    /// waited for to its end. What was given out before counts as dealt with and is acknowledged.
     ///
     /// # Errors
     /// [`StreamError::Changes`], [`StreamError::History`], [`StreamError::TypesDropped`]. Nothing is lost with one: the
     /// next call goes on where this one was.
     pub fn next(&mut self, timeout: Option<Duration>) -> Result<Option<Batch>, StreamError> {
-        self.acknowledge()?;
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         loop {
-            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-            if self.reader.position() == self.given && !self.reader.wait(left) {
-                self.store.version()?;
+            if let Some(batch) = self.try_next()? {
+                return Ok(Some(batch));
+            }
+            let mut left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if self.is_gathering() {
+                left = None;
+            } else if left == Some(Duration::ZERO) {
                 return Ok(None);
             }
-            if let Some(batch) = self.gather()? {
+            self.pause().wait(left);
+        }
+    }
+
+    /// As [`Stream::next`], without waiting: `None` if there is no batch yet, or one that is still gathered. Then
+    /// [`Stream::pause`] waits for more.
+    ///
+    /// # Errors
+    /// Those of [`Stream::next`].
+    pub fn try_next(&mut self) -> Result<Option<Batch>, StreamError> {
+        self.acknowledge()?;
+        while self.reader.position() > self.given || self.reader.wait(Some(Duration::ZERO)) {
+            let head = self.store.version()?;
+            self.check_types(&head)?;
+            let (state, is_full) = self.read_on(&head)?;
+            if !is_full && !self.is_time_up() {
+                return Ok(None);
+            }
+            if let Some(batch) = self.batch(state, &head)? {
                 return Ok(Some(batch));
             }
         }
+        self.store.version()?;
+        Ok(None)
+    }
+
+    /// Whether commits of the next batch have been read, and it is not given out yet.
+    pub fn is_gathering(&self) -> bool {
+        self.gathered.until.is_some()
+    }
+
+    /// What to wait for before there can be a next batch, without the stream.
+    pub fn pause(&self) -> Pause {
+        let left = |until: Instant| until.saturating_duration_since(Instant::now());
+        Pause { waiter: self.reader.waiter(), most: self.gathered.until.flatten().map(left) }
+    }
+
+    /// Whether the batch that is gathered waits for no further commits.
+    fn is_time_up(&mut self) -> bool {
+        let Some(every) = self.options.every else { return true };
+        let now = Instant::now();
+        let until = *self.gathered.until.get_or_insert_with(|| now.checked_add(every));
+        until.is_some_and(|until| until <= now)
     }
 
     /// Says that what was given out has been dealt with: a stream of this name goes on after it, whatever happens.
@@ -231,25 +275,18 @@ impl Stream {
         self.given
     }
 
-    /// A batch of what there is; `None` if none of it is of interest.
-    fn gather(&mut self) -> Result<Option<Batch>, StreamError> {
-        let until = self.options.every.map(|every| Instant::now() + every);
-        let (state, head) = loop {
-            let head = self.store.version()?;
-            self.check_types(&head)?;
-            let (state, is_full) = self.read_on(&head)?;
-            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-            let left = left.filter(|left| !left.is_zero() && !is_full);
-            if left.is_none_or(|left| !self.reader.wait(Some(left))) {
-                break (state, head);
-            }
-        };
+    /// A batch of what was gathered, with the state there, if it is known; `None` if none of it is of interest.
+    fn batch(
+        &mut self,
+        state: Option<Arc<Version>>,
+        head: &Arc<Version>,
+    ) -> Result<Option<Batch>, StreamError> {
         if self.gathered.rows == 0 && (self.edge_types.is_some() || self.gathered.vertices.is_empty()) {
             self.pass_over();
             return Ok(None);
         }
         let state = match state {
-            None if self.options.is_stateful => Some(self.state_at_end(&head)?),
+            None if self.options.is_stateful => Some(self.state_at_end(head)?),
             state => state,
         };
         let snapshot = state.map(|state| self.select(Snapshot::new(state)));

@@ -18,14 +18,14 @@ use std::collections::BinaryHeap;
 use std::time::{Duration, Instant, SystemTime};
 
 use evergraph_analytics::incremental::Changes;
-use evergraph_store::{ChangeOptions, ChangeReader, ChangesError, Store, Version};
-use evergraph_types::{EdgeType, EdgeTypeId};
+use evergraph_store::{ChangeOptions, ChangeReader, ChangesError, Store};
+use evergraph_types::{EdgeType, EdgeTypeId, Schema};
 use evergraph_view::Snapshot;
 use hashbrown::HashMap;
 
 use crate::content::{Content, Moves};
 use crate::cursor::{Axis, Cursor, Event, Pair, Put, Rules, Stop};
-use crate::{Duplicates, Order, Span, WindowError, WindowOptions};
+use crate::{Duplicates, Order, Pause, Span, WindowError, WindowOptions};
 
 /// Rows read at a time, so that a window that has far to go does not hold everything at once.
 const ROWS_AT_A_TIME: u64 = 1 << 20;
@@ -148,14 +148,14 @@ impl Window {
     pub fn new(store: &Store, options: WindowOptions) -> Result<Self, WindowError> {
         options.check()?;
         let version = store.version()?;
-        let (id, edge_type) = wanted_type(&version, options.edge_type.as_deref())?;
-        let axis = axis_of(&options, &edge_type)?;
+        let (id, edge_type) = wanted_type(version.schema(), options.edge_type.as_deref())?;
+        let axis = axis_of(&options, edge_type)?;
         let symmetric = edge_type.options.symmetric;
         let rules = Rules { edge_type: id, symmetric, axis, lateness: options.lateness };
         let head = reader(store, options.after)?;
         let tail = store.changes(ChangeOptions { after: Some(head.position()), name: None })?;
         let by_time = if let Axis::Event(property) = axis { Some(property) } else { None };
-        let content = Content::new(&version, edge_type, options.duplicates, by_time)?;
+        let content = Content::new(&version, edge_type.clone(), options.duplicates, by_time)?;
         let with_properties = options.duplicates != Duplicates::Count;
         Ok(Window {
             options,
@@ -237,35 +237,52 @@ impl Window {
     pub fn next(&mut self, timeout: Option<Duration>) -> Result<Option<Snapshot>, WindowError> {
         let until = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         loop {
-            let mut most = until.map(|until| until.saturating_duration_since(Instant::now()));
-            let is_up = most == Some(Duration::ZERO);
-            if let Some(every) = self.options.every {
-                let allowed = self.boundary(every);
-                let stop = self.read(allowed.or(self.end).unwrap_or(i64::MIN))?;
-                // What was read may be earlier than what was expected first.
-                let boundary =
-                    self.boundary(every).filter(|&end| allowed.is_some_and(|allowed| end <= allowed));
-                if let Some(end) = boundary.filter(|&end| self.is_over(end, stop)) {
-                    self.move_to(end)?;
-                    return self.latest().map(Some);
-                }
-                if stop != Stop::End {
-                    continue;
-                }
-                if let Some(end) = boundary.filter(|_| self.axis == Axis::Ingest) {
-                    let left = Duration::from_micros(end.saturating_sub(now_micros()).max(0) as u64 + 1);
-                    most = Some(most.map_or(left, |most| most.min(left)));
-                }
-            } else if self.head.reader.wait(Some(Duration::ZERO)) {
-                self.advance()?;
-                return self.latest().map(Some);
+            if let Some(view) = self.try_next()? {
+                return Ok(Some(view));
             }
-            if is_up {
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            if left == Some(Duration::ZERO) {
                 return Ok(None);
             }
-            self.head.reader.wait(most);
-            self.head.check()?;
+            self.pause().wait(left);
         }
+    }
+
+    /// As [`Window::next`], without waiting: `None` if there is no next view yet. Then [`Window::pause`] waits for one.
+    ///
+    /// # Errors
+    /// Those of [`Window::advance`].
+    pub fn try_next(&mut self) -> Result<Option<Snapshot>, WindowError> {
+        let Some(every) = self.options.every else {
+            if !self.head.reader.wait(Some(Duration::ZERO)) {
+                return self.head.check().map(|()| None);
+            }
+            self.advance()?;
+            return self.latest().map(Some);
+        };
+        loop {
+            let allowed = self.boundary(every);
+            let stop = self.read(allowed.or(self.end).unwrap_or(i64::MIN))?;
+            // What was read may be earlier than what was expected first.
+            let boundary = self.boundary(every).filter(|&end| allowed.is_some_and(|allowed| end <= allowed));
+            if let Some(end) = boundary.filter(|&end| self.is_over(end, stop)) {
+                let was_empty = self.content.num_edges() == 0;
+                self.move_to(end)?;
+                if !(was_empty && self.content.num_edges() == 0) {
+                    return self.latest().map(Some);
+                }
+            } else if stop == Stop::End {
+                return self.head.check().map(|()| None);
+            }
+        }
+    }
+
+    /// What to wait for before there can be a next view, without the window. By the clock a step is over without a commit.
+    pub fn pause(&self) -> Pause {
+        let by_clock = self.options.every.filter(|_| self.axis == Axis::Ingest);
+        let due = by_clock.and_then(|every| self.boundary(every));
+        let left = |end: i64| end.saturating_sub(now_micros()).max(0) as u64 + 1;
+        Pause { waiter: self.head.reader.waiter(), most: due.map(left).map(Duration::from_micros) }
     }
 
     /// Where the next step ends; `None` if that takes an event to tell.
@@ -395,14 +412,16 @@ fn now_micros() -> i64 {
 }
 
 /// The edge type of this name, or the only one.
-fn wanted_type(version: &Version, name: Option<&str>) -> Result<(EdgeTypeId, EdgeType), WindowError> {
+pub(crate) fn wanted_type<'a>(
+    schema: &'a Schema,
+    name: Option<&str>,
+) -> Result<(EdgeTypeId, &'a EdgeType), WindowError> {
     if let Some(name) = name {
-        let (id, edge_type) = version.schema().require_edge_type(name)?;
-        return Ok((id, edge_type.clone()));
+        return Ok(schema.require_edge_type(name)?);
     }
-    let all: Vec<(EdgeTypeId, &EdgeType)> = version.schema().live_edge_types().collect();
+    let all: Vec<(EdgeTypeId, &EdgeType)> = schema.live_edge_types().collect();
     match all[..] {
-        [(id, only)] => Ok((id, only.clone())),
+        [only] => Ok(only),
         ref several => {
             let names: Vec<&str> = several.iter().map(|(_, kind)| kind.name.as_str()).collect();
             let why = match names.is_empty() {
@@ -421,6 +440,10 @@ fn axis_of(options: &WindowOptions, edge_type: &EdgeType) -> Result<Axis, Window
     let time = edge_type.options.time.as_ref().and_then(|time| edge_type.property(time));
     match (options.order, time) {
         (Some(Order::Ingest), _) | (None, None) if options.lateness == 0 => Ok(Axis::Ingest),
+        (Some(Order::Event) | None, Some((_, time))) if time.kind.is_float() => {
+            let (edge_type, property) = (edge_type.name.clone(), time.name.clone());
+            Err(WindowError::TimeType { edge_type, property, found: time.kind })
+        }
         (Some(Order::Event) | None, Some((property, _))) => Ok(Axis::Event(property)),
         _ => Err(WindowError::NoTime { edge_type: edge_type.name.clone() }),
     }

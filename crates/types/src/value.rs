@@ -55,17 +55,19 @@ impl Value {
     }
 
     /// A time as a number that goes on with it: microseconds since 1970-01-01 UTC, or the integer that it is. `None` for
-    /// what is no time. A day beyond the microseconds of 64 bits is the last of them, or the first.
+    /// what is no time. What is beyond 64 bits with a sign, as a day may be in microseconds, is the last of them, or the first.
     ///
     /// ```
     /// use evergraph_types::Value;
     ///
     /// assert_eq!(Value::Date(1).time(), Some(86_400_000_000));
     /// assert_eq!(Value::Date(i32::MAX).time(), Some(i64::MAX));
+    /// assert_eq!(Value::UInt(u64::MAX).time(), Some(i64::MAX));
     /// ```
     pub fn time(&self) -> Option<i64> {
         match *self {
             Value::Int(time) | Value::Timestamp(time) => Some(time),
+            Value::UInt(time) => Some(i64::try_from(time).unwrap_or(i64::MAX)),
             Value::Date(days) => Some(i64::from(days).saturating_mul(MICROS_PER_DAY)),
             _ => None,
         }

@@ -80,6 +80,11 @@ pub enum EvaluateError {
     /// Its predicate does not fit the schema of the snapshot.
     #[error(transparent)]
     Predicate(#[from] PredicateError),
+    /// The snapshot is of another store than the view: ids mean something else there.
+    #[error(
+        "the snapshot is of another database than the view, of a window, or of one before and after it was opened again; take it from the database of the view"
+    )]
+    OtherStore,
     /// Parts of different versions cannot be combined.
     #[error(
         "a part of version {left} and one of version {right} cannot be combined; evaluate both on one snapshot"

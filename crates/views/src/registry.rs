@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 use roaring::RoaringBitmap;
 
 use crate::definition::{Definition, ViewRequest};
-use crate::error::{EventError, ViewError};
+use crate::error::{EvaluateError, EventError, ViewError};
 use crate::events::{
     DeadLetter, EventReader, Events, Handler, HandlerOptions, HandlerStatus, Subscription, items_of_handlers,
 };
@@ -236,9 +236,12 @@ impl View {
     ///
     /// # Errors
     /// [`ViewError::NotFound`] if it was dropped; [`ViewError::Evaluate`] if its predicate does not fit the snapshot's
-    /// schema.
+    /// schema, or the snapshot is of another store.
     pub fn at(&self, snapshot: &Snapshot) -> Result<Part, ViewError> {
         let version = self.views.store.version()?;
+        if !snapshot.store_version().is_of_same_store(&version) {
+            return Err(EvaluateError::OtherStore.into());
+        }
         let bytes = self.views.bytes(&version, &self.name)?;
         let companion = self.views.companion(&self.name);
         companion.reads.fetch_add(1, Ordering::Relaxed);

@@ -66,6 +66,11 @@ impl TopK {
         top
     }
 
+    /// How many are followed, so that some may go.
+    fn spared(&self) -> usize {
+        self.k.max(16).saturating_mul(SPARE)
+    }
+
     /// How many are asked for.
     pub fn k(&self) -> usize {
         self.k
@@ -91,7 +96,7 @@ impl TopK {
             }
         }
         let too_few = self.pool.len() < self.k && self.floor.is_some();
-        if too_few || self.pool.len() > 2 * SPARE * self.k.max(16) {
+        if too_few || self.pool.len() / 2 > self.spared() {
             self.fill(bound, score);
         }
     }
@@ -102,7 +107,7 @@ impl TopK {
     }
 
     fn fill(&mut self, bound: VertexId, score: impl Fn(VertexId) -> Option<f64>) {
-        let wanted = SPARE * self.k.max(16);
+        let wanted = self.spared();
         let ranked = |vertex| score(vertex).map(|score| Ranked { score, vertex });
         let mut all: Vec<Ranked> = (0..bound).filter_map(ranked).collect();
         self.floor = None;

@@ -4,10 +4,8 @@
 //!  item "handler/VIEW/NAME"     "120"  all of commit 120 is dealt with     "121 7"  of commit 121, events 0 to 7
 //! ```
 
+pub(crate) use evergraph_store::HANDLER_ITEMS as PREFIX;
 use evergraph_types::Sequence;
-
-/// Where the places of handlers are in the catalog.
-pub(crate) const PREFIX: &str = "handler/";
 
 /// A place in the events of a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

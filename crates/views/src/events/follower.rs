@@ -50,12 +50,12 @@ impl Follower {
 
     /// Goes on to the next commit.
     pub(crate) fn advance(&mut self, commit: &Commit) -> Step {
-        let changes = self.state.apply(commit);
+        let mut changes = self.state.apply(commit);
         let mut broken = Vec::new();
         if commit.writes.schema.is_some() {
             broken = self.index.set_schema(&self.state.schema);
         }
-        let concerns = self.index.concerns(&changes, &self.state);
+        let concerns = self.index.concerns(&mut changes, &self.state);
         Step { changes, concerns, broken }
     }
 

@@ -2,20 +2,27 @@
 //!
 //! ```text
 //!  vertex changed ─► its set before ─► predicates that look at what changed, over all changed vertices at once ─► its set
-//!  edge changed   ─► the sets of its ends, in common ─► rule of the view, before and after
+//!  edge changed   ─► a view was given it? ─► the sets of its ends    (`ends.rs`)
+//!                 ─► the sets of its ends, in common ─► rule of the view, before and after
+//!  schema altered ─► views whose predicate is another one now, or may find others, over all vertices
 //!  told           ─► of those only the views whose handlers want to be told of that: one more set in common
 //! ```
+//!
+//! A vertex that comes or goes without having changed itself is told of behind those that changed, and before edges: how many
+//! there are is a matter of the view, so that the place of each event is the same whatever other views there are.
 //!
 //! Invariant: between commits, the set of a vertex holds exactly the classes whose members it is one of, and any of
 //! classes that are gone.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use evergraph_types::{Column, EdgeTypeId, PropertyId, PropertyType, Schema, Value, VertexId};
 use hashbrown::HashMap;
 use roaring::RoaringBitmap;
 
-use super::change::Changes;
+use super::change::{Changes, VertexChange};
+use super::ends::{Ends, Pairs};
 use super::event::EventKind;
 use super::handler::HandlerOptions;
 use super::sets::{ClassId, SetId, Sets};
@@ -100,8 +107,34 @@ struct Class {
     wanted: Wanted,
     test: Option<Test>,
     edge_tests: Option<Vec<Test>>,
-    /// Members by name, existing or not.
+    /// Vertices given as members, existing or not.
     explicit: Option<RoaringBitmap>,
+    /// Where edges were given.
+    ends: Option<Ends>,
+}
+
+impl Class {
+    /// The edges it was given.
+    fn given(&self) -> Option<&Pairs> {
+        match &self.definition.edges {
+            Some(EdgeSelection::Members(given)) => Some(given),
+            _ => None,
+        }
+    }
+
+    /// Whether an existing vertex is a member, whatever a predicate says.
+    fn names(&self, vertex: VertexId) -> bool {
+        self.explicit.as_ref().is_some_and(|explicit| explicit.contains(vertex))
+            || self.ends.as_ref().is_some_and(|ends| ends.contains(vertex))
+    }
+
+    /// The vertices it has in a state.
+    fn members(&self, state: &State) -> RoaringBitmap {
+        let mut members = self.test.as_ref().map_or_else(RoaringBitmap::new, |test| members_of(test, state));
+        members.extend(self.explicit.iter().flatten().filter(|&vertex| state.exists(vertex)));
+        members.extend(self.ends.iter().flat_map(Ends::vertices));
+        members
+    }
 }
 
 /// The set of each vertex.
@@ -153,6 +186,12 @@ pub(crate) struct Index {
     predicates: Vec<ClassId>,
     /// Views of edges by a predicate alone, which any edge may be in.
     edges_alone: Vec<ClassId>,
+    /// Edges that some view was given, also of views that are gone.
+    given: Pairs,
+    /// Views whose members are to be looked for anew.
+    altered: Vec<ClassId>,
+    /// How often the schema was altered.
+    alterations: u64,
     told: Told,
     /// Views that are gone, which sets may still hold.
     num_gone: usize,
@@ -176,30 +215,32 @@ impl Index {
         state: &State,
     ) -> Result<ClassId, EvaluateError> {
         let class = self.classes.len() as ClassId;
-        let explicit = match (&definition.vertices, &definition.edges) {
-            (Some(VertexSelection::Members(members)), Some(EdgeSelection::Members(edges))) => {
-                Some(members | ends(edges))
-            }
-            (Some(VertexSelection::Members(members)), _) => Some(members.clone()),
-            (None, Some(EdgeSelection::Members(edges))) => Some(ends(edges)),
-            (Some(VertexSelection::Where(_)), _) | (None, _) => None,
+        let explicit = match &definition.vertices {
+            Some(VertexSelection::Members(members)) => Some(members.clone()),
+            _ => None,
         };
-        self.classes.push(Some(Class { definition, wanted, test: None, edge_tests: None, explicit }));
+        let is_alone =
+            definition.vertices.is_none() && matches!(definition.edges, Some(EdgeSelection::Where(_)));
+        let ends = match &definition.edges {
+            Some(EdgeSelection::Members(given)) => {
+                for (edge_type, pairs) in given {
+                    *self.given.entry(*edge_type).or_default() |= pairs;
+                }
+                Some(Ends::of(given, state))
+            }
+            _ => None,
+        };
+        self.classes.push(Some(Class { definition, wanted, test: None, edge_tests: None, explicit, ends }));
         if let Err(error) = self.bind(class, &state.schema) {
             self.classes.pop();
             return Err(error);
         }
         self.look_up();
-        let members = match self.classes.last() {
-            Some(Some(Class { explicit: Some(explicit), .. })) => {
-                explicit.iter().filter(|&vertex| state.exists(vertex)).collect()
-            }
-            Some(Some(Class { test: Some(test), .. })) => members_of(test, state),
-            _ => {
-                self.edges_alone.push(class);
-                RoaringBitmap::new()
-            }
-        };
+        if is_alone {
+            self.edges_alone.push(class);
+        }
+        let members = self.classes.last().and_then(Option::as_ref).map(|found| found.members(state));
+        let members = members.unwrap_or_default();
         let mut last = (0, self.sets.step(0, class, true));
         for vertex in &members {
             let before = self.set_of(vertex);
@@ -227,6 +268,10 @@ impl Index {
         self.look_up();
         if 2 * self.num_gone >= self.classes.len() {
             self.sweep();
+            self.given.clear();
+            for (edge_type, pairs) in self.classes.iter().flatten().filter_map(Class::given).flatten() {
+                *self.given.entry(*edge_type).or_default() |= pairs;
+            }
             while self.classes.pop_if(|last| last.is_none()).is_some() {}
             self.num_gone = self.classes.iter().filter(|class| class.is_none()).count();
         }
@@ -234,15 +279,27 @@ impl Index {
 
     /// Fits all views to another schema; gives those that no longer do.
     pub(crate) fn set_schema(&mut self, schema: &Schema) -> Vec<(ClassId, EvaluateError)> {
-        let all = 0..self.classes.len() as ClassId;
-        let misfits =
-            all.filter_map(|class| self.bind(class, schema).err().map(|error| (class, error))).collect();
+        let is_altered = schema.alterations != self.alterations;
+        let mut misfits = Vec::new();
+        for class in 0..self.classes.len() as ClassId {
+            let before = self.classes[class as usize].as_ref().and_then(|found| found.test.clone());
+            if let Err(error) = self.bind(class, schema) {
+                misfits.push((class, error));
+                continue;
+            }
+            let Some(found) = &self.classes[class as usize] else { continue };
+            let may_differ = is_altered && (found.test.is_some() || found.ends.is_some());
+            if may_differ || found.test != before {
+                self.altered.push(class);
+            }
+        }
         self.look_up();
         misfits
     }
 
     fn bind(&mut self, class: ClassId, schema: &Schema) -> Result<(), EvaluateError> {
         self.symmetric = schema.edge_types.iter().map(|kind| kind.options.symmetric).collect();
+        self.alterations = schema.alterations;
         let Some(Some(found)) = self.classes.get_mut(class as usize) else { return Ok(()) };
         if let Some(VertexSelection::Where(predicate)) = &found.definition.vertices {
             found.test = Some(bind_vertices(predicate, schema)?);
@@ -313,39 +370,36 @@ impl Index {
         set
     }
 
-    /// Whom the changes of a commit concern, `state` being that after it. Takes the changes in.
-    pub(crate) fn concerns(&mut self, changes: &Changes, state: &State) -> Vec<Concern> {
+    /// Whom the changes of a commit concern, `state` being that after it. Takes the changes in, and adds the vertices that come
+    /// and go with something else.
+    pub(crate) fn concerns(&mut self, changes: &mut Changes, state: &State) -> Vec<Concern> {
         self.forget_sets();
+        let touched = changes.vertices.len();
         let before = self.update(changes, state);
         let mut concerns = Vec::new();
         let mut index = 0;
-        for (position, change) in changes.vertices.iter().enumerate() {
+        for (position, change) in changes.vertices[..touched].iter().enumerate() {
             let (old, new) = (before.get(&change.vertex).copied(), self.set_of(change.vertex));
             let old = old.unwrap_or(new);
-            let mut tell = |class, what, index| {
-                concerns.push(Concern { class, what, kind: EventKind::Vertex, position, index });
-            };
+            let kind = EventKind::Vertex;
             if old != new {
                 let told = self.told_of_vertices();
                 let [old, new] = [old, new].map(|set| self.sets.intersection(set, told));
-                let (old, new) = (self.sets.members(old), self.sets.members(new));
-                let without = |all: &[ClassId], class| all.binary_search(class).is_err();
-                new.iter()
-                    .filter(|class| without(old, class))
-                    .for_each(|class| tell(*class, What::Added, index));
-                old.iter()
-                    .filter(|class| without(new, class))
-                    .for_each(|class| tell(*class, What::Removed, index));
+                let turns = self.turns(old, new).into_iter();
+                concerns.extend(turns.map(|(class, what)| Concern { class, what, kind, position, index }));
             }
             index += 1;
             let stayed = if change.properties.is_empty() { 0 } else { self.sets.intersection(old, new) };
             for (at, (property, ..)) in change.properties.iter().enumerate() {
                 let told = self.told_of_property(*property, &state.schema);
                 let told = self.sets.intersection(stayed, told);
-                self.sets.members(told).iter().for_each(|class| tell(*class, What::Property(at), index));
+                let what = What::Property(at);
+                let members = self.sets.members(told).iter();
+                concerns.extend(members.map(|&class| Concern { class, what, kind, position, index }));
                 index += 1;
             }
         }
+        let along = self.brought_along(changes, touched, &before, index, &mut concerns);
         for (position, change) in changes.edges.iter().enumerate() {
             let was = |vertex: VertexId| before.get(&vertex).copied().unwrap_or_else(|| self.set_of(vertex));
             let (src, dst) = (was(change.src), was(change.dst));
@@ -354,10 +408,50 @@ impl Index {
             let new = if change.after.is_some() { self.sets.intersection(src, dst) } else { 0 };
             let told = self.told_of_edges(&state.schema);
             let [old, new] = [old, new].map(|set| self.sets.intersection(set, told));
+            let from = concerns.len();
             let properties = self.edge_concerns(changes, position, (old, new), index, &mut concerns);
+            let shift = |concern: &mut Concern| concern.index += along.get(&concern.class).unwrap_or(&0);
+            concerns[from..].iter_mut().for_each(shift);
             index += 1 + properties;
         }
         concerns
+    }
+
+    /// The views that have come to a vertex, and those that have gone from it.
+    fn turns(&self, old: SetId, new: SetId) -> Vec<(ClassId, What)> {
+        let (old, new) = (self.sets.members(old), self.sets.members(new));
+        let only = |all: &[ClassId], others: &[ClassId], what| {
+            let without = all.iter().filter(|class| others.binary_search(class).is_err());
+            without.map(|class| (*class, what)).collect::<Vec<_>>()
+        };
+        [only(new, old, What::Added), only(old, new, What::Removed)].concat()
+    }
+
+    /// Whom the vertices from `touched` on concern, which come and go without having changed; gives how many there are for
+    /// each view.
+    fn brought_along(
+        &mut self,
+        changes: &Changes,
+        touched: usize,
+        before: &HashMap<VertexId, SetId>,
+        index: u32,
+        concerns: &mut Vec<Concern>,
+    ) -> HashMap<ClassId, u32> {
+        let mut counts = HashMap::new();
+        for (position, change) in changes.vertices.iter().enumerate().skip(touched) {
+            let new = self.set_of(change.vertex);
+            let old = before.get(&change.vertex).copied().unwrap_or(new);
+            let told = self.told_of_vertices();
+            for (class, what) in self.turns(old, new) {
+                let count: &mut u32 = counts.entry(class).or_default();
+                let index = index + *count;
+                *count += 1;
+                if self.sets.members(told).binary_search(&class).is_ok() {
+                    concerns.push(Concern { class, what, kind: EventKind::Vertex, position, index });
+                }
+            }
+        }
+        counts
     }
 
     /// Whom one edge concerns; gives how many properties it has.
@@ -422,10 +516,13 @@ impl Index {
         }
     }
 
-    /// Brings the sets of all vertices that changed up to date; gives what they were before.
-    fn update(&mut self, changes: &Changes, state: &State) -> HashMap<VertexId, SetId> {
+    /// Brings the sets of all vertices up to date; gives what they were before. Those that come or go without having changed
+    /// are added to the changes.
+    fn update(&mut self, changes: &mut Changes, state: &State) -> HashMap<VertexId, SetId> {
         let mut before = HashMap::new();
         let mut to_test: HashMap<ClassId, Vec<VertexId>> = HashMap::new();
+        let mut turned = self.turned_ends(changes, state);
+        turned.extend(self.turned_by_schema(state));
         for change in &changes.vertices {
             let vertex = change.vertex;
             let old = self.set_of(vertex);
@@ -447,25 +544,87 @@ impl Index {
                 look(&self.predicates);
             }
             if !change.existed {
-                let named = |class: &Option<Class>| {
-                    let explicit = class.as_ref().and_then(|class| class.explicit.as_ref());
-                    explicit.is_some_and(|explicit| explicit.contains(vertex))
-                };
+                let named = |class: &Option<Class>| class.as_ref().is_some_and(|class| class.names(vertex));
                 let named: Vec<ClassId> =
                     (0..).zip(&self.classes).filter(|(_, class)| named(class)).map(|(id, _)| id).collect();
                 named.into_iter().for_each(|class| self.set_member(vertex, class, true));
             }
         }
-        for (class, vertices) in to_test {
-            let Some(Some(Class { test: Some(test), .. })) = self.classes.get(class as usize) else {
-                continue;
-            };
-            let found = holds(test, &StateRows { state, vertices: &vertices });
-            for (vertex, is_in) in vertices.into_iter().zip(found) {
-                self.set_member(vertex, class, is_in);
+        for &(vertex, class) in &turned {
+            if !before.contains_key(&vertex) {
+                before.insert(vertex, self.set_of(vertex));
+                let (existed, exists) = (true, true);
+                let change = VertexChange { vertex, existed, exists, typed: false, properties: Vec::new() };
+                changes.vertices.push(change);
+            }
+            if state.exists(vertex) {
+                to_test.entry(class).or_default().push(vertex);
             }
         }
+        to_test.into_iter().for_each(|(class, vertices)| self.test(class, &vertices, state));
         before
+    }
+
+    /// Finds out which of some vertices a view has.
+    fn test(&mut self, class: ClassId, vertices: &[VertexId], state: &State) {
+        let Some(Some(found)) = self.classes.get(class as usize) else { return };
+        let mut are_in = match &found.test {
+            Some(test) => holds(test, &StateRows { state, vertices }),
+            None => vec![false; vertices.len()],
+        };
+        are_in.iter_mut().zip(vertices).for_each(|(is_in, vertex)| *is_in |= found.names(*vertex));
+        for (vertex, is_in) in vertices.iter().zip(are_in) {
+            self.set_member(*vertex, class, is_in);
+        }
+    }
+
+    /// The vertices that become an end of an edge that a view was given, or are one no longer, in order and each with the view.
+    fn turned_ends(&mut self, changes: &Changes, state: &State) -> BTreeSet<(VertexId, ClassId)> {
+        let mut turned = BTreeSet::new();
+        for change in &changes.edges {
+            let edge_type = change.edge_type;
+            let symmetric = self.symmetric.get(usize::from(edge_type)) == Some(&true);
+            let pair = pair(symmetric, change.src, change.dst);
+            let is_among = |given: &Pairs| given.get(&edge_type).is_some_and(|pairs| pairs.contains(pair));
+            if !is_among(&self.given) {
+                continue;
+            }
+            let is_there = state.has_edge(edge_type, change.src, change.dst);
+            for (class, found) in (0..).zip(&mut self.classes) {
+                let Some(found) = found.as_mut().filter(|found| found.given().is_some_and(is_among)) else {
+                    continue;
+                };
+                let ends = found.ends.iter_mut().flat_map(|ends| ends.note(edge_type, pair, is_there));
+                turned.extend(ends.map(|vertex| (vertex, class)));
+            }
+        }
+        turned
+    }
+
+    /// The vertices that come to a view or leave it since the schema was altered, each with the view.
+    fn turned_by_schema(&mut self, state: &State) -> Vec<(VertexId, ClassId)> {
+        let mut turned = Vec::new();
+        for class in std::mem::take(&mut self.altered) {
+            let Some(Some(found)) = self.classes.get_mut(class as usize) else { continue };
+            found.ends.iter_mut().for_each(|ends| ends.fit(&state.schema));
+            let differ = found.members(state) ^ self.members_before(class);
+            turned.extend(differ.into_iter().map(|vertex| (vertex, class)));
+        }
+        turned
+    }
+
+    /// The vertices whose sets hold a view.
+    fn members_before(&self, class: ClassId) -> RoaringBitmap {
+        match &self.by_vertex {
+            SetsOfVertices::One(members) => members.clone(),
+            SetsOfVertices::Many(by_vertex) => {
+                let holds = |set: &Arc<[ClassId]>| set.binary_search(&class).is_ok();
+                let holding: Vec<bool> =
+                    (0..self.sets.len() as SetId).map(|set| holds(self.sets.members(set))).collect();
+                let ids = (0..).zip(by_vertex).filter(|(_, set)| holding[**set as usize]);
+                ids.map(|(vertex, _): (VertexId, _)| vertex).collect()
+            }
+        }
     }
 
     /// Forgets combinations that no vertex is in any more, once there are many.
@@ -506,11 +665,6 @@ fn members_of(test: &Test, state: &State) -> RoaringBitmap {
     let found = holds(test, &StateRows { state, vertices: &here });
     members.extend(here.into_iter().zip(found).filter(|(_, is_in)| *is_in).map(|(vertex, _)| vertex));
     members
-}
-
-fn ends(edges: &std::collections::BTreeMap<EdgeTypeId, roaring::RoaringTreemap>) -> RoaringBitmap {
-    let pairs = edges.values().flat_map(|pairs| pairs.iter());
-    pairs.flat_map(|pair| [(pair >> 32) as VertexId, pair as VertexId]).collect()
 }
 
 /// Some vertices of a state.

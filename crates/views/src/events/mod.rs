@@ -11,6 +11,7 @@
 
 mod change;
 mod cursor;
+mod ends;
 mod event;
 mod follower;
 mod handler;

@@ -14,8 +14,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use evergraph_store::{
-    At, ChangeOptions, ChangeReader, ChangesError, Closed, CommitError, HistoryError, Store, VERSIONS_CURSOR,
-    Version,
+    At, ChangeOptions, ChangeReader, ChangesError, Closed, CommitError, HistoryError, Store, Version,
 };
 use evergraph_types::Sequence;
 use hashbrown::HashMap;
@@ -608,12 +607,12 @@ impl Router {
 
 /// The reader that keeps the log and its versions for handlers, from where it was.
 fn reader(store: &Store, after: Option<Sequence>) -> Result<ChangeReader, ChangesError> {
-    store.changes(ChangeOptions { name: Some(VERSIONS_CURSOR.to_owned()), after })
+    store.version_changes(after)
 }
 
 /// The same, wherever it was.
 fn reader_anew(store: &Store, after: Option<Sequence>) -> Result<ChangeReader, ChangesError> {
-    store.drop_cursor(VERSIONS_CURSOR)?;
+    store.forget_version_changes()?;
     reader(store, after)
 }
 

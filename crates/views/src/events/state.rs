@@ -84,6 +84,17 @@ impl State {
         self.vertices.keys().copied()
     }
 
+    /// Whether there is an edge between two ends.
+    pub(crate) fn has_edge(&self, edge_type: EdgeTypeId, src: VertexId, dst: VertexId) -> bool {
+        let Some(kind) = self.schema.edge_types.get(usize::from(edge_type)) else { return false };
+        let key = key(kind.options.symmetric, edge_type, src, dst);
+        !kind.is_dropped()
+            && match self.edges.get(&key) {
+                Some(over) if over.hides_base || !over.edges.is_empty() => !over.edges.is_empty(),
+                _ => self.base.has_edge(edge_type, key.1, key.2),
+            }
+    }
+
     pub(crate) fn exists(&self, vertex: VertexId) -> bool {
         match self.vertices.get(&vertex) {
             Some(over) => over.exists,
@@ -91,14 +102,15 @@ impl State {
         }
     }
 
-    /// The type of a vertex, 0 for none.
+    /// The type of a vertex, 0 for none. One that was dropped is none.
     pub(crate) fn label(&self, vertex: VertexId) -> VertexTypeId {
         let over = self.vertices.get(&vertex);
-        if let Some(label) = over.and_then(|over| over.label) {
-            return label;
-        }
-        let hidden = over.is_some_and(|over| over.hides_base);
-        if hidden { 0 } else { self.base.vertex_type(vertex).unwrap_or(0) }
+        let label = match over.and_then(|over| over.label) {
+            Some(label) => label,
+            None if over.is_some_and(|over| over.hides_base) => 0,
+            None => self.base.vertex_type(vertex).unwrap_or(0),
+        };
+        if self.schema.vertex_type_name(label).is_some() { label } else { 0 }
     }
 
     pub(crate) fn property(&self, vertex: VertexId, property: PropertyId) -> Value {

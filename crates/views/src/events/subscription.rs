@@ -192,6 +192,11 @@ impl Subscription {
         self.subscriber.status()
     }
 
+    /// Whether it is told of no events any more: it was ended, its view was dropped, or it cannot go on.
+    pub fn is_over(&self) -> bool {
+        self.subscriber.is_over()
+    }
+
     /// Ends it after the call under way; its place stays, and a handler of this name goes on from there.
     pub fn stop(&self) {
         self.subscriber.end(HandlerState::Stopped);
@@ -202,15 +207,20 @@ impl Subscription {
 
     /// Waits until it has dealt with everything up to a commit, has ended, or the time is over; tells whether it has.
     pub fn wait(&self, version: Sequence, timeout: Duration) -> bool {
-        let deadline = Instant::now() + timeout;
+        let deadline = Instant::now().checked_add(timeout);
         let mut queue = self.subscriber.queue.lock();
         loop {
-            if queue.place.whole() >= version {
-                return true;
+            let has_dealt = queue.place.whole() >= version;
+            if has_dealt || !queue.is_at_work() {
+                return has_dealt;
             }
-            let over = !queue.is_at_work();
-            if over || self.subscriber.changed.wait_until(&mut queue, deadline).timed_out() {
-                return queue.place.whole() >= version;
+            let changed = &self.subscriber.changed;
+            match deadline {
+                Some(deadline) if changed.wait_until(&mut queue, deadline).timed_out() => {
+                    return queue.place.whole() >= version;
+                }
+                Some(_) => {}
+                None => changed.wait(&mut queue),
             }
         }
     }

@@ -198,21 +198,31 @@ proptest! {
     #[test]
     fn events_are_the_differences_between_what_a_view_held(
         commits in prop::collection::vec(prop::collection::vec(step(), 1..6), 1..12),
-        which in 0usize..4,
+        which in 0usize..7,
         alone in any::<bool>(),
     ) {
         let store = new_store();
         let views = Views::new(store.clone());
+        let given = [(0, 1, "simple"), (1, 3, "multi"), (2, 0, "mirror"), (3, 3, "simple")];
+        given.iter().for_each(|(src, dst, kind)| drop(store.put_edge(*src, *dst, kind, &[]).unwrap()));
+        let edges = given.map(|(src, dst, kind)| (Key::Int(src), Key::Int(dst), Some(kind.to_owned()))).to_vec();
         let request = match which {
             0 => by("level >= 2"),
             1 => by("level = 1 or load = 2 or load is null"),
             2 => ViewRequest { vertices: [0, 1, 3].map(Key::Int).to_vec(), ..ViewRequest::default() },
+            3 => ViewRequest { edges, ..ViewRequest::default() },
+            4 => ViewRequest { edges, ..by("level >= 2") },
+            5 => ViewRequest { edges, vertices: [0, 4].map(Key::Int).to_vec(), ..ViewRequest::default() },
             _ => ViewRequest { edges_where: Some("weight >= 2 or type = 'mirror'".to_owned()), ..by("level < 3") },
         };
         let view = views.create("v", &request).unwrap();
         let other = views.create("other", &by("load = 1")).unwrap();
         let (subscription, seen) = collect(&view, HandlerOptions::new("h"));
         let _other = collect(&other, HandlerOptions::new("h"));
+        // Another one with which events come that are not of this view.
+        let mirrored = vec![(Key::Int(2), Key::Int(0), None)];
+        let mirrored = views.create("mirrored", &ViewRequest { edges: mirrored, ..ViewRequest::default() }).unwrap();
+        let _mirrored = collect(&mirrored, HandlerOptions::new("h"));
         let mut reader = view.events(Some(store.version().unwrap().sequence()), HandlerOptions::new("r")).unwrap();
         let mut told = Vec::new();
         let mut before = held(&view, &store);
