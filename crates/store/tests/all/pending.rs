@@ -1,7 +1,7 @@
 //! Commits that are handed in and waited for later: they come in their order, many with one sync, and none is lost sight of.
 
 use crate::common::{directory, on, open, options};
-use evergraph_disk::{CrashPlan, Disk, Fault, SimDisk};
+use evergraph_disk::{CrashPlan, Fault, SimDisk};
 use evergraph_store::{CommitError, Durability, Options, PendingCommit, Store};
 use evergraph_types::Value;
 
