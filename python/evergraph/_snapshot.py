@@ -122,11 +122,11 @@ class Snapshot(_text.Shown):
         return self._native.num_vertices > 0
 
     def __contains__(self, key: Key) -> bool:
-        """Tell whether the vertex exists; what no vertex can be called does not."""
+        """Tell whether the vertex exists; a number or a string that none can be called does not."""
         native = self._native
         try:
             return native.has_vertex(key)
-        except (TypeError, ValueError):
+        except ValueError:
             return False
 
     def __iter__(self) -> Iterator[Key]:

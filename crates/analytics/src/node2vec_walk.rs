@@ -212,11 +212,14 @@ fn next(
 /// The next vertex by the chances of all neighbors.
 #[cold]
 fn exact_step(list: &List<'_>, bias: impl Fn(VertexId) -> f64, random: &mut Random) -> Option<VertexId> {
-    let mut total = 0.0;
-    list.for_each(|vertex, weight| total += weight * bias(vertex));
+    let (mut largest, mut total) = (0.0f64, 0.0);
+    list.for_each(|vertex, _| largest = largest.max(bias(vertex)));
+    // So that a product of two small numbers is one.
+    let by = near_one(largest);
+    list.for_each(|vertex, weight| total += weight * (bias(vertex) * by));
     let (mut left, mut chosen) = (random.unit() * total, None);
     list.for_each(|vertex, weight| {
-        let chance = weight * bias(vertex);
+        let chance = weight * (bias(vertex) * by);
         if left >= 0.0 && chance > 0.0 {
             chosen = Some(vertex);
             left -= chance;

@@ -113,9 +113,12 @@ fn weights_and_arguments_that_make_no_sense_are_refused() {
 }
 
 #[test]
-fn sums_beyond_all_numbers_do_not_reach() {
+fn sums_beyond_all_numbers_are_refused() {
     let view = FlatView::from_weighted_edges(3, &[(0, 1, 1e308), (1, 2, 1e308)], false);
-    assert_eq!(checked(&view, &[0], &SsspOptions::default()).reached, 2);
+    let result = sssp(&view, &[0], &SsspOptions::default(), &Control::new());
+    assert!(matches!(result, Err(AlgorithmError::InvalidArgument { name, .. }) if name == "weight"));
+    let near = SsspOptions { cutoff: Some(1e308), ..SsspOptions::default() };
+    assert_eq!(checked(&view, &[0], &near).reached, 2);
 }
 
 #[test]
