@@ -204,7 +204,9 @@ proptest! {
         let store = new_store();
         let views = Views::new(store.clone());
         let given = [(0, 1, "simple"), (1, 3, "multi"), (2, 0, "mirror"), (3, 3, "simple")];
-        given.iter().for_each(|(src, dst, kind)| drop(store.put_edge(*src, *dst, kind, &[]).unwrap()));
+        for (src, dst, kind) in given {
+            store.put_edge(src, dst, kind, &[]).unwrap();
+        }
         let edges = given.map(|(src, dst, kind)| (Key::Int(src), Key::Int(dst), Some(kind.to_owned()))).to_vec();
         let request = match which {
             0 => by("level >= 2"),
