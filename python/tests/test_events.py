@@ -159,7 +159,7 @@ def test_ends_and_wrong_arguments(tmp_path: Path) -> None:
         {"name": "x", "kinds": ["vertices"]},
         {"name": "x", "batch_size": 0},
     ):
-        with pytest.raises(ValueError, match=r"name|kinds|least"):
+        with pytest.raises(ValueError, match=r"name|kinds|batch_size"):
             view.on_update(print, **wrong)
     with pytest.raises(TypeError, match="callable"):
         view.on_update(3, name="x")  # type: ignore[arg-type]

@@ -306,7 +306,9 @@ impl Rows for VertexRows<'_> {
 
     fn types(&self) -> Vec<u16> {
         let all = self.version.vertex_types(self.range.clone());
-        self.rows().map(|row| all[row]).collect()
+        // A type that was dropped is none.
+        let is_there = |id: &u16| self.version.schema().vertex_type_name(*id).is_some();
+        self.rows().map(|row| Some(all[row]).filter(is_there).unwrap_or(0)).collect()
     }
 
     fn may_lack_type(&self) -> bool {
