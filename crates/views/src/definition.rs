@@ -87,7 +87,11 @@ impl ViewRequest {
                 let test = bind_vertices(&predicate, schema)?;
                 if self.frozen {
                     definition.frozen_from = Some(predicate.source().to_owned());
-                    Some(VertexSelection::Members(evaluate::vertices_where(&test, snapshot.store_version())))
+                    Some(VertexSelection::Members(evaluate::vertices_where(
+                        &test,
+                        snapshot.store_version(),
+                        schema,
+                    )))
                 } else {
                     Some(VertexSelection::Where(predicate))
                 }

@@ -15,7 +15,8 @@ use std::ops::Range;
 
 use evergraph_store::{Run, Version};
 use evergraph_types::{
-    Cells, Column, Direction, EdgeTypeId, KeyColumn, PropertyId, ScalarType, TextValues, Value, VertexId,
+    Cells, Column, Direction, EdgeTypeId, KeyColumn, PropertyId, ScalarType, Schema, TextValues, Value,
+    VertexId,
 };
 use evergraph_view::EdgeRule;
 use rayon::prelude::*;
@@ -232,14 +233,14 @@ impl Sign {
     }
 }
 
-/// The vertices of a version for which a test holds.
-pub(crate) fn vertices_where(test: &Test, version: &Version) -> RoaringBitmap {
+/// The vertices of a version for which a test holds, by this schema: that of the version, or a later one.
+pub(crate) fn vertices_where(test: &Test, version: &Version, schema: &Schema) -> RoaringBitmap {
     let found: Vec<Vec<VertexId>> = (0..version.id_bound())
         .into_par_iter()
         .step_by(IDS_PER_TASK)
         .map(|start| {
             let range = start..version.id_bound().min(start.saturating_add(IDS_PER_TASK as VertexId));
-            vertices_in(test, version, range)
+            vertices_in(test, version, schema, range)
         })
         .collect();
     let mut members = RoaringBitmap::new();
@@ -249,12 +250,12 @@ pub(crate) fn vertices_where(test: &Test, version: &Version) -> RoaringBitmap {
 
 /// The vertices of a range of ids for which a test holds, ascending. What is excluded by one part of it is not asked for
 /// the next.
-fn vertices_in(test: &Test, version: &Version, range: Range<VertexId>) -> Vec<VertexId> {
+fn vertices_in(test: &Test, version: &Version, schema: &Schema, range: Range<VertexId>) -> Vec<VertexId> {
     let existing = version.vertex_ids_in(range.clone());
     let mut found = existing.clone();
     let parts = if let Test::All(parts) = test { &parts[..] } else { std::slice::from_ref(test) };
     for part in parts {
-        let rows = VertexRows { version, range: range.clone(), existing: &existing, ids: &found };
+        let rows = VertexRows { version, schema, range: range.clone(), existing: &existing, ids: &found };
         let mut truths = evaluate(part, &rows).into_iter();
         found.retain(|_| truths.next() == Some(TRUE));
     }
@@ -263,6 +264,8 @@ fn vertices_in(test: &Test, version: &Version, range: Range<VertexId>) -> Vec<Ve
 
 struct VertexRows<'a> {
     version: &'a Version,
+    /// That of the version, or a later one.
+    schema: &'a Schema,
     range: Range<VertexId>,
     /// All vertices of the range, and those asked for.
     existing: &'a [VertexId],
@@ -307,7 +310,7 @@ impl Rows for VertexRows<'_> {
     fn types(&self) -> Vec<u16> {
         let all = self.version.vertex_types(self.range.clone());
         // A type that was dropped is none.
-        let is_there = |id: &u16| self.version.schema().vertex_type_name(*id).is_some();
+        let is_there = |id: &u16| self.schema.vertex_type_name(*id).is_some();
         self.rows().map(|row| Some(all[row]).filter(is_there).unwrap_or(0)).collect()
     }
 

@@ -45,7 +45,7 @@ impl Part {
             None => RoaringBitmap::new(),
             Some(VertexSelection::Members(members)) => existing(whole, members.clone()),
             Some(VertexSelection::Where(predicate)) => {
-                vertices_where(&bind_vertices(predicate, schema)?, version)
+                vertices_where(&bind_vertices(predicate, schema)?, version, schema)
             }
         };
         let rule: Option<Arc<dyn EdgeRule>> = match &definition.edges {

@@ -656,7 +656,7 @@ impl Index {
 
 /// The vertices of a state for which a test holds.
 fn members_of(test: &Test, state: &State) -> RoaringBitmap {
-    let mut members = vertices_where(test, state.base().0);
+    let mut members = vertices_where(test, state.base().0, &state.schema);
     let touched: Vec<VertexId> = state.touched().collect();
     for &vertex in &touched {
         members.remove(vertex);
