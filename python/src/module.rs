@@ -26,7 +26,7 @@ mod _native {
     #[pymodule_export]
     use crate::table::{Column, Table};
     #[pymodule_export]
-    use crate::transaction::{Savepoint, Transaction, conflict_backoff};
+    use crate::transaction::{PendingCommit, Savepoint, Transaction, conflict_backoff};
     #[pymodule_export]
     use crate::window::Window;
 

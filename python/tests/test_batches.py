@@ -219,8 +219,8 @@ def test_results_count_what_is_new(db: eg.Database) -> None:
 @pytest.mark.parametrize(
     ("src", "dst", "columns", "error", "message"),
     [
-        ([1, 2], [3], {}, ValueError, 'column "dst" has 1 rows, but src has 2'),
-        ([1, 2], [3, 4], {"w": [1.0]}, ValueError, 'column "w" has 1 rows, but src has 2'),
+        ([1, 2], [3], {}, ValueError, 'column "dst" has 1 row, but src has 2'),
+        ([1, 2], [3, 4], {"w": [1.0]}, ValueError, 'column "w" has 1 row, but src has 2'),
         ([1, "a"], [3, 4], {}, TypeError, r'column "src": row 1: "a" among values of type int64'),
         ([1, 2], [3, "b"], {"w": [1, 2]}, TypeError, r'column "dst": row 1'),
         ([1.5], [2], {}, TypeError, 'column "src": vertex keys are integers or strings, not float64'),

@@ -384,7 +384,7 @@ def test_shared_by_threads_a_transaction_keeps_all_writes(db: eg.Database) -> No
     assert db.snapshot().num_vertices == 1500
 
 
-def test_what_is_handed_in_is_committed_together(tmp_path):
+def test_what_is_handed_in_is_committed_together(tmp_path: Path) -> None:
     with eg.open(tmp_path / "net.eg") as db:
         db.put_edge(0, 0, n=0)
         pending = []
@@ -400,23 +400,20 @@ def test_what_is_handed_in_is_committed_together(tmp_path):
         assert [commit.wait() for commit in pending] == list(range(2, 41))
         assert pending[3].wait() == 5
         assert repr(pending[3]) == "PendingCommit(version=5)"
-        first, second = db.begin(), db.begin()
-        first.put_edge(0, 1, n=100)
-        second.put_edge(0, 1, n=200)
-        first, second = first.submit(), second.submit()
+        rivals = [db.begin(), db.begin()]
+        for tx, n in zip(rivals, (100, 200), strict=True):
+            tx.put_edge(0, 1, n=n)
+        first, second = [tx.submit() for tx in rivals]
         with pytest.raises(eg.ConflictError):
             second.wait()
         assert first.is_done
         tx = db.begin()
-        tx.put_edge(7, 8)
-        del tx, first
-        tx = db.begin()
         tx.put_edge(8, 9)
         tx.submit()
         assert db.snapshot().has_edge(8, 9), "what is let go of is waited for"
-        last = db.begin()
-        last.put_edge(9, 10)
-        last = last.submit()
+        tx = db.begin()
+        tx.put_edge(9, 10)
+        last = tx.submit()
     assert last.is_done
     with eg.open(tmp_path / "net.eg") as db:
         assert db.snapshot().num_edges == 42
