@@ -573,6 +573,7 @@ mod tests {
         assert_eq!(version.num_vertices(), 3);
         Ok(())
     }
+
     /// As a handler's place does, which is all that its commit has.
     #[test]
     fn commits_that_replace_no_block_leave_nothing_behind_while_a_version_is_held() {
