@@ -608,7 +608,7 @@ impl Transaction {
     /// for commit in pending {
     ///     commit.wait()?;
     /// }
-    /// assert_eq!(store.stats().edges, 3);
+    /// assert_eq!(store.stats().num_edges, 3);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn submit(self) -> Result<PendingCommit, CommitError> {
