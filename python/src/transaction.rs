@@ -164,7 +164,7 @@ impl Transaction {
     }
 
     fn submit(&self, py: Python<'_>) -> PyResult<PendingCommit> {
-        let inner = self.take(py)?;
+        let inner = self.end(py)?;
         let inner = enter(py, || inner.submit())?;
         Ok(PendingCommit { inner: Mutex::new(Some(inner)) })
     }

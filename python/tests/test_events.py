@@ -188,13 +188,14 @@ def test_the_transaction_of_a_handler_is_not_its_own_to_end() -> None:
     view = sensors(db)
 
     def ends(event: eg.Event, tx: eg.Transaction) -> None:
-        (tx.commit if event.vertex == 0 else tx.rollback)()
+        [tx.commit, tx.rollback, tx.submit][int(event.vertex)]()
 
     watch = view.on_update(ends, name="ends", exactly_once=True, retries=1, backoff=0)
     db.put_vertex(0, speed=1)
-    assert watch.wait(db.put_vertex(1, speed=1))
+    db.put_vertex(1, speed=1)
+    assert watch.wait(db.put_vertex(2, speed=1))
     letters = view.dead_letters("ends")
-    assert [letter.event.vertex for letter in letters] == [0, 1]
+    assert [letter.event.vertex for letter in letters] == [0, 1, 2]
     assert all("committed when the handler returns" in letter.error for letter in letters)
 
 
