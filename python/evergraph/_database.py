@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from time import perf_counter, sleep
-from types import TracebackType
 from typing import Literal, TypeVar
 
 from evergraph import _native, _text
 from evergraph._arguments import flag, names_of, path_of, text, whole
+from evergraph._closing import Closing
 from evergraph._durations import is_duration, seconds_of
 from evergraph._errors import ConflictError
 from evergraph._events import HandlerStatus
@@ -34,7 +34,6 @@ from evergraph._types import (
     KeyKind,
     ListFormat,
     PropertyType,
-    Self,
     Value,
 )
 from evergraph._views import View
@@ -179,7 +178,7 @@ def check(path: str | os.PathLike[str]) -> CheckReport:
     return CheckReport(path=Path(path), problems=[Problem(*problem) for problem in problems], **counts)
 
 
-class Database(_text.Shown, Schematic["_native.Database"]):
+class Database(_text.Shown, Closing, Schematic["_native.Database"]):
     """An open database. Made by `open`; as a context manager it is closed at the end of the block.
 
     All methods may be called from any number of threads at once.
@@ -219,19 +218,6 @@ class Database(_text.Shown, Schematic["_native.Database"]):
         DurabilityError
             If the last writes cannot be made durable.
         """
-        self._native.close()
-
-    def __enter__(self) -> Self:
-        """Begin a block at the end of which the database is closed."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Close it."""
         self._native.close()
 
     # ---- bulk

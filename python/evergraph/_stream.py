@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from types import TracebackType
 from typing import TypeAlias
 
 from evergraph import _native, _text
+from evergraph._closing import Closing
 from evergraph._snapshot import Snapshot, native_of
 from evergraph._table import Column, Table
 from evergraph._types import Self
@@ -65,7 +65,7 @@ class Batch(_text.Shown):
         return [repr(self), "Edges put", *self.edges._parts(), "Edges deleted", *self.deleted._parts()]
 
 
-class Stream(_text.Shown):
+class Stream(_text.Shown, Closing):
     """Batches of the commits of a database, pulled one after the other. Made by `Database.stream`.
 
     Iterating waits for the next batch; ``async for`` does so without blocking the event loop. Pulling a batch
@@ -134,19 +134,6 @@ class Stream(_text.Shown):
         """Say where it is."""
         position = self.position
         return "Stream(closed)" if position is None else f"Stream(position={position})"
-
-    def __enter__(self) -> Self:
-        """Use it as a context manager."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Close it."""
-        self.close()
 
 
 class Diff(_text.Shown):

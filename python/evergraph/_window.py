@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from types import TracebackType
 from typing import NamedTuple
 
 from evergraph import _native, _text
+from evergraph._closing import Closing
 from evergraph._durations import seconds_of
 from evergraph._errors import ClosedError
 from evergraph._snapshot import Snapshot
-from evergraph._types import Duration, Self
+from evergraph._types import Duration
 
 
 class WindowStats(NamedTuple):
@@ -26,7 +26,7 @@ class WindowStats(NamedTuple):
     """Events left out because they have no time."""
 
 
-class Window(_text.Shown):
+class Window(_text.Shown, Closing):
     """The recent edges of one type; see `Database.window`.
 
     The log is kept for it until it has passed. Close it, or use it as a context manager, so that it no longer
@@ -55,19 +55,6 @@ class Window(_text.Shown):
         Everything else raises `ClosedError` from then on, also in algorithms that follow the window.
         """
         self._open = None
-
-    def __enter__(self) -> Self:
-        """Begin a block at the end of which the window is closed."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Close it."""
-        self.close()
 
     def advance(self) -> Snapshot:
         """Move the end to the newest event, or to now if the window slides by the clock.

@@ -19,6 +19,11 @@ pub(crate) fn counted(number: u64, singular: &str, plural: &str) -> String {
     format!("{} {}", count(number), if number == 1 { singular } else { plural })
 }
 
+/// How many bars hold: `1 of 2 bars holds`, `2 of 2 bars hold`.
+pub(crate) fn bars(held: u64, all: u64) -> String {
+    format!("{held} of {} {}", counted(all, "bar", "bars"), if held == 1 { "holds" } else { "hold" })
+}
+
 /// A time with three significant digits.
 pub(crate) fn seconds(seconds: f64) -> String {
     match seconds {

@@ -178,12 +178,10 @@ pub(crate) fn run(args: &BenchArgs, program: &[OsString], console: &mut Console)
         let missed = rows.iter().filter(|row| row.holds == Some(false)).count() as u64;
         let barred = rows.iter().filter(|row| row.holds.is_some()).count() as u64;
         console.line(format_args!(
-            "\n{}, {}, both directions stored. {} of {} {}.",
+            "\n{}, {}, both directions stored. {}.",
             units::counted(vertices, "vertex", "vertices"),
             units::counted(edges, "edge", "edges"),
-            barred - missed,
-            units::counted(barred, "bar", "bars"),
-            if barred - missed == 1 { "holds" } else { "hold" },
+            units::bars(barred - missed, barred),
         ))?;
     }
     agreed(&rows)

@@ -125,7 +125,7 @@ pub(crate) fn run(
     } else {
         let held = rows.iter().filter(|row| row.holds == Some(true)).count() as u64;
         let barred = rows.iter().filter(|row| row.holds.is_some()).count() as u64;
-        console.line(format_args!("\n{held} of {} hold.", units::counted(barred, "bar", "bars")))?;
+        console.line(format_args!("\n{}.", units::bars(held, barred)))?;
     }
     if agrees { Ok(()) } else { Err(CommandError::Reported) }
 }

@@ -141,11 +141,7 @@ impl Bench<'_> {
         }
         let bars: Vec<&Bar> = self.lines.iter().flat_map(|line| &line.bars).collect();
         let held = bars.iter().filter(|bar| bar.holds).count();
-        self.console.line(format_args!(
-            "\n{held} of {} {}.",
-            units::counted(bars.len() as u64, "bar", "bars"),
-            if held == 1 { "holds" } else { "hold" },
-        ))?;
+        self.console.line(format_args!("\n{}.", units::bars(held as u64, bars.len() as u64)))?;
         if self.lines.iter().all(|line| line.ratio.is_none()) {
             self.console.line("No rival is built in: see --help.")?;
         }
@@ -216,9 +212,9 @@ impl Bench<'_> {
         self.compare(&stores, graph, DEFAULT, SYNCED, usize::from(self.args.clients), bars)?;
         let (mut alone, mut together, mut shared) = (Score::default(), Score::default(), Score::default());
         let mut disk = Score::default();
+        let per_thread = MANY_CLIENTS / usize::from(self.args.clients).clamp(1, MANY_CLIENTS);
         for round in 0..u64::from(self.args.repeats) {
             sync_alone(&directory.join("alone"), &mut disk).map_err(CommandError::file(directory))?;
-            let per_thread = MANY_CLIENTS / usize::from(self.args.clients).clamp(1, MANY_CLIENTS);
             for (clients, per_thread, score) in [
                 (1, 1, &mut alone),
                 (MANY_CLIENTS, 1, &mut together),
