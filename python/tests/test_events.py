@@ -188,7 +188,8 @@ def test_the_transaction_of_a_handler_is_not_its_own_to_end() -> None:
     view = sensors(db)
 
     def ends(event: eg.Event, tx: eg.Transaction) -> None:
-        [tx.commit, tx.rollback, tx.submit][int(event.vertex)]()
+        ways: dict[Any, Callable[[], object]] = {0: tx.commit, 1: tx.rollback, 2: tx.submit}
+        ways[event.vertex]()
 
     watch = view.on_update(ends, name="ends", exactly_once=True, retries=1, backoff=0)
     db.put_vertex(0, speed=1)
