@@ -742,9 +742,10 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
             of its units.
         edges : int, optional
             Hold the last so many edges instead.
-        every : float, datetime.timedelta or str, optional
-            How far to move from one view to the next when iterating; a number of edges for ``edges``. As much
-            as ``last`` (``edges``) makes windows that tumble. By default each commit gives a view.
+        every : int, float, datetime.timedelta or str, optional
+            How far to move from one view to the next when iterating. For ``edges`` a number of edges, or a
+            time such as ``"30s"``: the last edges as of each such time, by the clock, in which one came. As
+            much as ``last`` (``edges``) makes windows that tumble. By default each commit gives a view.
         duplicates : str
             What several edges with the same ends are in the window: ``"keep"`` has them all, ``"drop"`` the
             latest, ``"count"`` one with the property ``count``. It is there until the last of them leaves.
@@ -778,7 +779,8 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
         ['carol', 'dave']
         """
         length = None if last is None else seconds_of("last", last)
-        if every is not None and edges is None:
+        by_clock = edges is not None and isinstance(every, (str, timedelta))
+        if every is not None and (edges is None or by_clock):
             every = seconds_of("every", every)
         elif every is not None:
             every = whole("every", every, least=1)
@@ -787,6 +789,7 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
             "last": length,
             "edges": None if edges is None else whole("edges", edges, least=1),
             "every": every,
+            "by_clock": by_clock,
             "duplicates": text("duplicates", duplicates),
             "order": None if order is None else text("order", order),
             "lateness": seconds_of("lateness", lateness),

@@ -4,7 +4,9 @@
 
 use std::sync::Mutex;
 
-use evergraph::{Duplicates, Order, Snapshot as View, Span, Units, Window as Inner, WindowOptions};
+use evergraph::{
+    Duplicates, Order, Snapshot as View, Span, Units, Window as Inner, WindowOptions, WindowStep,
+};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -55,8 +57,12 @@ pub(crate) struct WindowArguments {
     last: Option<f64>,
     #[pyo3(item)]
     edges: Option<i64>,
+    /// Seconds, or units of the time, or edges …
     #[pyo3(item)]
     every: Option<f64>,
+    /// … unless it is seconds of the clock for a window of so many edges.
+    #[pyo3(item)]
+    by_clock: bool,
     #[pyo3(item)]
     duplicates: String,
     #[pyo3(item)]
@@ -95,8 +101,9 @@ impl Window {
             }
         };
         let every = arguments.every.map(|every| match span {
-            Span::Time(_) => in_units(every),
-            Span::Edges(_) => every as i64,
+            Span::Time(_) => WindowStep::Length(in_units(every)),
+            Span::Edges(_) if arguments.by_clock => WindowStep::Clock((every * 1e6).round() as i64),
+            Span::Edges(_) => WindowStep::Length(every as i64),
         });
         let duplicates = Duplicates::from_name(&arguments.duplicates)
             .ok_or_else(|| wrong("duplicates", &arguments.duplicates, "\"keep\", \"drop\", \"count\""))?;

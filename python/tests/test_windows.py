@@ -91,6 +91,7 @@ def test_an_iteration_without_steps_gives_each_new_state(db: eg.Database) -> Non
         {"last": 0},
         {"edges": -1},
         {"edges": 5, "every": 0},
+        {"edges": 5, "every": "0s"},
         {"last": "soon"},
         {"edges": 5, "duplicates": "twice"},
         {"last": 5, "order": "random"},
@@ -105,6 +106,21 @@ def test_bad_arguments(logins: eg.Database, arguments: dict[str, object]) -> Non
 def test_a_window_of_edges_moves_by_whole_ones(logins: eg.Database) -> None:
     with pytest.raises(TypeError, match="every is a whole number, not float"):
         logins.window(edges=5, every=0.5, edge_type="login")
+
+
+@pytest.mark.parametrize("every", ["20ms", timedelta(milliseconds=20)])
+def test_a_window_of_edges_moves_by_the_clock(every: str | timedelta) -> None:
+    db = eg.open()
+    db.create_edge_type("login", multi=True)
+    window = db.window(edges=2, every=every)
+    seen = []
+    for users in [["a", "b", "c"], ["d"]]:
+        db.add_edges(users, ["web"] * len(users), "login")
+        view = next(window)
+        seen.append(sorted(view.edges()["src"].to_list()))
+        assert window.latest().num_edges == 2
+    assert seen == [["b", "c"], ["c", "d"]]
+    assert not window.latest().has_vertex("a")
 
 
 def test_what_is_not_there(logins: eg.Database) -> None:

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgGroup, Args, ValueEnum};
-use evergraph::load::parse_span;
-use evergraph::{Duplicates, GraphView, Order, Schema, Span, Units, Window, WindowOptions};
+use evergraph::load::{SpanError, parse_span};
+use evergraph::{Duplicates, GraphView, Order, Schema, Span, Units, Window, WindowOptions, WindowStep};
 use serde::Serialize;
 
 use crate::console::Console;
@@ -27,9 +27,10 @@ pub(crate) struct WindowArgs {
     /// Hold the last so many edges
     #[arg(long, value_name = "N", group = "length")]
     edges: Option<i64>,
-    /// Move so far from one window to the next, a time or a number of edges; by default show the last window only
-    #[arg(long, value_name = "STEP", value_parser = parse_span)]
-    every: Option<f64>,
+    /// Move so far from one window to the next: a time, or, with --edges, so many edges or a time with its unit, by the clock; by
+    /// default show the last window only
+    #[arg(long, value_name = "STEP", value_parser = parse_every)]
+    every: Option<Every>,
     /// What several edges with the same ends are
     #[arg(long, value_enum, default_value = "keep")]
     duplicates: DuplicatesArg,
@@ -48,9 +49,22 @@ const EXAMPLES: &str = "\
 Examples:
   evergraph window logins.eg --last 1h --every 10m      an hour, every ten minutes
   evergraph window logins.eg --edges 100000             the last 100,000 edges
+  evergraph window logins.eg --edges 1000 --every 30s   the last 1,000, as of every half minute
   evergraph window logins.eg --last 1d --every 1d --json
 
 A window sees what the log still holds: what was archived or bulk loaded before it is gone from there.";
+
+/// A step as it is written.
+#[derive(Clone, Copy, Debug)]
+enum Every {
+    Number(f64),
+    Time(f64),
+}
+
+fn parse_every(text: &str) -> Result<Every, SpanError> {
+    let has_unit = text.trim_end().ends_with(|letter: char| letter.is_ascii_alphabetic());
+    parse_span(text).map(if has_unit { Every::Time } else { Every::Number })
+}
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum DuplicatesArg {
@@ -86,15 +100,18 @@ impl WindowArgs {
         });
         let units = Units::of(schema, self.edge_type.as_deref(), order);
         let in_units = |time: f64| units.count(time);
-        let (span, every) = match self.edges {
-            Some(edges) => {
-                if let Some(every) = self.every.filter(|every| every.fract() != 0.0) {
-                    let message = format!("--every {every}: a window of so many edges moves by whole edges");
-                    return Err(CommandError::Usage(message));
-                }
-                (Span::Edges(edges), self.every.map(|every| every as i64))
+        let span = self.edges.map_or(Span::Time(in_units(self.last.unwrap_or_default())), Span::Edges);
+        let every = match (self.every, span) {
+            (Some(Every::Number(every)), Span::Edges(_)) if every.fract() != 0.0 => {
+                let message = format!("--every {every}: a window of so many edges moves by whole edges");
+                return Err(CommandError::Usage(message));
             }
-            None => (Span::Time(in_units(self.last.unwrap_or_default())), self.every.map(in_units)),
+            (Some(Every::Number(edges)), Span::Edges(_)) => Some(WindowStep::Length(edges as i64)),
+            (Some(Every::Time(time)), Span::Edges(_)) => Some(WindowStep::Clock((time * 1e6).round() as i64)),
+            (Some(Every::Number(time) | Every::Time(time)), Span::Time(_)) => {
+                Some(WindowStep::Length(in_units(time)))
+            }
+            (None, _) => None,
         };
         Ok(WindowOptions {
             edge_type: self.edge_type.clone(),

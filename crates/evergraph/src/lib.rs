@@ -104,7 +104,7 @@ pub use evergraph_store::{
 };
 pub use evergraph_stream::{
     Advance, Batch, Duplicates, Followed, Follower, Order, Pause, Span, Stream, StreamError, StreamOptions,
-    Units, Window, WindowError, WindowOptions, WindowStats,
+    Units, Window, WindowError, WindowOptions, WindowStats, WindowStep,
 };
 pub use evergraph_types::{
     Alteration, Cells, Column, Direction, EdgeBatch, EdgeData, EdgeType, EdgeTypeId, EdgeTypeOptions, Key,

@@ -66,7 +66,8 @@ pub(crate) enum Event {
 /// Why a cursor has stopped reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// At a put at this place, which would take the watermark past the limit. It is still to come.
+    /// At a put at this place, which would take the watermark past the limit, or at a commit of this time, which is past the
+    /// time to read to. It is still to come.
     Beyond(i64),
     /// At the end of the log.
     End,
@@ -93,6 +94,8 @@ pub(crate) struct Cursor {
     row: usize,
     /// The number of the next row.
     pub(crate) position: u64,
+    /// Commits are read up to this time, in microseconds.
+    pub(crate) until: i64,
     /// Puts so far.
     puts: i64,
     /// The largest place so far.
@@ -101,12 +104,33 @@ pub(crate) struct Cursor {
 
 impl Cursor {
     pub(crate) fn new(reader: ChangeReader, rules: Rules, with_properties: bool) -> Self {
-        Cursor { reader, rules, with_properties, current: None, row: 0, position: 0, puts: 0, newest: None }
+        let (current, newest) = (None, None);
+        Cursor {
+            reader,
+            rules,
+            with_properties,
+            current,
+            row: 0,
+            position: 0,
+            until: i64::MAX,
+            puts: 0,
+            newest,
+        }
     }
 
     /// Below this place a put is late.
     pub(crate) fn watermark(&self) -> Option<i64> {
         self.newest.map(|newest| newest.saturating_sub(self.rules.lateness))
+    }
+
+    /// The time of the commit that the next row is in, in microseconds; `None` at the end of the log.
+    pub(crate) fn next_time(&mut self) -> Result<Option<i64>, WindowError> {
+        self.read_rows()?;
+        Ok(self
+            .current
+            .as_ref()
+            .filter(|logged| self.row < logged.edges.len())
+            .map(|logged| logged.time_micros))
     }
 
     /// Rows of the commit at hand that are still to come; 0 at the end of the log.
@@ -115,7 +139,8 @@ impl Cursor {
         Ok(self.current.as_ref().map_or(0, |logged| logged.edges.len() - self.row))
     }
 
-    /// Calls `visit` with row after row, at most so many, while they do not take the watermark past `limit`.
+    /// Calls `visit` with row after row, at most so many, while they do not take the watermark past `limit` and were committed
+    /// in the time to read to.
     pub(crate) fn read(
         &mut self,
         limit: i64,
@@ -128,6 +153,9 @@ impl Cursor {
                 return Ok(Stop::End);
             }
             let Some(logged) = self.current.clone() else { return Ok(Stop::End) };
+            if logged.time_micros > self.until {
+                return Ok(Stop::Beyond(logged.time_micros));
+            }
             while self.position < end && self.row < logged.edges.len() {
                 match self.event(&logged, limit) {
                     Ok(event) => visit(event),

@@ -22,7 +22,7 @@ mod written;
 
 pub use error::{StreamError, WindowError};
 pub use follower::{Followed, Follower};
-pub use options::{Duplicates, Order, Span, Units, WindowOptions};
+pub use options::{Duplicates, Order, Span, Units, WindowOptions, WindowStep};
 pub use pause::Pause;
 pub use stream::{Batch, Stream, StreamOptions};
 pub use window::{Advance, Window, WindowStats};

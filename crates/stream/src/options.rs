@@ -14,6 +14,15 @@ pub enum Span {
     Edges(i64),
 }
 
+/// How far a window moves from one view to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowStep {
+    /// So far, in the units of the span. As long as the span, the window tumbles.
+    Length(i64),
+    /// By the clock, for a window of so many edges: to what was committed by the next multiple of so many microseconds.
+    Clock(i64),
+}
+
 /// By what a window slides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
@@ -76,9 +85,8 @@ pub struct WindowOptions {
     pub span: Span,
     /// By what it slides; by default event time for a duration where the type has a time, else the order of ingest.
     pub order: Option<Order>,
-    /// How far it moves from one view to the next, in the units of the span; as events come if absent. As long as the
-    /// span, it tumbles.
-    pub every: Option<i64>,
+    /// How far it moves from one view to the next; as events come if absent.
+    pub every: Option<WindowStep>,
     /// What happens to edges that are in it already.
     pub duplicates: Duplicates,
     /// In event time, how much later than a later event one may come. What comes later still is counted and left out.
@@ -116,8 +124,14 @@ impl WindowOptions {
             Span::Time(length) => positive("last", length),
             Span::Edges(length) => positive("edges", length),
         }?;
-        self.every.map_or(Ok(()), |every| positive("every", every))?;
         let invalid = |argument, why: &str| Err(WindowError::Invalid { argument, why: why.to_owned() });
+        match (self.every, self.span) {
+            (Some(WindowStep::Clock(_)), Span::Time(_)) => {
+                return invalid("every", "a window of a time moves in the units of that time");
+            }
+            (Some(WindowStep::Length(every) | WindowStep::Clock(every)), _) => positive("every", every)?,
+            (None, _) => {}
+        }
         if self.lateness < 0 {
             return invalid("lateness", "it is a time from 0");
         }

@@ -25,7 +25,7 @@ use hashbrown::HashMap;
 
 use crate::content::{Content, Moves};
 use crate::cursor::{Axis, Cursor, Event, Pair, Put, Rules, Stop};
-use crate::{Duplicates, Order, Pause, Span, WindowError, WindowOptions};
+use crate::{Duplicates, Order, Pause, Span, WindowError, WindowOptions, WindowStep};
 
 /// Rows read at a time, so that a window that has far to go does not hold everything at once.
 const ROWS_AT_A_TIME: u64 = 1 << 20;
@@ -115,6 +115,8 @@ pub struct Window {
     content: Content,
     /// The last place in it; `None` before the first event.
     end: Option<i64>,
+    /// Where it moves by the clock: the time at which the step ends whose events the head has begun to read.
+    step: Option<i64>,
     /// Read by the head since the last move.
     fresh: Fresh,
     /// Read by the head before that, with places beyond the end.
@@ -164,6 +166,7 @@ impl Window {
             tail: Cursor::new(tail, rules, false),
             content,
             end: None,
+            step: None,
             fresh: Fresh::default(),
             waiting: BinaryHeap::new(),
             leaving: BinaryHeap::new(),
@@ -217,6 +220,7 @@ impl Window {
     /// # Errors
     /// [`WindowError::Changes`] if the log cannot be followed, [`WindowError::PropertyChanged`].
     pub fn advance(&mut self) -> Result<(), WindowError> {
+        (self.step, self.head.until) = (None, i64::MAX);
         loop {
             let stop = self.read(i64::MAX)?;
             let now = (self.axis == Axis::Ingest && stop == Stop::End).then(now_micros);
@@ -253,13 +257,20 @@ impl Window {
     /// # Errors
     /// Those of [`Window::advance`].
     pub fn try_next(&mut self) -> Result<Option<Snapshot>, WindowError> {
-        let Some(every) = self.options.every else {
-            if !self.head.reader.wait(Some(Duration::ZERO)) {
-                return self.head.check().map(|()| None);
-            }
-            self.advance()?;
-            return self.latest().map(Some);
-        };
+        match self.options.every {
+            Some(WindowStep::Length(every)) => return self.try_next_step(every),
+            Some(WindowStep::Clock(every)) => return self.try_next_by_clock(every),
+            None => {}
+        }
+        if !self.head.reader.wait(Some(Duration::ZERO)) {
+            return self.head.check().map(|()| None);
+        }
+        self.advance()?;
+        self.latest().map(Some)
+    }
+
+    /// The window at its next step, once that is over.
+    fn try_next_step(&mut self, every: i64) -> Result<Option<Snapshot>, WindowError> {
         loop {
             let allowed = self.boundary(every);
             let stop = self.read(allowed.or(self.end).unwrap_or(i64::MIN))?;
@@ -277,10 +288,37 @@ impl Window {
         }
     }
 
+    /// The window of so many edges at the end of the next step in which something came, once the clock has passed that.
+    fn try_next_by_clock(&mut self, every: i64) -> Result<Option<Snapshot>, WindowError> {
+        loop {
+            let begun = self.step.or(self.head.next_time()?.map(|at| align_up(at, every)));
+            let Some(end) = begun else { return self.head.check().map(|()| None) };
+            (self.step, self.head.until) = (begun, end);
+            let stop = self.read(i64::MAX)?;
+            let newest = self.head.newest.max(self.end);
+            if stop == Stop::Full {
+                // What would be out again by the end of the step.
+                let start = newest.unwrap_or_default().saturating_sub(self.options.length());
+                self.fresh.puts.retain(|put| put.at > start);
+            } else if stop == Stop::End && now_micros() <= end {
+                return self.head.check().map(|()| None);
+            } else {
+                self.step = None;
+                if let Some(newest) = newest {
+                    self.move_to(newest)?;
+                    return self.latest().map(Some);
+                }
+            }
+        }
+    }
+
     /// What to wait for before there can be a next view, without the window. By the clock a step is over without a commit.
     pub fn pause(&self) -> Pause {
-        let by_clock = self.options.every.filter(|_| self.axis == Axis::Ingest);
-        let due = by_clock.and_then(|every| self.boundary(every));
+        let due = match self.options.every {
+            Some(WindowStep::Length(every)) if self.axis == Axis::Ingest => self.boundary(every),
+            Some(WindowStep::Clock(_)) => self.step,
+            _ => None,
+        };
         let left = |end: i64| end.saturating_sub(now_micros()).max(0) as u64 + 1;
         Pause { waiter: self.head.reader.waiter(), most: due.map(left).map(Duration::from_micros) }
     }

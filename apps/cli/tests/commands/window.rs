@@ -26,6 +26,9 @@ fn the_last_edges_and_every_step_to_them() {
     let steps = windows(&shell, &["--edges", "2", "--every", "2"]);
     let shown: Vec<_> = steps.iter().map(|step| (step["end"].as_i64(), step["edges"].as_u64())).collect();
     assert_eq!(shown, [(Some(2), Some(2)), (Some(4), Some(2))]);
+    // All came with one commit.
+    let by_clock = windows(&shell, &["--edges", "2", "--every", "10ms"]);
+    assert_eq!((by_clock.len(), &by_clock[0]["end"], &by_clock[0]["edges"]), (1, &5.into(), &2.into()));
     let counted = windows(&shell, &["--edges", "5", "--duplicates", "count"]);
     assert_eq!(counted[0]["edges"], 4);
     let week = windows(&shell, &["--last", "1 w"]);
@@ -43,6 +46,7 @@ fn what_makes_no_window_is_said() {
         (&["--last=-5s"][..], "last is -5000000"),
         (&["--edges", "2", "--every", "0"][..], "every is 0"),
         (&["--edges", "2", "--every", "0.5"][..], "whole edges"),
+        (&["--edges", "2", "--every", "0s"][..], "every is 0"),
         (&["--edges", "2", "--lateness", "1s"][..], "lateness"),
         (&["--last", "soon"][..], "is none of us, ms, s"),
         (&["--last", "1e308d"][..], "longer than any time"),

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use evergraph_analytics::incremental::{IncrementalComponents, IncrementalCores, IncrementalDegrees};
 use evergraph_analytics::{Control, connected_components, core_number, degree_statistics};
-use evergraph_store::{ChangesError, Options, Store};
-use evergraph_stream::{Advance, Duplicates, Order, Span, Window, WindowError, WindowOptions};
+use evergraph_store::{ChangeOptions, ChangesError, Options, Store};
+use evergraph_stream::{Advance, Duplicates, Order, Span, Window, WindowError, WindowOptions, WindowStep};
 use evergraph_types::{
     Alteration, Direction, EdgeTypeOptions, Key, Property, PropertyOwner, PropertyType, SchemaError, Value,
 };
@@ -263,7 +263,7 @@ proptest! {
         let (Span::Time(length) | Span::Edges(length)) = case.span;
         let every = if tumbling { length } else { every };
         let store = case.store();
-        let mut window = Window::new(&store, WindowOptions { every: Some(every), ..case.options() }).expect("a window");
+        let mut window = Window::new(&store, WindowOptions { every: Some(WindowStep::Length(every)), ..case.options() }).expect("a window");
         let mut naive = Naive::default();
         let mut emitted = Vec::new();
         for (number, &(src, dst, time, back)) in (0..).zip(&times) {
@@ -292,6 +292,46 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    /// By the clock, with times as the log has them: each step in which something came is told once, as it was at its end.
+    #[test]
+    fn steps_of_the_clock_hold_what_was_committed_by_their_ends(
+        case in any_case(),
+        steps in any_steps(),
+        pauses in prop::collection::vec(0u64..3, 80),
+        follows in any::<bool>(),
+    ) {
+        let every = 2_000;
+        let case = Case { span: Span::Edges(5), lateness: 0, ..case };
+        let store = case.store();
+        let options = WindowOptions { every: Some(WindowStep::Clock(every)), ..case.options() };
+        let mut window = Window::new(&store, options).expect("a window");
+        let mut log = store.changes(ChangeOptions::default()).expect("a reader");
+        let (mut naive, mut expected, mut told) = (Naive::default(), BTreeMap::new(), Vec::new());
+        let mut next = |timeout| window.next(Some(timeout)).expect("no error").map(|view| found(&case, &view));
+        for (number, (step, pause)) in (0..).zip(steps.iter().take(20).zip(pauses)) {
+            std::thread::sleep(Duration::from_millis(pause));
+            apply(&case, &store, &mut naive, step, number);
+            while let Some(commit) = log.next().expect("a commit") {
+                if commit.writes.edges.iter().any(|(edge_type, ops)| *edge_type == 0 && !ops.is_empty()) {
+                    let end = (commit.time_micros + every - 1).div_euclid(every);
+                    expected.insert(end, naive.content(&case, naive.puts));
+                }
+            }
+            if follows {
+                told.extend(next(Duration::ZERO));
+            }
+        }
+        while told.len() < expected.len() {
+            told.push(next(Duration::from_secs(10)).expect("a step in time"));
+        }
+        prop_assert_eq!(next(Duration::ZERO), None);
+        prop_assert_eq!(told, expected.into_values().collect::<Vec<_>>());
+    }
+}
+
 fn plain(span: Span) -> WindowOptions {
     WindowOptions { edge_type: Some(TYPE.to_owned()), ..WindowOptions::new(span) }
 }
@@ -317,7 +357,9 @@ fn arguments_that_make_no_sense_are_refused() {
         }
     }
     let refused = [
-        WindowOptions { every: Some(0), ..plain(Span::Time(5)) },
+        WindowOptions { every: Some(WindowStep::Length(0)), ..plain(Span::Time(5)) },
+        WindowOptions { every: Some(WindowStep::Clock(0)), ..plain(Span::Edges(5)) },
+        WindowOptions { every: Some(WindowStep::Clock(5)), ..plain(Span::Time(5)) },
         WindowOptions { lateness: -1, ..plain(Span::Time(5)) },
         WindowOptions { lateness: 3, ..plain(Span::Edges(5)) },
         WindowOptions { order: Some(Order::Event), ..plain(Span::Edges(5)) },
@@ -350,7 +392,8 @@ fn by_the_order_of_ingest_edges_leave_as_the_clock_goes_on() {
     let last = 500_000;
     let options = WindowOptions { order: Some(Order::Ingest), ..plain(Span::Time(last)) };
     let mut window = Window::new(&store, options.clone()).expect("a window");
-    let mut steps = Window::new(&store, WindowOptions { every: Some(last), ..options }).expect("a window");
+    let mut steps = Window::new(&store, WindowOptions { every: Some(WindowStep::Length(last)), ..options })
+        .expect("a window");
     store.put_edge(1, 2, TYPE, &[]).expect("put");
     window.advance().expect("an advance");
     assert_eq!(window.latest().expect("a snapshot").num_edges(), 1);
@@ -368,7 +411,7 @@ fn by_the_order_of_ingest_edges_leave_as_the_clock_goes_on() {
 #[test]
 fn a_step_to_an_event_out_of_order_is_not_missed() {
     let store = CASE.store();
-    let options = WindowOptions { every: Some(1), lateness: 2, ..plain(Span::Time(1)) };
+    let options = WindowOptions { every: Some(WindowStep::Length(1)), lateness: 2, ..plain(Span::Time(1)) };
     let mut window = Window::new(&store, options).expect("a window");
     let mut ends = Vec::new();
     for batch in [&[17, 21][..], &[20, 23]] {
@@ -387,7 +430,8 @@ fn a_window_ends_with_its_store() {
     let store = CASE.store();
     let mut window = Window::new(&store, plain(Span::Edges(3))).expect("a window");
     let mut steps =
-        Window::new(&store, WindowOptions { every: Some(1), ..plain(Span::Edges(3)) }).expect("a window");
+        Window::new(&store, WindowOptions { every: Some(WindowStep::Length(1)), ..plain(Span::Edges(3)) })
+            .expect("a window");
     store.close().expect("closed");
     assert!(matches!(window.advance(), Err(WindowError::Changes(ChangesError::Closed(_)))));
     assert!(window.next(None).is_err() && steps.next(None).is_err());
