@@ -237,7 +237,7 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
         on_error: Literal["raise", "skip"] = "raise",
         max_rejects: int = 1000,
         resume: bool = False,
-        progress: bool = False,
+        progress: bool = True,
     ) -> LoadResult:
         """Load a file of edges, in parallel, as one transaction: all of it, or nothing.
 
@@ -289,7 +289,7 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
             the file first, so that nothing of a file with a bad line is loaded; where all are known, the
             parts before that line are.
         progress : bool
-            Show a progress bar, on a terminal or in a notebook.
+            Show a progress bar, on a terminal or in a notebook, once it has taken half a second.
 
         Returns
         -------

@@ -1,14 +1,15 @@
-"""Progress bars: of ``rich`` if it is installed, else one plain line; nothing where nobody looks."""
+"""Progress bars: of ``rich`` if it is installed, else one plain line. Of what is soon done none is shown."""
 
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TextIO, TypeAlias
 
 Report: TypeAlias = Callable[[int, int], None]
 """Called with how much is done and how much there is, 0 if that is not known."""
 
+_SHOWN_AFTER_SECONDS = 0.5
 _BAR_CHARS = 30
 _REDRAW_SECONDS = 0.1
 
@@ -17,22 +18,41 @@ _REDRAW_SECONDS = 0.1
 def bar(title: str, *, wanted: bool) -> Iterator[Report | None]:
     """Show a bar while the block runs, and give what to call with the progress; ``None`` if there is none.
 
-    It is shown on standard error if that is a terminal, and in notebooks.
+    It is shown on standard error if that is a terminal, and in notebooks, once the block has taken a while.
     """
     if not wanted or not (sys.stderr.isatty() or _in_notebook()):
         yield None
         return
+    begin = time.monotonic()
+    shown: Report | None = None
+    with ExitStack() as stack:
+
+        def report(done: int, total: int) -> None:
+            nonlocal shown
+            if shown is None:
+                if time.monotonic() - begin < _SHOWN_AFTER_SECONDS:
+                    return
+                shown = stack.enter_context(_bar(title))
+            shown(done, total)
+
+        yield report
+
+
+def _bar(title: str) -> AbstractContextManager[Report]:
     try:
         import rich.progress  # noqa: F401
     except ImportError:
-        line = _Line(title, sys.stderr)
-        try:
-            yield line.report
-        finally:
-            line.finish()
-    else:
-        with _rich(title) as report:
-            yield report
+        return _plain(title)
+    return _rich(title)
+
+
+@contextmanager
+def _plain(title: str) -> Iterator[Report]:
+    line = _Line(title, sys.stderr)
+    try:
+        yield line.report
+    finally:
+        line.finish()
 
 
 def _in_notebook() -> bool:

@@ -47,12 +47,30 @@ def test_a_notebook_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
         assert _progress._in_notebook() == expected
 
 
-def test_nothing_is_shown_unasked(db: eg.Database) -> None:
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if everything took long."""
+    monkeypatch.setattr(_progress, "_SHOWN_AFTER_SECONDS", 0.0)
+
+
+def test_nothing_is_shown_of_what_is_soon_done(db: eg.Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_progress, "_SHOWN_AFTER_SECONDS", 60.0)
     with watched() as terminal:
-        db.load(WIKI_VOTE)
+        db.load(WIKI_VOTE, progress=True)
     assert terminal.getvalue() == ""
 
 
+@pytest.mark.usefixtures("hasty")
+def test_a_load_is_shown_unless_it_is_not_to_be(db: eg.Database) -> None:
+    with watched() as terminal:
+        db.load(WIKI_VOTE, progress=False)
+        eg.pagerank(db.snapshot())
+        assert terminal.getvalue() == ""
+        db.load(WIKI_VOTE)
+    assert "Loading" in terminal.getvalue()
+
+
+@pytest.mark.usefixtures("hasty")
 @pytest.mark.parametrize("rich", [True, False])
 def test_a_bar_is_shown_and_taken_away(db: eg.Database, monkeypatch: pytest.MonkeyPatch, rich: bool) -> None:
     if not rich:
@@ -82,6 +100,7 @@ def test_the_plain_line_shrinks_cleanly(monkeypatch: pytest.MonkeyPatch) -> None
     assert last.strip() == ""
 
 
+@pytest.mark.usefixtures("hasty")
 def test_an_error_ends_the_bar(db: eg.Database, tmp_path: Path) -> None:
     path = tmp_path / "bad.txt"
     path.write_text("1 2\n3\n")

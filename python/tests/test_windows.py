@@ -117,9 +117,9 @@ def test_a_window_of_edges_moves_by_the_clock(every: str | timedelta) -> None:
     for users in [["a", "b", "c"], ["d"]]:
         db.add_edges(users, ["web"] * len(users), "login")
         view = next(window)
-        seen.append(sorted(view.edges()["src"].to_list()))
+        seen.append({str(user) for user in view.edges()["src"].to_list()})
         assert window.latest().num_edges == 2
-    assert seen == [["b", "c"], ["c", "d"]]
+    assert seen == [{"b", "c"}, {"c", "d"}]
     assert not window.latest().has_vertex("a")
 
 
