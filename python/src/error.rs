@@ -224,6 +224,7 @@ impl Raise for BackupError {
         match self {
             BackupError::Exists { ref path } => Raised::new(py, "AlreadyExistsError", &self).path(path).error,
             BackupError::Target(error) => error.raise(py),
+            BackupError::Inside { ref path, .. } => Raised::new(py, "BackupError", &self).path(path).error,
             BackupError::Failed { .. } | BackupError::Cancelled => Raised::new(py, "BackupError", self).error,
             BackupError::Closed(closed) => closed.raise(py),
             other => Raised::new(py, "EvergraphError", other).error,
