@@ -31,9 +31,9 @@ pub(crate) struct BackupArgs {
 
 const EXAMPLES: &str = "\
 Examples:
-  evergraph backup votes.eg votes-copy.eg
-  evergraph backup votes.eg /mnt/backups/votes-$(date +%F).eg && evergraph check /mnt/backups/votes-$(date +%F).eg
-  evergraph backup votes.eg votes-copy.eg --json | jq .version
+  evergraph backup votes.eg copy.eg && evergraph check copy.eg
+  evergraph backup votes.eg backups/votes-$(date +%F).eg
+  evergraph backup votes.eg copy.eg --json | jq .version
 
 The copy is a store like any other: compact, durable when the command is done, with the newest version and no history. The store it is \
 of is only read. Ctrl-C, or an error such as a full disk, leaves no copy. A program that has the store open to write takes \
