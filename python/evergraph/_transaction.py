@@ -425,14 +425,13 @@ class Transaction(_text.Shown, Schematic["_native.Transaction"]):
 
 
 class PendingCommit:
-    """A commit that was handed in by `Transaction.submit` and is waited for later."""
+    """A commit that was handed in by `Transaction.submit`, and that any number of threads wait for later."""
 
-    __slots__ = ("_native", "_version")
+    __slots__ = ("_native",)
 
     def __init__(self, native: _native.PendingCommit) -> None:
         """Wrap a native commit; `Transaction.submit` does this for you."""
         self._native = native
-        self._version: int | None = None
 
     @property
     def is_done(self) -> bool:
@@ -450,16 +449,15 @@ class PendingCommit:
         Raises
         ------
         ConflictError, DurabilityError, ClosedError
-            As those of `Transaction.commit`; `ClosedError`, too, if an error was told before.
+            As those of `Transaction.commit`.
         """
-        if self._version is None:
-            self._version = self._native.wait()
-        return self._version
+        return self._native.wait()
 
     def __repr__(self) -> str:
         """Say how far it is."""
-        if self._version is not None:
-            return f"PendingCommit(version={self._version})"
+        version = self._native.version
+        if version is not None:
+            return f"PendingCommit({version=})"
         return f"PendingCommit({'done' if self.is_done else 'waits'})"
 
 
@@ -476,6 +474,8 @@ class Savepoint:
         """Wrap a native savepoint; `Transaction.savepoint` does this for you."""
         self._transaction = transaction
         self._native = native
+        Whoever waits is told the same, however often and from however many threads.
+
 
     def rollback(self) -> None:
         """Undo every write since; this can be done again. Savepoints made later are gone.

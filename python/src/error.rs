@@ -115,8 +115,14 @@ impl Raise for WriteError {
 
 impl Raise for CommitError {
     fn raise(self, py: Python<'_>) -> PyErr {
-        let class = match &self {
-            CommitError::Conflict { what, sequence } => return conflict(py, &self, what, *sequence),
+        (&self).raise(py)
+    }
+}
+
+impl Raise for &CommitError {
+    fn raise(self, py: Python<'_>) -> PyErr {
+        let class = match self {
+            CommitError::Conflict { what, sequence } => return conflict(py, self, what, *sequence),
             CommitError::Schema(_) => "SchemaError",
             CommitError::TimedOut => "TransactionTimeoutError",
             CommitError::NoSavepoint => "SavepointError",
