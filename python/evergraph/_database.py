@@ -11,7 +11,7 @@ from time import perf_counter, sleep
 from typing import Literal, TypeVar
 
 from evergraph import _native, _text
-from evergraph._arguments import flag, names_of, path_of, text, whole
+from evergraph._arguments import flag, named, names_of, optional_text, path_of, text, whole
 from evergraph._closing import Closing
 from evergraph._durations import is_duration, seconds_of
 from evergraph._errors import ConflictError
@@ -33,6 +33,8 @@ from evergraph._types import (
     Key,
     KeyKind,
     ListFormat,
+    NamedColumns,
+    NamedValues,
     PropertyType,
     Value,
 )
@@ -325,7 +327,13 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
         return LoadResult.of(file, loaded)
 
     def add_edges(
-        self, src: ColumnLike, dst: ColumnLike, edge_type: str = "edge", **columns: ColumnLike
+        self,
+        src: ColumnLike,
+        dst: ColumnLike,
+        edge_type: str = "edge",
+        *,
+        properties: NamedColumns = None,
+        **columns: ColumnLike,
     ) -> BatchResult:
         """Add edges from columns, as one transaction. It never conflicts.
 
@@ -339,10 +347,13 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
         ----------
         src, dst : columns of int or str
             From where to where, as long as each other.
+        properties : mapping, optional
+            Columns of property values by name, where names are those of parameters (``src``, ``edge_type``)
+            or not known before.
         edge_type : str
             The type of the edges.
         **columns : columns of property values
-            Properties by name, as long as ``src``.
+            The same by keyword; each is as long as ``src``.
 
         Returns
         -------
@@ -353,7 +364,7 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
         ------
         TypeError, ValueError
             If something is no column, columns differ in length, or one has what no type holds: Arrow data
-            that is not valid, times beyond 64 bits. Nothing was added.
+            that is not valid, times beyond 64 bits; or a property is given twice. Nothing was added.
         SchemaError
             If keys or values do not fit the schema. Nothing was added.
 
@@ -365,7 +376,7 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
         >>> db.add_edges(np.array([1, 1, 2]), np.array([2, 3, 3]), "pays", amount=[9.5, 0.5, 7.0])
         BatchResult(edges=3, vertices=3, version=1)
         """
-        return BatchResult(*self._native.add_edges(src, dst, edge_type, columns))
+        return BatchResult(*self._native.add_edges(src, dst, edge_type, named(properties, columns)))
 
     def delete_edges(self, src: ColumnLike, dst: ColumnLike, edge_type: str = "edge") -> BatchResult:
         """Delete the edges between these ends, as one transaction. Edges that are not there are passed over.
@@ -477,13 +488,28 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
             sleep(wait if longest is None else min(wait, longest))
             tried += 1
 
-    def put_vertex(self, key: Key, type: str | None = None, **properties: Value) -> int:
+    def put_vertex(
+        self,
+        key: Key,
+        type: str | None = None,
+        *,
+        properties: NamedValues = None,
+        **values: Value,
+    ) -> int:
         """Do `Transaction.put_vertex` in a transaction of its own. It never conflicts; gives the version."""
-        return self._native.put_vertex(key, type, properties)
+        return self._native.put_vertex(key, optional_text("type", type), named(properties, values))
 
-    def put_edge(self, src: Key, dst: Key, edge_type: str = "edge", **properties: Value) -> int:
+    def put_edge(
+        self,
+        src: Key,
+        dst: Key,
+        edge_type: str = "edge",
+        *,
+        properties: NamedValues = None,
+        **values: Value,
+    ) -> int:
         """Do `Transaction.put_edge` in a transaction of its own. It never conflicts; gives the version."""
-        return self._native.put_edge(src, dst, edge_type, properties)
+        return self._native.put_edge(src, dst, edge_type, named(properties, values))
 
     def delete_vertex(self, key: Key) -> bool:
         """Delete a vertex with all its edges, and tell whether there was one.

@@ -153,7 +153,8 @@ class Schematic(Generic[Native]):
             The type of each property: ``bool``, ``int8`` to ``int64``, ``uint8`` to ``uint64``, ``float32``,
             ``float64``, ``string``, ``bytes``, ``date``, ``timestamp``, or ``list<T>`` of one of them. A
             column of edges takes as many bytes as its type says. An integer given to a ``timestamp`` counts
-            in microseconds since 1970.
+            in microseconds since 1970. What is called as a parameter of `Transaction.put_edge` is set by
+            ``properties={"src": ...}``.
         multi : bool
             Every put adds an edge of its own, as payments or messages are; otherwise there is one edge
             between two vertices, and a put changes it.
