@@ -129,11 +129,9 @@ def open(
             )
             raise ValueError(message)
     where = None if path is None or path == ":memory:" else path_of(path)
-    return Database(
-        _native.open(
-            where, (read_only, flag("strict", strict)), durability, keys, limit, _retain_text(retain), format
-        )
-    )
+    modes = (read_only, flag("strict", strict))
+    kinds = (optional_text("keys", keys), limit, _retain_text(retain), optional_text("format", format))
+    return Database(_native.open(where, modes, text("durability", durability), *kinds))
 
 
 def _retain_text(retain: int | str | timedelta | None) -> str | None:
@@ -323,7 +321,7 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
         }
         file = Path(path_of(path))
         with bar(f"Loading {file.name}", wanted=progress) as report:
-            loaded = self._native.load(os.fspath(file), edge_type, options, report)
+            loaded = self._native.load(os.fspath(file), text("edge_type", edge_type), options, report)
         return LoadResult.of(file, loaded)
 
     def add_edges(
@@ -347,11 +345,11 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
         ----------
         src, dst : columns of int or str
             From where to where, as long as each other.
+        edge_type : str
+            The type of the edges.
         properties : mapping, optional
             Columns of property values by name, where names are those of parameters (``src``, ``edge_type``)
             or not known before.
-        edge_type : str
-            The type of the edges.
         **columns : columns of property values
             The same by keyword; each is as long as ``src``.
 
@@ -424,7 +422,7 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
         ...     if not tx.has_vertex("alice"):
         ...         tx.put_vertex("alice")
         """
-        return Transaction(self._native.begin(isolation, _timeout_seconds(timeout)))
+        return Transaction(self._native.begin(text("isolation", isolation), _timeout_seconds(timeout)))
 
     def transact(
         self,
@@ -655,7 +653,9 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
         size = whole("batch_size", batch_size, least=1)
         names = None if edge_types is None else names_of("edge_types", edge_types)
         waits = None if every is None else seconds_of("every", every)
-        native = self._native.stream(names, size, waits, stateful, after, name)
+        native = self._native.stream(
+            names, size, waits, flag("stateful", stateful), after, optional_text("name", name)
+        )
         return Stream(native, None if timeout is None else seconds_of("timeout", timeout))
 
     def cursors(self) -> dict[str, int]:
@@ -670,7 +670,7 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
         name : str
             The name of the stream.
         """
-        return self._native.drop_cursor(name)
+        return self._native.drop_cursor(text("name", name))
 
     # ---- views
 
@@ -714,12 +714,11 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
         ViewExistsError
             If there is a view of this name.
         """
-        if isinstance(vertices, str):
-            message = "vertices is an iterable of keys, not a single str"
-            raise TypeError(message)
-        ends = [_edge_member(edge) for edge in edges or ()]
-        members = list(vertices or ())
-        return View(self._native.create_view(name, members, ends, (where, edges_where), frozen))
+        members = _members("vertices", "keys", vertices)
+        ends = [_edge_member(edge) for edge in _members("edges", "edges", edges)]
+        predicates = (optional_text("where", where), optional_text("edges_where", edges_where))
+        made = self._native.create_view(text("name", name), members, ends, predicates, flag("frozen", frozen))
+        return View(made)
 
     def view(self, name: str) -> View:
         """Find a view by its name.
@@ -734,7 +733,7 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
         NotFoundError
             If there is none; the message names those there are.
         """
-        return View(self._native.view(name))
+        return View(self._native.view(text("name", name)))
 
     def handlers(self) -> list[HandlerStatus]:
         """Tell how the handlers of all views fare that were put to work by this process."""
@@ -809,12 +808,12 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
         elif every is not None:
             every = whole("every", every, least=1)
         arguments = {
-            "edge_type": None if edge_type is None else text("edge_type", edge_type),
+            "edge_type": optional_text("edge_type", edge_type),
             "last": length,
             "edges": None if edges is None else whole("edges", edges, least=1),
             "every": every,
             "duplicates": text("duplicates", duplicates),
-            "order": None if order is None else text("order", order),
+            "order": optional_text("order", order),
             "lateness": seconds_of("lateness", lateness),
             "from_version": None if from_version is None else whole("from_version", from_version),
         }
@@ -878,7 +877,8 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
         NotAStoreError, LockedError
             If the path is something else, or another process writes there; it is left as it is.
         BackupError
-            If it could not be written to its end; the directory can be removed then.
+            If the path lies in the database itself. Or if the backup could not be written to its end; the
+            directory can be removed then.
 
         Examples
         --------
@@ -903,6 +903,14 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
 
     def _parts(self) -> Iterable[str | _text.Grid]:
         return [repr(self), *(() if self.is_closed else self.snapshot()._parts())]
+
+
+def _members(name: str, what: str, given: Iterable[T] | None) -> list[T]:
+    if isinstance(given, str) or not isinstance(given, Iterable | None):
+        kind = "a single str" if isinstance(given, str) else type(given).__name__
+        message = f"{name} is an iterable of {what}, not {kind}"
+        raise TypeError(message)
+    return [] if given is None else list(given)
 
 
 def _edge_member(edge: tuple[Key, Key] | tuple[Key, Key, str]) -> tuple[Key, Key, str | None]:
