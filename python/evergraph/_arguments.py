@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
 _SHOWN_BITS = 256
 """Larger numbers are not written out in a message."""
 _MOST = 2**63 - 1
+
+T = TypeVar("T")
 
 
 def whole(
@@ -56,6 +59,14 @@ def text(name: str, value: object) -> str:
     return value
 
 
+def optional_text(name: str, value: object) -> str | None:
+    """Give an argument of this name that is text, if it is given.
+
+    >>> optional_text("where", None)
+    """
+    return None if value is None else text(name, value)
+
+
 def flag(name: str, value: object) -> bool:
     """Give an argument of this name that is true or false.
 
@@ -74,10 +85,32 @@ def names_of(name: str, value: Iterable[str]) -> list[str]:
     >>> names_of("edge_types", ("pays", "knows"))
     ['pays', 'knows']
     """
-    if isinstance(value, str):
-        message = f"{name} is a list of names, not a single str"
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        what = "a single str" if isinstance(value, str) else type(value).__name__
+        message = f"{name} is a list of names, not {what}"
         raise TypeError(message)
-    return list(value)
+    return [text(f"each of {name}", item) for item in value]
+
+
+def named(properties: object, keywords: dict[str, T]) -> dict[str, T]:
+    """Give the properties of a mapping and those of keywords as one.
+
+    >>> named({"type": "gift"}, {"amount": 10.0})
+    {'type': 'gift', 'amount': 10.0}
+    """
+    if properties is None:
+        return keywords
+    if not isinstance(properties, Mapping):
+        message = (
+            f"properties is a mapping from name to value, not {type(properties).__name__}; "
+            "a property that is called so goes into one"
+        )
+        raise TypeError(message)
+    twice = [name for name in properties if name in keywords]
+    if twice:
+        message = f"properties: {twice[0]!r} is also given as a keyword; leave one of them out"
+        raise TypeError(message)
+    return {**{text("the name of a property", name): value for name, value in properties.items()}, **keywords}
 
 
 def path_of(value: str | os.PathLike[str]) -> str:

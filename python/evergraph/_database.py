@@ -11,7 +11,7 @@ from time import perf_counter, sleep
 from typing import Literal, TypeVar
 
 from evergraph import _native, _text
-from evergraph._arguments import flag, names_of, path_of, text, whole
+from evergraph._arguments import flag, named, names_of, optional_text, path_of, text, whole
 from evergraph._closing import Closing
 from evergraph._durations import is_duration, seconds_of
 from evergraph._errors import ConflictError
@@ -33,6 +33,8 @@ from evergraph._types import (
     Key,
     KeyKind,
     ListFormat,
+    NamedColumns,
+    NamedValues,
     PropertyType,
     Value,
 )
@@ -127,11 +129,9 @@ def open(
             )
             raise ValueError(message)
     where = None if path is None or path == ":memory:" else path_of(path)
-    return Database(
-        _native.open(
-            where, (read_only, flag("strict", strict)), durability, keys, limit, _retain_text(retain), format
-        )
-    )
+    modes = (read_only, flag("strict", strict))
+    kinds = (optional_text("keys", keys), limit, _retain_text(retain), optional_text("format", format))
+    return Database(_native.open(where, modes, text("durability", durability), *kinds))
 
 
 def _retain_text(retain: int | str | timedelta | None) -> str | None:
@@ -321,11 +321,17 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
         }
         file = Path(path_of(path))
         with bar(f"Loading {file.name}", wanted=progress) as report:
-            loaded = self._native.load(os.fspath(file), edge_type, options, report)
+            loaded = self._native.load(os.fspath(file), text("edge_type", edge_type), options, report)
         return LoadResult.of(file, loaded)
 
     def add_edges(
-        self, src: ColumnLike, dst: ColumnLike, edge_type: str = "edge", **columns: ColumnLike
+        self,
+        src: ColumnLike,
+        dst: ColumnLike,
+        edge_type: str = "edge",
+        *,
+        properties: NamedColumns = None,
+        **columns: ColumnLike,
     ) -> BatchResult:
         """Add edges from columns, as one transaction. It never conflicts.
 
@@ -341,8 +347,11 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
             From where to where, as long as each other.
         edge_type : str
             The type of the edges.
+        properties : mapping, optional
+            Columns of property values by name, where names are those of parameters (``src``, ``edge_type``)
+            or not known before.
         **columns : columns of property values
-            Properties by name, as long as ``src``.
+            The same by keyword; each is as long as ``src``.
 
         Returns
         -------
@@ -353,7 +362,7 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
         ------
         TypeError, ValueError
             If something is no column, columns differ in length, or one has what no type holds: Arrow data
-            that is not valid, times beyond 64 bits. Nothing was added.
+            that is not valid, times beyond 64 bits; or a property is given twice. Nothing was added.
         SchemaError
             If keys or values do not fit the schema. Nothing was added.
 
@@ -365,7 +374,7 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
         >>> db.add_edges(np.array([1, 1, 2]), np.array([2, 3, 3]), "pays", amount=[9.5, 0.5, 7.0])
         BatchResult(edges=3, vertices=3, version=1)
         """
-        return BatchResult(*self._native.add_edges(src, dst, edge_type, columns))
+        return BatchResult(*self._native.add_edges(src, dst, edge_type, named(properties, columns)))
 
     def delete_edges(self, src: ColumnLike, dst: ColumnLike, edge_type: str = "edge") -> BatchResult:
         """Delete the edges between these ends, as one transaction. Edges that are not there are passed over.
@@ -413,7 +422,7 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
         ...     if not tx.has_vertex("alice"):
         ...         tx.put_vertex("alice")
         """
-        return Transaction(self._native.begin(isolation, _timeout_seconds(timeout)))
+        return Transaction(self._native.begin(text("isolation", isolation), _timeout_seconds(timeout)))
 
     def transact(
         self,
@@ -477,13 +486,28 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
             sleep(wait if longest is None else min(wait, longest))
             tried += 1
 
-    def put_vertex(self, key: Key, type: str | None = None, **properties: Value) -> int:
+    def put_vertex(
+        self,
+        key: Key,
+        type: str | None = None,
+        *,
+        properties: NamedValues = None,
+        **values: Value,
+    ) -> int:
         """Do `Transaction.put_vertex` in a transaction of its own. It never conflicts; gives the version."""
-        return self._native.put_vertex(key, type, properties)
+        return self._native.put_vertex(key, optional_text("type", type), named(properties, values))
 
-    def put_edge(self, src: Key, dst: Key, edge_type: str = "edge", **properties: Value) -> int:
+    def put_edge(
+        self,
+        src: Key,
+        dst: Key,
+        edge_type: str = "edge",
+        *,
+        properties: NamedValues = None,
+        **values: Value,
+    ) -> int:
         """Do `Transaction.put_edge` in a transaction of its own. It never conflicts; gives the version."""
-        return self._native.put_edge(src, dst, edge_type, properties)
+        return self._native.put_edge(src, dst, edge_type, named(properties, values))
 
     def delete_vertex(self, key: Key) -> bool:
         """Delete a vertex with all its edges, and tell whether there was one.
@@ -629,7 +653,9 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
         size = whole("batch_size", batch_size, least=1)
         names = None if edge_types is None else names_of("edge_types", edge_types)
         waits = None if every is None else seconds_of("every", every)
-        native = self._native.stream(names, size, waits, stateful, after, name)
+        native = self._native.stream(
+            names, size, waits, flag("stateful", stateful), after, optional_text("name", name)
+        )
         return Stream(native, None if timeout is None else seconds_of("timeout", timeout))
 
     def cursors(self) -> dict[str, int]:
@@ -644,7 +670,7 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
         name : str
             The name of the stream.
         """
-        return self._native.drop_cursor(name)
+        return self._native.drop_cursor(text("name", name))
 
     # ---- views
 
@@ -688,12 +714,11 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
         ViewExistsError
             If there is a view of this name.
         """
-        if isinstance(vertices, str):
-            message = "vertices is an iterable of keys, not a single str"
-            raise TypeError(message)
-        ends = [_edge_member(edge) for edge in edges or ()]
-        members = list(vertices or ())
-        return View(self._native.create_view(name, members, ends, (where, edges_where), frozen))
+        members = _members("vertices", "keys", vertices)
+        ends = [_edge_member(edge) for edge in _members("edges", "edges", edges)]
+        predicates = (optional_text("where", where), optional_text("edges_where", edges_where))
+        made = self._native.create_view(text("name", name), members, ends, predicates, flag("frozen", frozen))
+        return View(made)
 
     def view(self, name: str) -> View:
         """Find a view by its name.
@@ -708,7 +733,7 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
         NotFoundError
             If there is none; the message names those there are.
         """
-        return View(self._native.view(name))
+        return View(self._native.view(text("name", name)))
 
     def handlers(self) -> list[HandlerStatus]:
         """Tell how the handlers of all views fare that were put to work by this process."""
@@ -785,13 +810,13 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
         elif every is not None:
             every = whole("every", every, least=1)
         arguments = {
-            "edge_type": None if edge_type is None else text("edge_type", edge_type),
+            "edge_type": optional_text("edge_type", edge_type),
             "last": length,
             "edges": None if edges is None else whole("edges", edges, least=1),
             "every": every,
             "by_clock": by_clock,
             "duplicates": text("duplicates", duplicates),
-            "order": None if order is None else text("order", order),
+            "order": optional_text("order", order),
             "lateness": seconds_of("lateness", lateness),
             "from_version": None if from_version is None else whole("from_version", from_version),
         }
@@ -855,7 +880,8 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
         NotAStoreError, LockedError
             If the path is something else, or another process writes there; it is left as it is.
         BackupError
-            If it could not be written to its end; the directory can be removed then.
+            If the path lies in the database itself. Or if the backup could not be written to its end; the
+            directory can be removed then.
 
         Examples
         --------
@@ -880,6 +906,14 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
 
     def _parts(self) -> Iterable[str | _text.Grid]:
         return [repr(self), *(() if self.is_closed else self.snapshot()._parts())]
+
+
+def _members(name: str, what: str, given: Iterable[T] | None) -> list[T]:
+    if isinstance(given, str) or not isinstance(given, Iterable | None):
+        kind = "a single str" if isinstance(given, str) else type(given).__name__
+        message = f"{name} is an iterable of {what}, not {kind}"
+        raise TypeError(message)
+    return [] if given is None else list(given)
 
 
 def _edge_member(edge: tuple[Key, Key] | tuple[Key, Key, str]) -> tuple[Key, Key, str | None]:

@@ -244,7 +244,7 @@ class ArchiveError(EvergraphError):
 
 
 class BackupError(EvergraphError):
-    """A backup could not be written to its end. Its directory is no store and can be removed."""
+    """A backup was to lie in its own store, or was not written to its end: then remove its directory."""
 
 
 class VerifyError(EvergraphError):

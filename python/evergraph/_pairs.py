@@ -34,7 +34,15 @@ def _scores(
             first.append(ends[0])
             second.append(ends[1])
         given = {"u": first, "v": second}
-    return PairsResult(*run(name, view, given, verify=verify, progress=progress))
+    try:
+        return PairsResult(*run(name, view, given, verify=verify, progress=progress))
+    except ValueError as error:
+        # The registry has two arguments where the functions have one.
+        message = str(error).removeprefix("argument u: ")
+        if message == str(error):
+            raise
+        message = f"argument ebunch: {message}"
+    raise ValueError(message)
 
 
 @overload

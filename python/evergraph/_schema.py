@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from evergraph import _native, _text
+from evergraph._arguments import optional_text, text
 from evergraph._types import PropertyType
 
 Native = TypeVar("Native", "_native.Database", "_native.Transaction")
@@ -105,6 +106,14 @@ class Schema(_text.Shown):
         return [head, *map(str.strip, vertices), (["edge type", "is", "properties"], [False] * 3, rows)]
 
 
+def _declared(properties: Mapping[str, PropertyType] | None) -> dict[str, PropertyType]:
+    try:
+        return dict(properties or {})
+    except (TypeError, ValueError):
+        message = f"properties is a mapping from name to type, not {type(properties).__name__}"
+    raise TypeError(message)
+
+
 def _columns(properties: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {kind}" for name, kind in properties.items()) or "no properties"
 
@@ -153,7 +162,8 @@ class Schematic(Generic[Native]):
             The type of each property: ``bool``, ``int8`` to ``int64``, ``uint8`` to ``uint64``, ``float32``,
             ``float64``, ``string``, ``bytes``, ``date``, ``timestamp``, or ``list<T>`` of one of them. A
             column of edges takes as many bytes as its type says. An integer given to a ``timestamp`` counts
-            in microseconds since 1970.
+            in microseconds since 1970. What is called as a parameter of `Transaction.put_edge` is set by
+            ``properties={"src": ...}``.
         multi : bool
             Every put adds an edge of its own, as payments or messages are; otherwise there is one edge
             between two vertices, and a put changes it.
@@ -175,7 +185,9 @@ class Schematic(Generic[Native]):
             if not isinstance(value, bool):
                 message = f"argument {argument} is True or False, not {type(value).__name__}"
                 raise TypeError(message)
-        self._native.create_edge_type(name, dict(properties or {}), (multi, symmetric, reverse), time)
+        traits = (multi, symmetric, reverse)
+        declared = _declared(properties)
+        self._native.create_edge_type(text("name", name), declared, traits, optional_text("time", time))
 
     def create_vertex_type(self, name: str, properties: Mapping[str, PropertyType] | None = None) -> None:
         """Declare a vertex type, and properties that vertices of any type may have.
@@ -187,7 +199,7 @@ class Schematic(Generic[Native]):
         SchemaError
             If a property exists with another type, or a name cannot be used.
         """
-        self._native.create_vertex_type(name, dict(properties or {}))
+        self._native.create_vertex_type(text("name", name), _declared(properties))
 
     def drop_edge_type(self, name: str) -> None:
         """Drop an edge type with all its edges.
@@ -208,19 +220,19 @@ class Schematic(Generic[Native]):
         >>> (db.snapshot().num_edges, db.snapshot().num_vertices)
         (0, 2)
         """
-        self._native.alter("drop_edge_type", None, name, None)
+        self._alter("drop_edge_type", name)
 
     def rename_edge_type(self, name: str, new_name: str) -> None:
         """Give an edge type another name."""
-        self._native.alter("rename_edge_type", None, name, new_name)
+        self._alter("rename_edge_type", name, text("new_name", new_name))
 
     def drop_vertex_type(self, name: str) -> None:
         """Drop a vertex type. Its vertices stay, without a type."""
-        self._native.alter("drop_vertex_type", None, name, None)
+        self._alter("drop_vertex_type", name)
 
     def rename_vertex_type(self, name: str, new_name: str) -> None:
         """Give a vertex type another name."""
-        self._native.alter("rename_vertex_type", None, name, new_name)
+        self._alter("rename_vertex_type", name, text("new_name", new_name))
 
     def add_property(self, name: str, type: PropertyType, *, edge_type: str | None = None) -> None:
         """Add a property, null everywhere, to an edge type, or to vertices if none is given.
@@ -233,7 +245,7 @@ class Schematic(Generic[Native]):
         if not isinstance(type, str):
             message = f"type is the name of a property type such as 'int64', not {type!r}"
             raise TypeError(message)
-        self._native.alter("add_property", edge_type, name, type)
+        self._alter("add_property", name, type, edge_type)
 
     def drop_property(self, name: str, *, edge_type: str | None = None) -> None:
         """Drop a property of an edge type, or of vertices if none is given, with all its values.
@@ -243,8 +255,13 @@ class Schematic(Generic[Native]):
         SchemaError
             If there is no such property, or it is the time of the edges.
         """
-        self._native.alter("drop_property", edge_type, name, None)
+        self._alter("drop_property", name, None, edge_type)
 
     def rename_property(self, name: str, new_name: str, *, edge_type: str | None = None) -> None:
         """Give a property of an edge type, or of vertices if none is given, another name."""
-        self._native.alter("rename_property", edge_type, name, new_name)
+        self._alter("rename_property", name, text("new_name", new_name), edge_type)
+
+    def _alter(
+        self, action: str, name: str, argument: str | None = None, edge_type: str | None = None
+    ) -> None:
+        self._native.alter(action, optional_text("edge_type", edge_type), text("name", name), argument)

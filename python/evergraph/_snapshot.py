@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from evergraph import _native, _text
-from evergraph._arguments import names_of
+from evergraph._arguments import flag, names_of
 from evergraph._convert import networkx_graph, scipy_matrix
 from evergraph._errors import NotFoundError
 from evergraph._partners import numpy, pyarrow
@@ -361,7 +361,7 @@ class Snapshot(_text.Shown):
         >>> indptr, indices
         (array([0, 2, 3, 3]), array([1, 2, 2], dtype=int32))
         """
-        indptr, indices = self._native.to_csr(reverse)
+        indptr, indices = self._native.to_csr(flag("reverse", reverse))
         signed = "int32" if self.num_vertices <= 2**31 else "int64"
         return Csr(indptr, indices.view("int32") if signed == "int32" else indices.astype("int64"))
 

@@ -7,10 +7,11 @@ from contextlib import suppress
 from types import TracebackType
 
 from evergraph import _native, _text
+from evergraph._arguments import named, optional_text
 from evergraph._errors import ClosedError, NotFoundError, SavepointError
 from evergraph._records import Edge, Vertex
 from evergraph._schema import Schematic
-from evergraph._types import Key, Self, Value
+from evergraph._types import Key, NamedValues, Self, Value
 
 
 class Transaction(_text.Shown, Schematic["_native.Transaction"]):
@@ -56,7 +57,14 @@ class Transaction(_text.Shown, Schematic["_native.Transaction"]):
 
     # ---- writes
 
-    def put_vertex(self, key: Key, type: str | None = None, **properties: Value) -> None:
+    def put_vertex(
+        self,
+        key: Key,
+        type: str | None = None,
+        *,
+        properties: NamedValues = None,
+        **values: Value,
+    ) -> None:
         """Create a vertex, or change one: its type if one is given, and the properties given.
 
         Types and properties that are new are added to the schema.
@@ -67,17 +75,38 @@ class Transaction(_text.Shown, Schematic["_native.Transaction"]):
             The vertex.
         type : str, optional
             Its type; left as it is if not given.
-        **properties : bool, int, float, str, bytes, date, datetime, a list of one of these, or None
-            What to set. ``None`` removes a value. A ``datetime`` without time zone is taken as UTC.
+        properties : mapping, optional
+            What to set, by name, where names are those of parameters (``key``, ``type``) or not known before.
+        **values : bool, int, float, str, bytes, date, datetime, a list of one of these, or None
+            What to set, by keyword. ``None`` removes a value. A ``datetime`` without time zone is taken as
+            UTC.
 
         Raises
         ------
         SchemaError
             If the key is of another kind than the store's, or a value of another type than the property's.
-        """
-        self._native.put_vertex(key, type, properties)
+        TypeError
+            If a property is given twice.
 
-    def put_edge(self, src: Key, dst: Key, edge_type: str = "edge", **properties: Value) -> None:
+        Examples
+        --------
+        >>> import evergraph as eg
+        >>> with eg.open() as db, db.begin() as tx:
+        ...     tx.put_vertex("alice", type="Person", age=31, properties={"key": "A-17"})
+        ...     tx.vertex("alice")["key"]
+        'A-17'
+        """
+        self._native.put_vertex(key, optional_text("type", type), named(properties, values))
+
+    def put_edge(
+        self,
+        src: Key,
+        dst: Key,
+        edge_type: str = "edge",
+        *,
+        properties: NamedValues = None,
+        **values: Value,
+    ) -> None:
         """Put an edge: change the one there is, or add one; with a ``multi`` type, always add one.
 
         Ends, types and properties that are new are created.
@@ -88,15 +117,20 @@ class Transaction(_text.Shown, Schematic["_native.Transaction"]):
             From where to where.
         edge_type : str
             The type of the edge.
-        **properties : bool, int, float, str, bytes, date, datetime, a list of one of these, or None
-            What to set.
+        properties : mapping, optional
+            What to set, by name, where names are those of parameters (``src``, ``edge_type``) or not known
+            before.
+        **values : bool, int, float, str, bytes, date, datetime, a list of one of these, or None
+            What to set, by keyword.
 
         Raises
         ------
         SchemaError
             If a key or a value does not fit.
+        TypeError
+            If a property is given twice.
         """
-        self._native.put_edge(src, dst, edge_type, properties)
+        self._native.put_edge(src, dst, edge_type, named(properties, values))
 
     def delete_vertex(self, key: Key) -> bool:
         """Delete a vertex with all its edges, and tell whether there was one.
@@ -425,14 +459,13 @@ class Transaction(_text.Shown, Schematic["_native.Transaction"]):
 
 
 class PendingCommit:
-    """A commit that was handed in by `Transaction.submit` and is waited for later."""
+    """A commit that was handed in by `Transaction.submit`, and that any number of threads wait for later."""
 
-    __slots__ = ("_native", "_version")
+    __slots__ = ("_native",)
 
     def __init__(self, native: _native.PendingCommit) -> None:
         """Wrap a native commit; `Transaction.submit` does this for you."""
         self._native = native
-        self._version: int | None = None
 
     @property
     def is_done(self) -> bool:
@@ -442,6 +475,8 @@ class PendingCommit:
     def wait(self) -> int:
         """Wait until it is committed, as durable as the store was opened for.
 
+        Whoever waits is told the same, however often and from however many threads.
+
         Returns
         -------
         int
@@ -450,16 +485,15 @@ class PendingCommit:
         Raises
         ------
         ConflictError, DurabilityError, ClosedError
-            As those of `Transaction.commit`; `ClosedError`, too, if an error was told before.
+            As those of `Transaction.commit`.
         """
-        if self._version is None:
-            self._version = self._native.wait()
-        return self._version
+        return self._native.wait()
 
     def __repr__(self) -> str:
         """Say how far it is."""
-        if self._version is not None:
-            return f"PendingCommit(version={self._version})"
+        version = self._native.version
+        if version is not None:
+            return f"PendingCommit({version=})"
         return f"PendingCommit({'done' if self.is_done else 'waits'})"
 
 

@@ -1,7 +1,7 @@
 """The types that signatures speak in."""
 
 import sys
-from collections.abc import ItemsView, Iterable
+from collections.abc import ItemsView, Iterable, Mapping
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, ForwardRef, Literal, Protocol, SupportsIndex, TypeAlias, Union
 
@@ -20,6 +20,10 @@ Key: TypeAlias = int | str
 Scalar: TypeAlias = bool | int | float | str | bytes | date | datetime | None
 Value: TypeAlias = Scalar | list[Scalar]
 """A property. Times without a time zone are taken as UTC; all times come back in UTC."""
+
+NamedValues: TypeAlias = Mapping[str, Value] | Value
+"""What ``properties=`` takes: values by name. One alone is refused; it is here as type checkers hold what
+``**row`` may have against every keyword there is."""
 
 Duration: TypeAlias = float | timedelta | str
 """A span of time: seconds, a ``timedelta``, or text such as ``"5s"`` (us, ms, s, m, min, h, d)."""
@@ -97,3 +101,5 @@ else:
     _ARRAY = ForwardRef("numpy.ndarray[Any, Any]", module=__name__)
     ColumnLike: TypeAlias = Union[_ARRAY, ArrowArray, ArrowStream, Iterable[Value]]  # noqa: UP007
 """What can be a column of keys or properties: numpy, Arrow, pandas, polars, lists."""
+NamedColumns: TypeAlias = Union[Mapping[str, ColumnLike], ColumnLike, None]  # noqa: UP007
+"""What ``properties=`` takes of columns; see `NamedValues`."""

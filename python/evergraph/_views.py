@@ -7,7 +7,7 @@ from inspect import iscoroutinefunction
 from typing import Any, Literal, NamedTuple
 
 from evergraph import _native, _text
-from evergraph._arguments import text, whole
+from evergraph._arguments import flag, names_of, text, whole
 from evergraph._durations import seconds_of
 from evergraph._errors import EvergraphError
 from evergraph._events import DeadLetter, Subscription
@@ -163,7 +163,7 @@ class View(Snapshot):
         direction : {"out", "in", "both"}
             Along edges, against them, or both.
         """
-        return View(self._view.expand(whole("hops", hops), direction))
+        return View(self._view.expand(whole("hops", hops), text("direction", direction)))
 
     def _combined(self, operation: str, other: View | Iterable[Key], induced: bool | None) -> View:
         if isinstance(other, View):
@@ -173,7 +173,8 @@ class View(Snapshot):
             raise TypeError(message)
         else:
             right = self._view.of_keys(list(other))
-        return View(self._view.combine(operation, right, induced))
+        mode = None if induced is None else flag("induced", induced)
+        return View(self._view.combine(operation, right, mode))
 
     # ---- events
 
@@ -250,7 +251,13 @@ class View(Snapshot):
         size = None if batch_size is None else whole("batch_size", batch_size, least=1)
         failure = (whole("retries", retries, most=2**32 - 1), seconds_of("backoff", backoff))
         native = self._view.on_update(
-            handler, text("name", name), list(kinds), list(properties), exactly_once, size, failure
+            handler,
+            text("name", name),
+            names_of("kinds", kinds),
+            names_of("properties", properties),
+            flag("exactly_once", exactly_once),
+            size,
+            failure,
         )
         return Subscription(native)
 
@@ -262,7 +269,7 @@ class View(Snapshot):
         handler : str
             The name of the handler.
         """
-        return [DeadLetter(*letter) for letter in self._view.dead_letters(handler)]
+        return [DeadLetter(*letter) for letter in self._view.dead_letters(text("handler", handler))]
 
     def forget_handler(self, handler: str) -> bool:
         """Forget how far a handler had come, so that the log is not kept for it; tell whether there was one.
@@ -277,7 +284,7 @@ class View(Snapshot):
         HandlerInUseError
             If it is at work.
         """
-        return self._view.forget_handler(handler)
+        return self._view.forget_handler(text("handler", handler))
 
     def discard_dead_letters(self, handler: str) -> int:
         """Discard the dead letters of a handler; tell how many there were.
@@ -287,7 +294,7 @@ class View(Snapshot):
         handler : str
             The name of the handler.
         """
-        return self._view.discard_dead_letters(handler)
+        return self._view.discard_dead_letters(text("handler", handler))
 
     # ---- the view itself
 
@@ -314,7 +321,7 @@ class View(Snapshot):
         ViewExistsError
             If there is one of that name.
         """
-        self._view.rename(name)
+        self._view.rename(text("name", name))
 
     def scratch(self, property: str) -> Scratch:
         """Give a scratch property: values for members, beside the graph and in memory only.
@@ -334,7 +341,7 @@ class View(Snapshot):
         >>> dict(oslo.scratch("impact"))
         {'ann': 0.5}
         """
-        return Scratch(self._view, property)
+        return Scratch(self._view, text("property", property))
 
     @property
     def scratch_properties(self) -> list[str]:

@@ -167,12 +167,12 @@ impl Database {
         edge_types: Option<Vec<String>>,
         batch_size: usize,
         every_seconds: Option<f64>,
-        is_stateful: bool,
+        stateful: bool,
         after: Option<u64>,
         name: Option<String>,
     ) -> PyResult<Stream> {
         let every = every_seconds.map(duration);
-        let options = StreamOptions { edge_types, batch_size, every, is_stateful, after, name };
+        let options = StreamOptions { edge_types, batch_size, every, is_stateful: stateful, after, name };
         enter(py, || self.inner.stream(options)).map(Stream::new)
     }
 

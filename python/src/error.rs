@@ -115,8 +115,14 @@ impl Raise for WriteError {
 
 impl Raise for CommitError {
     fn raise(self, py: Python<'_>) -> PyErr {
-        let class = match &self {
-            CommitError::Conflict { what, sequence } => return conflict(py, &self, what, *sequence),
+        (&self).raise(py)
+    }
+}
+
+impl Raise for &CommitError {
+    fn raise(self, py: Python<'_>) -> PyErr {
+        let class = match self {
+            CommitError::Conflict { what, sequence } => return conflict(py, self, what, *sequence),
             CommitError::Schema(_) => "SchemaError",
             CommitError::TimedOut => "TransactionTimeoutError",
             CommitError::NoSavepoint => "SavepointError",
@@ -224,6 +230,7 @@ impl Raise for BackupError {
         match self {
             BackupError::Exists { ref path } => Raised::new(py, "AlreadyExistsError", &self).path(path).error,
             BackupError::Target(error) => error.raise(py),
+            BackupError::Inside { ref path, .. } => Raised::new(py, "BackupError", &self).path(path).error,
             BackupError::Failed { .. } | BackupError::Cancelled => Raised::new(py, "BackupError", self).error,
             BackupError::Closed(closed) => closed.raise(py),
             other => Raised::new(py, "EvergraphError", other).error,

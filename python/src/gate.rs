@@ -4,6 +4,7 @@
 //! ```text
 //!  detached:            detach ── work ── attach
 //!  enter:               detach ── work ── attach ── error to exception
+//!  once:                detach ── work, or wait for who does it ── attach
 //!
 //!  enter_interruptibly,
 //!  enter_writing:       this thread      wait 50 ms ── Ctrl-C? ── progress(done, total) ── wait 50 ms ── ...
@@ -14,7 +15,7 @@
 //! when either function returns.
 
 use std::panic::resume_unwind;
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use evergraph::algorithms::Control;
@@ -61,6 +62,19 @@ pub(crate) fn duration(seconds: f64) -> Duration {
 /// process that Python forked.
 pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
     py.detach(|| in_callers_pool(work))
+}
+
+/// Runs work that is done once, by who comes first, and gives everybody its result. The others wait without the interpreter, and
+/// without a thread that the work may need.
+pub(crate) fn once<'a, T: Send + Sync>(
+    py: Python<'_>,
+    result: &'a OnceLock<T>,
+    work: impl FnOnce() -> T + Send,
+) -> &'a T {
+    match result.get() {
+        Some(result) => result,
+        None => py.detach(|| result.get_or_init(|| in_callers_pool(work))),
+    }
 }
 
 /// Runs work that takes no longer than a disk does, without the interpreter.

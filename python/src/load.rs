@@ -6,6 +6,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyDictMethods, PyMapping, PyString, PyTuple};
 
+use crate::algorithm::text_of;
 use crate::key::type_name;
 use crate::schema::{key_kind, property_type};
 
@@ -13,7 +14,7 @@ use crate::schema::{key_kind, property_type};
 /// `properties`, `keys`, `on_error`, `max_rejects`, `resume`.
 pub(crate) fn load_request(edge_type: String, options: &Bound<'_, PyDict>) -> PyResult<LoadRequest> {
     let given = |name: &str| Ok::<_, PyErr>(options.get_item(name)?.filter(|value| !value.is_none()));
-    let text = |name: &str| given(name)?.map(|value| value.extract::<String>()).transpose();
+    let text = |name: &str| given(name)?.map(|value| text_of(name, &value)).transpose();
     let mut wanted = LoadOptions {
         format: text("format")?.map(|name| format_of(&name)).transpose()?,
         delimiter: text("delimiter")?.map(|text| delimiter_of(&text)).transpose()?,
@@ -70,19 +71,27 @@ fn property_specs(value: &Bound<'_, PyAny>) -> PyResult<Vec<PropertySpec>> {
     if let Ok(mapping) = value.cast::<PyMapping>() {
         let items = mapping.items()?;
         let spec = |item: Bound<'_, PyAny>| {
-            let (name, wanted): (String, Bound<'_, PyAny>) = item.extract()?;
-            property_spec(name, &wanted)
+            let (name, wanted): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+            property_spec(property_name(&name)?, &wanted)
         };
         return items.iter().map(spec).collect();
     }
+    let wrong =
+        |what: &str| PyTypeError::new_err(format!("properties are a list of names or a dict, not {what}"));
     if value.is_instance_of::<PyString>() {
-        return Err(PyTypeError::new_err("properties are a list of names or a dict, not a single str"));
+        return Err(wrong("a single str"));
     }
     let named = |name: PyResult<Bound<'_, PyAny>>| {
-        let name: String = name?.extract()?;
+        let name = property_name(&name?)?;
         Ok(PropertySpec { column: ColumnRef::Name(name.clone()), name, kind: None })
     };
-    value.try_iter()?.map(named).collect()
+    value.try_iter().map_err(|_| wrong(&type_name(value)))?.map(named).collect()
+}
+
+fn property_name(value: &Bound<'_, PyAny>) -> PyResult<String> {
+    value.extract().map_err(|_| {
+        PyTypeError::new_err(format!("properties: a property is named by a str, not {}", type_name(value)))
+    })
 }
 
 fn property_spec(name: String, wanted: &Bound<'_, PyAny>) -> PyResult<PropertySpec> {
@@ -97,7 +106,11 @@ fn property_spec(name: String, wanted: &Bound<'_, PyAny>) -> PyResult<PropertySp
             type_name(wanted)
         )));
     };
-    let (column, kind): (Bound<'_, PyAny>, Option<String>) = pair.extract()?;
+    let (column, kind) = pair.extract::<(Bound<'_, PyAny>, Option<String>)>().map_err(|_| {
+        PyTypeError::new_err(format!(
+            "property {name:?} is given as a pair of column and type, not as {pair}"
+        ))
+    })?;
     Ok(PropertySpec { column: column_ref(&column)?, name, kind: kind_of(kind)? })
 }
 

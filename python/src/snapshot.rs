@@ -102,8 +102,8 @@ impl Snapshot {
         described(self.inner.schema())
     }
 
-    fn with_edge_types(&self, py: Python<'_>, names: Vec<String>) -> PyResult<Snapshot> {
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    fn with_edge_types(&self, py: Python<'_>, edge_types: Vec<String>) -> PyResult<Snapshot> {
+        let names: Vec<&str> = edge_types.iter().map(String::as_str).collect();
         self.inner.with_edge_types(&names).map(Snapshot::new).map_err(|error| error.raise(py))
     }
 

@@ -3,18 +3,18 @@
 //! Invariant: the lock is never held while the interpreter is let go of or Python code runs, so two threads that share
 //! a transaction wait for each other and for nothing else.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use evergraph::{
-    Direction, Isolation, PendingCommit as InnerCommit, PropertyType, Savepoint as InnerSavepoint,
-    Transaction as Inner, TransactionOptions, WriteError,
+    Closed, CommitError, Direction, Isolation, PendingCommit as InnerCommit, PropertyType,
+    Savepoint as InnerSavepoint, Transaction as Inner, TransactionOptions, WriteError,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::error::{Raise, closed};
-use crate::gate::{detached, duration, enter};
+use crate::gate::{detached, duration, enter, once};
 use crate::key::{key_of, key_to_python};
 use crate::schema::{Described, alteration_of, described, edge_type_options, kind_in, vertex_properties};
 use crate::value::{borrowed, properties_of, properties_to_python};
@@ -42,13 +42,22 @@ pub(crate) struct Savepoint {
     inner: InnerSavepoint,
 }
 
-/// A commit that was handed in, until it is waited for.
+/// A commit that was handed in. Whoever waits for it first brings it about; all who wait are told the same.
 #[pyclass(frozen, module = "evergraph._native")]
 pub(crate) struct PendingCommit {
+    /// Until somebody waits.
     inner: Mutex<Option<InnerCommit>>,
+    outcome: OnceLock<Result<u64, CommitError>>,
+    /// In a fork of the process, nobody goes on waiting who did when it was forked.
+    process: u32,
 }
 
 impl PendingCommit {
+    fn new(inner: InnerCommit) -> Self {
+        let (inner, outcome) = (Mutex::new(Some(inner)), OnceLock::new());
+        PendingCommit { inner, outcome, process: std::process::id() }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Option<InnerCommit>> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -58,13 +67,25 @@ impl PendingCommit {
 impl PendingCommit {
     #[getter]
     fn is_done(&self) -> bool {
-        self.lock().as_ref().is_none_or(InnerCommit::is_done)
+        self.outcome.get().is_some() || self.lock().as_ref().is_some_and(InnerCommit::is_done)
+    }
+
+    /// The version that has it, as far as somebody was told.
+    #[getter]
+    fn version(&self) -> Option<u64> {
+        self.outcome.get()?.as_ref().ok().copied()
     }
 
     fn wait(&self, py: Python<'_>) -> PyResult<u64> {
-        let inner = self.lock().take();
-        let inner = inner.ok_or_else(|| closed(py, "this commit was waited for already"))?;
-        enter(py, || inner.wait())
+        if self.outcome.get().is_none() && self.process != std::process::id() {
+            return Err(Closed::Forked.raise(py));
+        }
+        let wait = || match self.lock().take() {
+            Some(inner) => inner.wait(),
+            // Only a panic has taken it and told nothing.
+            None => Err(Closed::Ended.into()),
+        };
+        once(py, &self.outcome, wait).as_ref().copied().map_err(|error| error.raise(py))
     }
 }
 
@@ -166,7 +187,7 @@ impl Transaction {
     fn submit(&self, py: Python<'_>) -> PyResult<PendingCommit> {
         let inner = self.end(py)?;
         let inner = enter(py, || inner.submit())?;
-        Ok(PendingCommit { inner: Mutex::new(Some(inner)) })
+        Ok(PendingCommit::new(inner))
     }
 
     fn rollback(&self, py: Python<'_>) -> PyResult<()> {

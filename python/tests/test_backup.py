@@ -57,6 +57,17 @@ def test_other_directories_and_files_are_left_alone(tmp_path: Path) -> None:
     assert (tmp_path / "cat.jpg").read_bytes() == b"meow"
 
 
+def test_a_backup_does_not_lie_in_the_database_itself(tmp_path: Path) -> None:
+    with eg.open(tmp_path / "net.eg") as db:
+        db.put_vertex(1)
+        before = os.listdir(tmp_path / "net.eg")
+        with pytest.raises(eg.BackupError, match=r"copy\.eg lies in the store .*net\.eg; name a directory"):
+            db.backup(tmp_path / "net.eg" / "copy.eg")
+        assert os.listdir(tmp_path / "net.eg") == before
+        db.backup(tmp_path / "net.eg.copy")
+    assert eg.check(tmp_path / "net.eg.copy")
+
+
 def test_where_nothing_can_be_written_a_backup_fails_and_the_store_goes_on() -> None:
     with eg.open() as db:
         db.put_vertex(1)

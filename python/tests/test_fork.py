@@ -60,7 +60,11 @@ def test_a_child_writes_nothing_to_what_its_parent_opened(path: Path, durability
     tx = db.begin()
     tx.put_vertex("c")
     stream, view = db.stream(name="reader"), db.create_view("v", vertices=["a"])
+    begun = db.begin()
+    begun.put_vertex("d")
+    pending = begun.submit()
     calls: list[Callable[[], object]] = [
+        lambda: pending.wait(),
         lambda: db.put_edge("c", "d"),
         lambda: db.put_vertex("c"),
         lambda: db.delete_vertex("a"),
@@ -104,11 +108,11 @@ def test_a_child_writes_nothing_to_what_its_parent_opened(path: Path, durability
 
     told = in_child(lambda: [(n, tell(call)) for n, call in enumerate(calls) if tell(call)], ends=end)
     assert told == "[]"
-    db.put_vertex("parent")
+    assert db.put_vertex("parent") > pending.wait()
     tx.rollback()
     stream.close()
     db.close()
-    assert names(path) == {"a", "b", "parent"}
+    assert names(path) == {"a", "b", "d", "parent"}
     assert eg.check(path)
 
 

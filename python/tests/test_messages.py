@@ -1,6 +1,7 @@
 """What messages say of values and arguments: which one, why not, and never more of it than fits a line."""
 
 import gzip
+import sys
 from collections.abc import Callable
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
@@ -378,3 +379,111 @@ def test_arguments_of_what_follows_a_database(
     view = typed.create_view("v", where="id > 0")
     with pytest.raises(error, match=told):
         call(typed, view)
+
+
+WRONG = object()
+VIEW_CALLS: dict[str, Callable[[eg.View], object]] = {
+    "name": lambda view: view.rename(cast("str", WRONG)),
+    "direction": lambda view: view.expand(1, cast("Any", WRONG)),
+    "hops": lambda view: view.expand(cast("int", WRONG)),
+    "induced": lambda view: view.union([1], induced=cast("bool", WRONG)),
+    "handler": lambda view: view.dead_letters(cast("str", WRONG)),
+    "property": lambda view: view.scratch(cast("str", WRONG)),
+    "reverse": lambda view: view.to_csr(reverse=cast("bool", WRONG)),
+    "exactly_once": lambda view: view.on_update(print, name="h", exactly_once=cast("bool", WRONG)),
+    "kinds": lambda view: view.on_update(print, name="h", kinds=cast("Any", {WRONG})),
+    "properties": lambda view: view.on_update(print, name="h", properties=cast("Any", WRONG)),
+}
+READS = ("has_edge", "edge", "edges_between", "out_neighbors", "in_neighbors", "out_degree", "in_degree")
+
+
+def refusal(call: Callable[[], object]) -> str:
+    """The message, and the notes that Python 3.11 adds to it."""
+    with pytest.raises(TypeError) as caught:
+        call()
+    return "\n".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
+
+
+@pytest.mark.parametrize("name", VIEW_CALLS)
+def test_an_argument_of_a_view_is_named_as_its_method_has_it(db: eg.Database, name: str) -> None:
+    db.put_vertex(1)
+    view = db.create_view("v", vertices=[1])
+    assert name in refusal(lambda: VIEW_CALLS[name](view))
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments", "name"),
+    [
+        ("put_vertex", {"key": 1, "type": WRONG}, "type"),
+        ("begin", {"isolation": WRONG}, "isolation"),
+        ("create_edge_type", {"name": WRONG}, "name"),
+        ("create_edge_type", {"name": "t", "time": WRONG}, "time"),
+        ("create_vertex_type", {"name": WRONG}, "name"),
+        ("drop_edge_type", {"name": WRONG}, "name"),
+        ("rename_edge_type", {"name": "t", "new_name": WRONG}, "new_name"),
+        ("rename_vertex_type", {"name": "t", "new_name": WRONG}, "new_name"),
+        ("rename_property", {"name": "p", "new_name": WRONG}, "new_name"),
+        ("drop_property", {"name": "p", "edge_type": WRONG}, "edge_type"),
+        ("snapshot", {"edge_types": [WRONG]}, "edge_types"),
+        ("snapshot", {"edge_types": WRONG}, "edge_types"),
+        ("stream", {"stateful": WRONG}, "stateful"),
+        ("stream", {"name": WRONG}, "name"),
+        ("drop_cursor", {"name": WRONG}, "name"),
+        ("view", {"name": WRONG}, "name"),
+        ("create_view", {"name": WRONG, "vertices": [1]}, "name"),
+        ("create_view", {"name": "v", "where": WRONG}, "where"),
+        ("create_view", {"name": "v", "vertices": WRONG}, "vertices"),
+        ("create_view", {"name": "v", "edges": WRONG}, "edges"),
+        ("create_edge_type", {"name": "t", "properties": WRONG}, "properties"),
+        ("create_vertex_type", {"name": "t", "properties": ["p", "q"]}, "properties"),
+        ("create_view", {"name": "v", "edges_where": WRONG}, "edges_where"),
+        ("create_view", {"name": "v", "vertices": [1], "frozen": WRONG}, "frozen"),
+        ("load", {"path": "f.csv", "edge_type": WRONG}, "edge_type"),
+        ("load", {"path": "f.csv", "format": WRONG}, "format"),
+        ("load", {"path": "f.csv", "keys": WRONG}, "keys"),
+        ("load", {"path": "f.csv", "on_error": WRONG}, "on_error"),
+        ("load", {"path": "f.csv", "properties": WRONG}, "properties"),
+        ("load", {"path": "f.csv", "properties": [WRONG]}, "properties"),
+        ("load", {"path": "f.csv", "properties": {"a": (1, 2)}}, 'property "a"'),
+    ],
+)
+def test_an_argument_is_named_as_the_method_has_it(
+    db: eg.Database, method: str, arguments: dict[str, Any], name: str
+) -> None:
+    told = refusal(lambda: getattr(db, method)(**arguments))
+    # As a word of its own, and no other argument is.
+    assert name in told.replace("'", " ").replace(":", " ").split() or name in told.splitlines()[0], told
+    assert "r#" not in told and "vertex_type" not in told and "names" not in told.split()[:1], told
+
+
+@pytest.mark.parametrize("name", ["durability", "keys", "format", "retain", "read_only", "strict"])
+def test_an_argument_of_open_is_named(name: str) -> None:
+    assert refusal(lambda: eg.open(**{name: WRONG})).startswith(f"{name} is ")  # type: ignore[arg-type]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="notes come with Python 3.11")
+def test_an_edge_type_is_named_by_reads(db: eg.Database) -> None:
+    db.put_edge(1, 2)
+    with db.begin() as tx:
+        for view in (db.snapshot(), tx):
+            for method in READS:
+                ends = (1, 2) if "edge" in method else (1,)
+                assert "edge_type" in refusal(lambda: getattr(view, method)(*ends, WRONG)), method  # noqa: B023
+
+
+@pytest.mark.parametrize(
+    "measure",
+    ["jaccard_coefficient", "adamic_adar_index", "resource_allocation_index", "preferential_attachment"],
+)
+def test_pairs_are_called_as_the_functions_call_them(db: eg.Database, measure: str) -> None:
+    db.add_edges(range(0, 6_000, 2), range(1, 6_001, 2))
+    view = db.snapshot()
+    function: Callable[..., object] = getattr(eg, measure)
+    with pytest.raises(
+        ValueError, match=r"^argument ebunch: without pairs, all that have no edge .* name the"
+    ):
+        function(view)
+    with pytest.raises(TypeError, match=r"^argument ebunch: pairs of vertices are wanted, not 3"):
+        function(view, 3)
+    with pytest.raises(ValueError, match=r"^argument ebunch: a pair of vertices is wanted, not \(1, 2, 3\)"):
+        function(view, [(1, 2, 3)])

@@ -89,7 +89,9 @@ def test_without_pairs_all_that_have_no_edge_are_measured(name: str, symmetric: 
 def test_too_many_pairs_are_an_error(db: eg.Database) -> None:
     db.put_edge(0, 5_000)
     db.add_edges(range(5_000), range(1, 5_001))
-    with pytest.raises(ValueError, match="argument u: without pairs, all that have no edge are measured"):
+    with pytest.raises(
+        ValueError, match="argument ebunch: without pairs, all that have no edge are measured"
+    ):
         eg.jaccard_coefficient(db.snapshot())
 
 

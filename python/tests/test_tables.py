@@ -343,7 +343,7 @@ def test_a_weight_is_the_property_of_that_name(db: eg.Database, tmp_path: Path) 
 def test_a_property_called_type_stays_beside_the_type(db: eg.Database) -> None:
     db.put_edge("p", "q", "call", type="urgent")
     assert list(db.snapshot().to_networkx().edges(data=True)) == [("p", "q", {"type": "urgent"})]
-    db.put_edge("p", "q", "mail", subject="hi", **{"call.type": "none"})
+    db.put_edge("p", "q", "mail", subject="hi", properties={"call.type": "none"})
     view = db.snapshot()
     named = {"type": "call", "call.call.type": "urgent"}
     assert [attributes for _, _, attributes in view.to_networkx().edges(data=True)] == [

@@ -418,3 +418,71 @@ def test_what_is_handed_in_is_committed_together(tmp_path: Path) -> None:
     with eg.open(tmp_path / "net.eg") as db:
         assert db.snapshot().num_edges == 42
         assert db.snapshot().edge(0, 1)["n"] == 100
+
+
+def told_to_all(pending: eg.PendingCommit) -> list[object]:
+    """What each of some threads is told that wait for it at once."""
+    starts = threading.Barrier(5)
+
+    def wait(_: int) -> object:
+        starts.wait()
+        try:
+            return pending.wait()
+        except eg.EvergraphError as error:
+            return error
+        finally:
+            assert pending.is_done
+
+    with ThreadPoolExecutor(5) as threads:
+        return list(threads.map(wait, range(5)))
+
+
+def test_all_who_wait_for_a_commit_are_told_the_same(tmp_path: Path) -> None:
+    with eg.open(tmp_path / "net.eg") as db:
+        for turn in range(1, 30):
+            tx = db.begin()
+            tx.put_edge(turn, turn + 1)
+            pending = tx.submit()
+            assert not pending.is_done
+            assert told_to_all(pending) == [turn] * 5
+            assert pending.wait() == pending.wait() == turn
+            assert repr(pending) == f"PendingCommit(version={turn})"
+    assert pending.is_done and pending.wait() == 29, "the database is closed, and the answer the same"
+
+
+def test_all_who_wait_for_a_commit_that_is_refused_are_told_why(db: eg.Database) -> None:
+    db.put_edge(0, 1, n=0)
+    for n in range(10):
+        first, second = db.begin(), db.begin()
+        first.put_edge(0, 1, n=n)
+        second.put_edge(0, 1, n=-n)
+        first.commit()
+        pending = second.submit()
+        errors = [*told_to_all(pending), *told_to_all(pending)]
+        assert {str(error) for error in errors} == {str(errors[0])}
+        for error in errors:
+            assert isinstance(error, eg.ConflictError)
+            assert (error.kind, error.src, error.dst, error.version) == ("edge", 0, 1, n + 2)
+        assert len({id(error) for error in errors}) == 10, "each has a traceback of its own"
+        assert pending.is_done and repr(pending) == "PendingCommit(done)"
+
+
+def versions_of(handed_in: list[eg.PendingCommit]) -> set[int]:
+    return {pending.wait() for pending in handed_in}
+
+
+def test_other_threads_run_while_some_wait_for_a_commit(tmp_path: Path) -> None:
+    with eg.open(tmp_path / "net.eg") as db, ThreadPoolExecutor(16) as threads:
+        for turn in range(20):
+            handed_in = []
+            for vertex in range(4):
+                tx = db.begin()
+                tx.put_edge(turn, vertex)
+                handed_in.append(tx.submit())
+            # All wait for all, in other orders, and some commit beside them.
+            orders = [handed_in, handed_in[::-1], handed_in[1:] + handed_in[:1]]
+            waits = [threads.submit(versions_of, order) for order in orders]
+            writes = [threads.submit(db.put_vertex, -turn - 1) for _ in range(4)]
+            versions = [wait.result(60) for wait in waits]
+            assert versions[0] == versions[1] == versions[2] and len(versions[0]) == 4
+            assert not versions[0] & {write.result(60) for write in writes}

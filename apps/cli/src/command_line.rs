@@ -9,8 +9,8 @@ use crate::console::{Console, notice};
 use crate::error::{CommandError, DONE};
 use crate::run_args::RunArgs;
 use crate::{
-    bench, check, crash, demo, events, export, generate, info, load, run as run_command, stream, views,
-    window,
+    backup, bench, check, compact, crash, demo, events, export, generate, info, load, run as run_command,
+    stream, views, window,
 };
 
 /// One store for graphs that never stop changing.
@@ -34,6 +34,7 @@ Examples:
   evergraph run pagerank votes.eg --top 10       an algorithm on the latest snapshot
   evergraph export votes.eg votes.csv            and out again
   evergraph check votes.eg                       every checksum and invariant
+  evergraph backup votes.eg copy.eg              a copy, as a store of its own
   evergraph demo                                 see all of it at work in under a minute
 
 Each command has more: evergraph load --help
@@ -61,6 +62,10 @@ enum Command {
     Stream(stream::StreamArgs),
     /// Verify every checksum and invariant of a store
     Check(check::CheckArgs),
+    /// Rewrite a store as one segment, where reading is fastest
+    Compact(compact::CompactArgs),
+    /// Copy the newest version of a store to a store of its own
+    Backup(backup::BackupArgs),
     /// Make a random graph
     Generate(generate::GenerateArgs),
     /// Measure Evergraph against a plain immutable CSR, in one run
@@ -137,6 +142,8 @@ impl CommandLine {
             Command::Export(args) => export::run(args, console),
             Command::Stream(args) => stream::run(args, console),
             Command::Check(args) => check::run(args, console),
+            Command::Compact(args) => compact::run(args, console),
+            Command::Backup(args) => backup::run(args, console),
             Command::Generate(args) => generate::run(args, console),
             Command::Bench(args) => bench::run(args, program, console),
             Command::Demo(args) => demo::run(args, program, console),

@@ -5,6 +5,7 @@
 //! | 0 | done |
 //! | 1 | the data says no: a file, a store or a result is not what it should be |
 //! | 2 | wrong usage: the command line makes no sense, whatever the data |
+//! | 130 | Ctrl-C, or another signal (128 and its number), has stopped it |
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,9 +13,11 @@ use std::path::{Path, PathBuf};
 use evergraph::algorithms::AlgorithmError;
 use evergraph::generate::{ModelError, WriteError};
 use evergraph::load::{ExportError, LoadError};
-use evergraph::{DatabaseLoadError, ViewError, WindowError};
+use evergraph::{BackupError, DatabaseLoadError, DiskError, OpenError, ViewError, WindowError};
 use evergraph_yardstick::{GraphError, ParseError};
 use thiserror::Error;
+
+use crate::interrupt;
 
 /// The exit code when all went well.
 pub(crate) const DONE: i32 = 0;
@@ -22,6 +25,8 @@ pub(crate) const DONE: i32 = 0;
 pub(crate) const NO: i32 = 1;
 /// The exit code for wrong usage.
 pub(crate) const WRONG_USAGE: i32 = 2;
+/// The exit code of what a signal has stopped, less its number, as of what it has killed.
+const STOPPED: i32 = 128;
 
 /// The end of a command that was not done.
 #[derive(Debug, Error)]
@@ -35,6 +40,27 @@ pub(crate) enum CommandError {
     /// The store did not open.
     #[error(transparent)]
     Open(#[from] evergraph::OpenError),
+    /// Another process has the store open, which can do this itself.
+    #[error("{path} is open in {holder}; close it there, or {instead}", path = path.display())]
+    InUse {
+        /// The store.
+        path: PathBuf,
+        /// The process.
+        holder: String,
+        /// What to do there.
+        instead: &'static str,
+    },
+    /// A store could not be copied.
+    #[error(transparent)]
+    Backup(#[from] BackupError),
+    /// A signal has stopped it.
+    #[error("stopped: {left}")]
+    Interrupted {
+        /// Which.
+        signal: i32,
+        /// What there is now.
+        left: String,
+    },
     /// A commit was refused.
     #[error(transparent)]
     Commit(#[from] evergraph::CommitError),
@@ -132,11 +158,28 @@ impl CommandError {
         move |source| CommandError::File { path, source }
     }
 
+    /// What a store that another process has open makes of opening it, if that process can do what was asked for.
+    pub(crate) fn in_use(path: &Path, instead: &'static str) -> impl FnOnce(Self) -> Self {
+        let path = path.to_owned();
+        move |error| match error {
+            CommandError::Open(OpenError::Locked(DiskError::Locked { holder, .. })) => {
+                CommandError::InUse { path, holder, instead }
+            }
+            error => error,
+        }
+    }
+
+    /// Something that a signal has stopped.
+    pub(crate) fn interrupted(left: String) -> Self {
+        CommandError::Interrupted { signal: interrupt::heard().unwrap_or(libc::SIGINT), left }
+    }
+
     /// The exit code.
     pub(crate) fn exit_code(&self) -> i32 {
         match self {
             CommandError::Usage(_)
             | CommandError::Model(_)
+            | CommandError::Backup(BackupError::Inside { .. })
             | CommandError::Window(WindowError::NotPositive { .. } | WindowError::Invalid { .. })
             | CommandError::View(
                 ViewError::Empty | ViewError::Mixed | ViewError::NothingToFreeze | ViewError::BadName { .. },
@@ -146,6 +189,7 @@ impl CommandError {
                 AlgorithmError::InvalidArgument { .. } | AlgorithmError::InvalidNumber { .. } => WRONG_USAGE,
                 _ => NO,
             },
+            CommandError::Interrupted { signal, .. } => STOPPED + signal,
             _ if self.is_closed_pipe() => DONE,
             _ => NO,
         }
@@ -153,10 +197,12 @@ impl CommandError {
 
     /// The message, with the names of options where the library has those of arguments.
     pub(crate) fn message(&self) -> String {
-        const OPTIONS: [(&str, &str); 7] = [
+        const OPTIONS: [(&str, &str); 8] = [
             ("on_error=\"skip\"", "--on-error skip"),
             ("keys=\"", "--keys \""),
             ("leave keys out", "leave --keys out"),
+            // Whoever made it has removed it.
+            ("the backup was not finished, remove its directory", "the backup was not finished"),
             ("opening it to write makes one", "evergraph load makes one"),
             (
                 "create it with time=, or slide over the order of ingest",

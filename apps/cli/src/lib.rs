@@ -6,23 +6,27 @@
 //! ```
 //!
 //! Results go to standard output, everything else to standard error. The exit code is 0 when done, 1 when the data says
-//! no, 2 for wrong usage.
+//! no, 2 for wrong usage, 130 when Ctrl-C has stopped it.
 
 mod allocator;
 mod at;
+mod backup;
 mod bench;
 mod cell;
 mod check;
 mod command_line;
+mod compact;
 mod console;
 pub mod crash;
 mod demo;
+mod directory_size;
 mod error;
 mod events;
 mod export;
 mod follow;
 mod generate;
 mod info;
+mod interrupt;
 mod layout;
 mod load;
 mod load_values;

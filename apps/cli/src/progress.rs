@@ -10,11 +10,15 @@ use evergraph::algorithms::Control;
 use evergraph::load::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::interrupt::{self, Interrupt};
+
 const REDRAW: Duration = Duration::from_millis(100);
 
 /// A line that says what is being done, with a sign of life, until it is dropped.
 pub(crate) struct Activity {
     bar: ProgressBar,
+    /// Whether signals stop it, and not the process.
+    interrupt: Option<Interrupt>,
 }
 
 impl Activity {
@@ -23,14 +27,21 @@ impl Activity {
         let bar = ProgressBar::new_spinner().with_style(style("{spinner} {msg} {elapsed}"));
         bar.set_message(what);
         bar.enable_steady_tick(REDRAW);
-        Activity { bar }
+        Activity { bar, interrupt: None }
+    }
+
+    /// Something of unknown length that stops by itself, and leaves nothing, when the user presses Ctrl-C.
+    pub(crate) fn stoppable(what: impl Into<Cow<'static, str>>) -> Self {
+        let mut activity = Activity::new(what);
+        activity.interrupt = Some(Interrupt::listen());
+        activity
     }
 
     /// Something that tells its share of the whole. The bar is empty until the whole is known; one of no length would be full.
     pub(crate) fn of_shares(what: impl Into<Cow<'static, str>>) -> Self {
         let bar = ProgressBar::no_length().with_style(style("{msg} [{bar:30}] {percent}% {elapsed}"));
         bar.set_message(what);
-        Activity { bar }
+        Activity { bar, interrupt: None }
     }
 
     /// Something of so many steps.
@@ -38,7 +49,7 @@ impl Activity {
         let bar =
             ProgressBar::new(total).with_style(style("{msg} [{bar:30}] {human_pos}/{human_len} {elapsed}"));
         bar.set_message(what);
-        Activity { bar }
+        Activity { bar, interrupt: None }
     }
 
     /// How many steps are done.
@@ -64,7 +75,8 @@ impl Progress for Activity {
             self.bar.set_length(total);
         }
         self.bar.set_position(done);
-        ControlFlow::Continue(())
+        let stops = self.interrupt.is_some() && interrupt::heard().is_some();
+        if stops { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 

@@ -11,6 +11,15 @@ pub(crate) fn open_to_read(path: &Path) -> Result<Database, CommandError> {
     Ok(Database::open(path, Options { read_only: true, ..Options::default() })?)
 }
 
+/// Opens a store to write to it; it must be there, and is not made.
+pub(crate) fn open_to_write(path: &Path) -> Result<Database, CommandError> {
+    if !path.join("MANIFEST").exists() {
+        // It says what is there instead.
+        open_to_read(path)?.close()?;
+    }
+    Ok(Database::open(path, Options::default())?)
+}
+
 /// The vertex of a key as the command line has it.
 pub(crate) fn vertex(snapshot: &Snapshot, text: &str) -> Result<VertexId, CommandError> {
     let no_vertex = || CommandError::NoVertex { key: text.to_owned() };

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use evergraph::{Database, Key, KeyKind, Options, ViewRequest};
+use evergraph::{Database, Key, KeyKind, ViewRequest};
 use serde::Serialize;
 
 use crate::console::Console;
 use crate::error::CommandError;
 use crate::progress::Activity;
-use crate::store::open_to_read;
+use crate::store::{open_to_read, open_to_write};
 use crate::table::{Layout, Side};
 use crate::units;
 
@@ -71,14 +71,7 @@ pub(crate) fn run(args: &ViewsArgs, console: &mut Console) -> Result<(), Command
     let changes = args.create.is_some() || args.drop.is_some() || args.rename.is_some();
     let database = {
         let _activity = Activity::new("opening");
-        let reader = open_to_read(&args.database)?;
-        if changes {
-            // A store that is not there is not made.
-            reader.close()?;
-            Database::open(&args.database, Options::default())?
-        } else {
-            reader
-        }
+        if changes { open_to_write(&args.database)? } else { open_to_read(&args.database)? }
     };
     if let Some(name) = &args.create {
         database.views().create(name, &request(args, &database)?)?;

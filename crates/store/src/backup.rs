@@ -27,6 +27,9 @@ pub(crate) fn backup(inner: &Inner, directory: &Path, watch: &Watch<'_>) -> Resu
     if is_store(&*disk, directory)? {
         return Err(BackupError::Exists { path: directory.to_owned() });
     }
+    if let Some(home) = own.filter(|home| directory.starts_with(&home.directory)) {
+        return Err(BackupError::Inside { path: directory.to_owned(), store: home.directory.clone() });
+    }
     let failed = |error: &dyn std::error::Error| BackupError::Failed { reason: error.to_string() };
     let segments = segment_directory(directory);
     disk.create_dir_all(&segments).map_err(|error| failed(&error))?;

@@ -267,6 +267,14 @@ pub enum BackupError {
         /// The directory.
         path: PathBuf,
     },
+    /// The directory lies in the one of the store itself, and would go with it.
+    #[error("{} lies in the store {}; name a directory outside it", path.display(), store.display())]
+    Inside {
+        /// The directory.
+        path: PathBuf,
+        /// The directory of the store.
+        store: PathBuf,
+    },
     /// The directory cannot take a store.
     #[error(transparent)]
     Target(#[from] OpenError),

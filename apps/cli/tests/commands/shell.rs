@@ -26,7 +26,9 @@ impl Shell {
 
     /// With a file.
     pub(crate) fn file(self, name: &str, text: &str) -> Self {
-        std::fs::write(self.path(name), text).unwrap();
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
         self
     }
 
@@ -48,7 +50,19 @@ impl Shell {
     }
 
     pub(crate) fn run(&self, arguments: &[&str]) -> Done {
-        let output = self.command(arguments).output().unwrap();
+        Self::done(&mut self.command(arguments))
+    }
+
+    /// Where no file can grow beyond 64 KiB, and writing more is an error, as on a disk that is full.
+    pub(crate) fn with_small_files(&self, arguments: &[&str]) -> Done {
+        let script = "trap '' XFSZ; ulimit -f 128; exec \"$0\" \"$@\"";
+        let mut command = Command::new("sh");
+        command.args(["-c", script, env!("CARGO_BIN_EXE_evergraph")]).args(arguments);
+        Self::done(command.current_dir(self.directory.path()).stdin(Stdio::null()))
+    }
+
+    fn done(command: &mut Command) -> Done {
+        let output = command.output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
         Done { code: output.status.code().unwrap(), stdout: text(output.stdout), stderr: text(output.stderr) }
     }

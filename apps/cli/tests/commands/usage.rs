@@ -5,7 +5,8 @@ use std::process::Stdio;
 
 use crate::shell::Shell;
 
-const COMMANDS: [&str; 8] = ["load", "info", "run", "export", "check", "generate", "bench", "demo"];
+const COMMANDS: [&str; 10] =
+    ["load", "info", "run", "export", "check", "compact", "backup", "generate", "bench", "demo"];
 
 #[test]
 fn every_command_explains_itself() {
@@ -19,7 +20,7 @@ fn every_command_explains_itself() {
     assert!(pagerank.contains("--alpha <X>") && pagerank.contains("[default: 0.85]"), "{pagerank}");
     assert!(!shell.run(&["--help"]).stdout.contains("demo-writer"));
     assert!(!shell.refused(&["--json"], 2).contains("demo-writer"));
-    for command in ["stream", "events", "load", "export"] {
+    for command in ["stream", "events", "load", "export", "compact", "backup"] {
         let help = shell.run(&[command, "--help"]).stdout;
         let (_, words) = help.split_once("Examples:").unwrap();
         // A line that is not the last of its paragraph and has room for words of the next one was broken twice.
