@@ -193,6 +193,7 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge, progress: &dyn Progress) -
         ArchiveFault::GivenUp => unless_closed.why(),
         fault => failed(fault),
     })?;
+    home.note_kept(&archived);
     let removed = archived.remove_past(home);
 
     // Lists reach into what was merged until each is pointed elsewhere.

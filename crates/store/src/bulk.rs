@@ -303,6 +303,7 @@ impl Load<'_> {
             inner.publish(version, changes);
             inner.follow.advance(sequence);
             if let Some(disk) = &mut disk {
+                disk.home.note_kept(disk.archived);
                 disk.forget_past(inner, committer, sequence, is_logged);
             }
             inner.written(committer)

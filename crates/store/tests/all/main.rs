@@ -24,6 +24,7 @@ mod hub;
 mod keys;
 mod ldbc_acid;
 mod limits;
+mod load_waits;
 mod long_lists;
 mod model;
 mod older_formats;
