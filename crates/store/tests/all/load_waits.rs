@@ -1,13 +1,15 @@
-//! What does not wait for a large load: whoever asks for versions of the past.
+//! What does not wait for a large load: whoever asks for versions of the past, and whoever is told to stop.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use crate::common::{HookedDisk, Pause, directory, number_batch, on, options};
 use evergraph_disk::SimDisk;
 use evergraph_store::{At, BatchSummary, CommitError, HistoryError, Options, Retain, Store};
-use evergraph_types::EdgeBatch;
+use evergraph_types::{EdgeBatch, Progress};
 
 /// Longer than anything takes that does not wait.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -112,5 +114,37 @@ fn a_version_that_is_let_go_of_while_it_is_made_is_not_retained() {
         Ok(version) => assert_eq!((version.sequence(), version.num_edges(0)), (4, 4)),
         Err(HistoryError::NotRetained { first, .. }) => assert_eq!(first, summary.sequence),
         Err(error) => panic!("{error}"),
+    }
+}
+
+/// Says stop after some times.
+struct StopAfter(AtomicUsize);
+
+impl Progress for StopAfter {
+    fn update(&self, _done: u64, _total: Option<u64>) -> ControlFlow<()> {
+        let is_over = self.0.fetch_add(1, Ordering::Relaxed) >= 2;
+        if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+/// Work that waits for its turn.
+#[test]
+fn what_waits_for_a_load_is_stopped_where_it_waits() {
+    for (options, is_load) in
+        kinds().into_iter().flat_map(|options| [(options.clone(), true), (options, false)])
+    {
+        let (_, disk, store) = opened(&options);
+        let (outcome, stopped) = beside_load((&disk, &store), |pause| {
+            let store = store.clone();
+            let stopped = in_time(move || {
+                let progress = StopAfter(AtomicUsize::new(0));
+                let watched = store.watched(&progress);
+                if is_load { watched.add_edges("plain", edges()).map(drop) } else { watched.compact() }
+            });
+            pause.end();
+            stopped
+        });
+        outcome.expect("it fits");
+        assert!(matches!(stopped, Some(Err(CommitError::Cancelled))), "{stopped:?}");
     }
 }

@@ -8,6 +8,7 @@ mod bad_files;
 mod beside_loads;
 mod bulk;
 mod bulk_history;
+mod callbacks;
 mod cancelled;
 mod catalog;
 mod changes;
