@@ -482,7 +482,9 @@ impl Store {
         stats
     }
 
-    /// Waits for commits and archives under way, syncs and gives the lock back. Snapshots stay usable, and what can be told
+    /// Waits for commits under way, syncs and gives the lock back. Archives give up, and so do large loads and those that wait for
+    /// their turn, with [`CommitError::Closed`]: nothing of them is in the store. One at its end, and one that is in the log in parts,
+    /// since history is kept or somebody follows it, is waited for. Snapshots stay usable, and what can be told
     /// without the files ([`Store::stats`], [`Store::retained`], [`Store::cursors`]) is what it was; everything else gives an
     /// error from then on. Closing twice is no error, and closing it in a process forked from the one that opened it does nothing.
     ///
@@ -549,7 +551,7 @@ impl Store {
             return Err(CommitError::Cancelled);
         }
         match inner.is_bulk(&batch) {
-            true => Watch::nobody().ask(progress, total, |watch| commit_bulk(inner, batch, watch)),
+            true => Watch::until_closed(inner).ask(progress, total, |watch| commit_bulk(inner, batch, watch)),
             false => inner.submit(Request::Batch(batch.unstaged()?)),
         }
     }
@@ -676,7 +678,7 @@ impl Inner {
             return Ok(());
         }
         self.commit_handed_in();
-        // Whoever archives gives up.
+        // Whoever archives or loads gives up.
         self.is_closed.store(true, Ordering::Release);
         let mut archive = self.home.as_ref().map(|home| home.archive.lock());
         let mut committer = self.committer.lock();

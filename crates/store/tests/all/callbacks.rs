@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::common::{directory, dump, number_batch, on, open, options};
 use evergraph_disk::SimDisk;
-use evergraph_store::{At, ChangeOptions, Options, Store, check_on};
+use evergraph_store::{At, ChangeOptions, Closed, CommitError, Options, Store, check_on};
 use evergraph_types::{EdgeBatch, Progress};
 
 /// Longer than anything takes.
@@ -199,6 +199,38 @@ fn whoever_is_asked_by_a_compaction_may_use_the_store() {
 #[test]
 fn whoever_is_asked_by_a_backup_may_use_the_store() {
     use_the_store(WORKS[3]);
+}
+
+#[test]
+fn whoever_is_asked_may_close_the_store() {
+    for (home, work) in HOMES.into_iter().flat_map(|home| WORKS.map(|work| (home, work))) {
+        in_time(format!("{work:?}, {home:?}"), move || {
+            let disk = SimDisk::new(0);
+            let store = home.open(&disk);
+            store.add_edges("knows", edges(1)).expect("it fits");
+            store.put_edge(1, 2, "other", &[]).expect("it fits");
+            let own = tempfile::tempdir().expect("a directory");
+            let target = if matches!(home, Home::Memory) { own.path() } else { directory() };
+            let close = || store.close().expect("a good disk");
+            let progress = ActAt { asked: AtomicUsize::new(0), after: 1, act: &close };
+            let watched = store.watched(&progress);
+            let outcome = match work {
+                Work::Load => watched.add_edges("knows", edges(2)).map(drop),
+                Work::Checkpoint => watched.checkpoint(),
+                Work::Compact => watched.compact(),
+                Work::Backup => {
+                    watched.backup(target.join("copy")).expect("it reads what does not go with the store");
+                    Err(Closed::Ended.into())
+                }
+            };
+            let is_closed = matches!(outcome, Err(CommitError::Closed(_)));
+            assert!(is_closed || progress.asked.load(Ordering::Relaxed) < 2, "{outcome:?}");
+            store.close().expect("a good disk");
+            if !matches!(home, Home::Memory) {
+                assert_eq!(home.open(&disk).version().expect("open").num_edges(0), 6_000);
+            }
+        });
+    }
 }
 
 /// Which threads ask.

@@ -1,4 +1,4 @@
-//! What does not wait for a large load: whoever asks for versions of the past, and whoever is told to stop.
+//! What does not wait for a large load: whoever asks for versions of the past, and whoever closes the store or is told to stop.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -7,8 +7,10 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use crate::common::{HookedDisk, Pause, directory, number_batch, on, options};
-use evergraph_disk::SimDisk;
-use evergraph_store::{At, BatchSummary, CommitError, HistoryError, Options, Retain, Store};
+use evergraph_disk::{Disk, SimDisk};
+use evergraph_store::{
+    At, BatchSummary, ChangeOptions, CommitError, HistoryError, Options, Retain, Store, check_on,
+};
 use evergraph_types::{EdgeBatch, Progress};
 
 /// Longer than anything takes that does not wait.
@@ -117,6 +119,34 @@ fn a_version_that_is_let_go_of_while_it_is_made_is_not_retained() {
     }
 }
 
+#[test]
+fn a_store_that_is_closed_stops_a_load_unless_it_is_in_the_log() {
+    for options in kinds() {
+        let (sim, disk, store) = opened(&options);
+        let (outcome, closing) = beside_load((&disk, &store), |pause| {
+            let closing = {
+                let store = store.clone();
+                std::thread::spawn(move || store.close())
+            };
+            while store.usable().is_ok() {
+                std::thread::yield_now();
+            }
+            pause.end();
+            closing
+        });
+        closing.join().expect("no panic").expect("a good disk");
+        match (&options.retain, &outcome) {
+            (None, Err(CommitError::Closed(_))) | (Some(_), Ok(_)) => {}
+            _ => panic!("{outcome:?}"),
+        }
+        let report = check_on(on(&sim), directory()).expect("a store");
+        assert!(report.is_healthy(), "{report:?}");
+        let opened = Store::open_on(on(&sim), directory(), options).expect("it was closed");
+        assert_eq!(opened.version().expect("open").num_edges(0), 5 + outcome.map_or(0, |load| load.edges));
+        assert!(sim.list(&directory().join("segments")).expect("a directory").len() <= 2);
+    }
+}
+
 /// Says stop after some times.
 struct StopAfter(AtomicUsize);
 
@@ -147,4 +177,24 @@ fn what_waits_for_a_load_is_stopped_where_it_waits() {
         outcome.expect("it fits");
         assert!(matches!(stopped, Some(Err(CommitError::Cancelled))), "{stopped:?}");
     }
+}
+
+#[test]
+fn whoever_waits_for_a_load_to_follow_what_comes_after_it_is_told_of_a_close() {
+    let [options, ..] = kinds();
+    let (_, disk, store) = opened(&options);
+    let (outcome, following) = beside_load((&disk, &store), |pause| {
+        let other = store.clone();
+        let following = std::thread::spawn(move || other.changes(ChangeOptions::default()).map(drop));
+        let other = store.clone();
+        let closing = std::thread::spawn(move || other.close());
+        while store.usable().is_ok() {
+            std::thread::yield_now();
+        }
+        pause.end();
+        closing.join().expect("no panic").expect("a good disk");
+        following
+    });
+    assert!(matches!(outcome, Err(CommitError::Closed(_))), "{outcome:?}");
+    following.join().expect("no panic").expect_err("it is closed");
 }
