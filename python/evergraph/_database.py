@@ -208,6 +208,9 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
     def close(self) -> None:
         """Wait for commits under way, make them durable, and let go of the files. Snapshots stay usable.
 
+        A load or a checkpoint in another thread is stopped as Ctrl-C would stop it: it raises ``ClosedError``,
+        and nothing of it was done.
+
         Closing twice is no error; everything else raises `ClosedError` from then on, also in transactions
         and streams of the database. What remains is to let go of them (``rollback()``, ``close()``), and
         the last view of a window. In a process made by ``os.fork()`` closing does nothing: its parent has the

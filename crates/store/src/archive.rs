@@ -44,14 +44,12 @@
 //! `k` fragments.
 
 use std::convert::Infallible;
-use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use evergraph_disk::{Corruption, DiskError};
 use evergraph_log::ReplayError;
 use evergraph_segment::{Segment, SegmentError};
-use evergraph_types::{Progress, Sequence};
+use evergraph_types::Sequence;
 use thiserror::Error;
 
 use crate::commit::{Committer, now_micros};
@@ -124,43 +122,19 @@ pub(crate) struct Made {
     pub(crate) growth: BulkGrowth,
 }
 
-/// Goes on until the store is being closed, or whoever watches says no.
-struct UnlessClosed<'a> {
-    inner: &'a Inner,
-    progress: &'a dyn Progress,
-}
-
-impl UnlessClosed<'_> {
-    /// Why it does not go on.
-    fn why(&self) -> CommitError {
-        self.inner.usable().map_or_else(CommitError::from, |()| CommitError::Cancelled)
-    }
-}
-
-impl Progress for UnlessClosed<'_> {
-    fn update(&self, done: u64, total: Option<u64>) -> ControlFlow<()> {
-        match self.inner.is_closed.load(Ordering::Acquire) {
-            true => ControlFlow::Break(()),
-            false => self.progress.update(done, total),
-        }
-    }
-}
-
-/// Archives the newest version, as long as whoever watches wants it.
-pub(crate) fn checkpoint(inner: &Inner, merge: Merge, progress: &dyn Progress) -> Result<(), CommitError> {
+/// Archives the newest version, as long as whoever watches wants it. What is archived is in the log, too, so that whoever closes the
+/// store need not wait for it.
+pub(crate) fn checkpoint(inner: &Inner, merge: Merge, watch: &Watch<'_>) -> Result<(), CommitError> {
     if inner.options.read_only {
         return Err(CommitError::ReadOnly);
     }
     inner.usable()?;
-    // What is archived is in the log, too, so that whoever closes the store need not wait for it.
-    let unless_closed = UnlessClosed { inner, progress };
-    let watch = &Watch::new(&unless_closed, None);
     let Some(home) = &inner.home else {
         let wanted = if merge == Merge::Everything { Gather::Everything } else { AT_REST };
-        let is_done = gather(inner, wanted, || watch.goes_on())?;
-        return if is_done { Ok(()) } else { Err(unless_closed.why()) };
+        let is_done = gather(inner, wanted, watch, || watch.goes_on())?;
+        return if is_done { Ok(()) } else { Err(watch.why_stopped()) };
     };
-    let mut archived = home.archive.lock();
+    let mut archived = watch.lock(&home.archive)?;
     inner.usable()?;
     let (version, until_now) = {
         let committer = inner.committer.lock();
@@ -190,9 +164,10 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge, progress: &dyn Progress) -
         archive(home, files, task, inner.cursors.versions_floor())
     });
     let made = written.map_err(|fault| match fault {
-        ArchiveFault::GivenUp => unless_closed.why(),
+        ArchiveFault::GivenUp => watch.why_stopped(),
         fault => failed(fault),
     })?;
+    home.note_kept(&archived);
     let removed = archived.remove_past(home);
 
     // Lists reach into what was merged until each is pointed elsewhere.

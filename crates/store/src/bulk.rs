@@ -16,7 +16,7 @@
 //! ```
 //!
 //! Invariants: until the manifest is replaced, nothing of the batch is in the store, for anybody; the committer is never
-//! waited for within the pool, whose threads may be needed by whoever has it.
+//! waited for within the pool, whose threads may be needed by whoever has it, and not held while it is asked whether to go on.
 
 use std::sync::Arc;
 
@@ -60,9 +60,8 @@ pub(crate) fn commit_bulk(
     batch: BatchWrites,
     watch: &Watch<'_>,
 ) -> Result<BatchSummary, CommitError> {
-    let mut archived = inner.home.as_ref().map(|home| home.archive.lock());
-    let (fitted, mut committer) = fit(inner, batch)?;
-    watch.check()?;
+    let mut archived = inner.home.as_ref().map(|home| watch.lock(&home.archive)).transpose()?;
+    let (fitted, mut committer) = fit(inner, batch, watch)?;
     let is_logged = inner.is_log_kept() || inner.home.is_none() && committer.log.is_some();
     if is_logged && !inner.is_in_pieces(&fitted.batch) {
         // A reader came meanwhile, and it reads the log.
@@ -91,11 +90,16 @@ pub(crate) fn commit_bulk(
 }
 
 /// A batch that goes with the newest schema, and the committer, which has that.
-fn fit(inner: &Inner, batch: BatchWrites) -> Result<(FittedBatch, Both<'_>), CommitError> {
+fn fit<'a>(
+    inner: &'a Inner,
+    batch: BatchWrites,
+    watch: &Watch<'_>,
+) -> Result<(FittedBatch, Both<'a>), CommitError> {
     let fit = if inner.is_in_pieces(&batch) { FittedBatch::in_pieces } else { FittedBatch::new };
     let before = inner.committer.lock().resolver.schema.clone();
     let fitted = in_background(|| fit(&before, inner.options.keys, batch))?;
-    let committer = inner.committer_without_load();
+    watch.check()?;
+    let committer = inner.committer_without_load(watch)?;
     if let Some(refusal) = &committer.refusal {
         return Err(refusal.clone().into());
     }
@@ -219,6 +223,8 @@ impl Load<'_> {
         let edge_type = bulk.as_ref().map_or(0, |bulk| bulk.lists.edge_type);
         let edges_before = draft.version.num_edges(edge_type);
         let upper = inner.current.load().sequence + 1;
+        let (deaf, is_waited_for) = (Watch::nobody(), turn.held.is_some());
+        let watch = if is_waited_for { &deaf } else { *watch };
         let write = move || -> Result<(), ArchiveFault> {
             let (bulk, version) = (bulk.as_ref(), &draft.version);
             let task = Task { version, upper, kept: files.len(), bulk, memory_limit, watch };
@@ -229,9 +235,9 @@ impl Load<'_> {
             }
             Ok(())
         };
-        let written = if turn.held.is_some() { in_pool(write) } else { in_background(write) };
+        let written = if is_waited_for { in_pool(write) } else { in_background(write) };
         written.map_err(|fault| match fault {
-            ArchiveFault::GivenUp => CommitError::Cancelled,
+            ArchiveFault::GivenUp => watch.why_stopped(),
             fault => CommitError::not_loaded(fault),
         })?;
         Ok(self.draft.version.num_edges(edge_type) - edges_before)
@@ -303,6 +309,7 @@ impl Load<'_> {
             inner.publish(version, changes);
             inner.follow.advance(sequence);
             if let Some(disk) = &mut disk {
+                disk.home.note_kept(disk.archived);
                 disk.forget_past(inner, committer, sequence, is_logged);
             }
             inner.written(committer)
@@ -421,6 +428,7 @@ impl<'a> Turn<'a> {
             if rows < rows_at_once && slices.peek().is_some() {
                 continue;
             }
+            self.let_others_commit();
             watch.check()?;
             let mapped_rows = std::mem::take(&mut rows);
             let resolver = &mut self.committer()?.resolver;
@@ -430,9 +438,6 @@ impl<'a> Turn<'a> {
             batch.take_ends(first_new_id, mapped, !self.is_shared);
             watch.advance(mapped_rows as u64);
             self.failure = Some(INTERRUPTED.to_owned());
-            if slices.peek().is_some() {
-                self.let_others_commit();
-            }
         }
         Ok(batch)
     }

@@ -29,6 +29,7 @@ use crate::open::new_store_id;
 use crate::ops::WriteSet;
 use crate::store::{Inner, Store};
 use crate::version::Version;
+use crate::watch::Watch;
 
 /// Files of a log in memory are small, so that what every reader has passed goes soon.
 const MEMORY_FILE_BYTES: u64 = 1 << 20;
@@ -195,7 +196,8 @@ impl ChangeReader {
         }
         inner.usable()?;
         // What a load adds that began without a reader is not in the log.
-        let mut committer = inner.committer_without_load();
+        let waiting = inner.committer_without_load(&Watch::until_closed(inner));
+        let mut committer = waiting.map_err(|_| Closed::Ended)?;
         inner.usable()?;
         let newest = inner.current.load().sequence;
         let known = name.as_ref().and_then(|name| inner.cursors.place(name));

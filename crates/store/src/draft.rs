@@ -33,6 +33,8 @@ use crate::watch::Watch;
 
 /// As many changes of a leaf are worth asking for its lists when it is edited, not before.
 const DENSE_CHANGES: usize = 8;
+/// Whoever watches is asked at one leaf of so many.
+const LEAVES_ASKED: VertexId = if cfg!(debug_assertions) { 1 } else { 64 };
 
 /// The next version while it is made.
 pub(crate) struct Draft {
@@ -391,8 +393,13 @@ fn merge_as<D: Delta>(
     watch: Option<&Watch<'_>>,
 ) -> Adjacency {
     let deltas = sorted_deltas(ends, |vertex, neighbor, row| D::new(policy.ops, vertex, neighbor, row));
+    let is_stopped =
+        |watch: &Watch<'_>, base: VertexId| match (base / LEAF_CELLS).is_multiple_of(LEAVES_ASKED) {
+            true => !watch.goes_on(),
+            false => watch.is_stopped(),
+        };
     edit_lists(lists, &deltas, changes, |base, leaf, deltas, changes| {
-        if watch.is_none_or(Watch::goes_on) {
+        if !watch.is_some_and(|watch| is_stopped(watch, base)) {
             edit_leaf(leaf, base, deltas, policy, changes);
         }
     })

@@ -49,6 +49,8 @@ pub(crate) struct Home {
     pub(crate) spills: AtomicU64,
     /// Segments that were opened, the newest version's and others.
     opened: Mutex<Vec<Weak<Segment>>>,
+    /// The manifests that versions can be made from, oldest first, for those who read them and do not wait for whoever archives.
+    kept: Mutex<Arc<[Arc<Manifest>]>>,
     /// Whoever holds this is the only one that writes segments and the manifest.
     pub(crate) archive: Mutex<Archived>,
 }
@@ -99,9 +101,13 @@ impl Home {
             archived_bytes: AtomicU64::default(),
             spills: AtomicU64::default(),
             opened: Mutex::new(archived.segments.iter().map(Arc::downgrade).collect()),
+            kept: Mutex::new(Arc::default()),
             archive: Mutex::new(archived),
         };
-        home.note_manifest(&home.archive.lock().manifest);
+        let archived = home.archive.lock();
+        home.note_manifest(&archived.manifest);
+        home.note_kept(&archived);
+        drop(archived);
         home
     }
 
@@ -111,6 +117,24 @@ impl Home {
         self.archived_sequence.store(manifest.sequence, Ordering::Relaxed);
         self.segment_bytes.store(sum(|segment| segment.bytes), Ordering::Relaxed);
         self.segment_entries.store(sum(|segment| segment.entries), Ordering::Relaxed);
+    }
+
+    /// The bases and the manifest, oldest first, as of the newest version. Whoever archives may let go of any of them meanwhile, and
+    /// then of the files that it names.
+    pub(crate) fn kept(&self) -> Arc<[Arc<Manifest>]> {
+        self.kept.lock().clone()
+    }
+
+    /// Notes what is kept, once the manifest is that of a version that there is, and before any file goes.
+    pub(crate) fn note_kept(&self, archived: &Archived) {
+        let before = self.kept();
+        let shared = |manifest: &Manifest| {
+            let at = before.binary_search_by_key(&manifest.sequence, |kept| kept.sequence).ok()?;
+            Some(before.get(at)?.clone()).filter(|kept| kept.segments == manifest.segments)
+        };
+        let kept = archived.manifests();
+        let kept = kept.map(|manifest| shared(manifest).unwrap_or_else(|| Arc::new(manifest.clone())));
+        *self.kept.lock() = kept.collect();
     }
 
     /// Notes that a segment was written, with so many bytes that no segment had held before.

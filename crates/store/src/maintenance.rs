@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use evergraph_disk::Access;
 use evergraph_log::{Log, LogRoom, LogSync};
-use evergraph_types::{NoProgress, Sequence};
+use evergraph_types::Sequence;
 use parking_lot::{Condvar, Mutex};
 
 use crate::archive::{Merge, checkpoint};
@@ -31,6 +31,7 @@ use crate::options::Durability;
 use crate::pool::{give_back, is_giving_back};
 use crate::recluster::{AT_REST, UNDER_LOAD, gather};
 use crate::store::Inner;
+use crate::watch::Watch;
 
 /// So much of the log is synced beside commits, whatever they promise: the one that fills a file waits for what is left.
 const SYNC_BYTES: u64 = 4 << 20;
@@ -246,7 +247,7 @@ fn run(signal: &Signal, store: &Weak<Inner>) {
         let state = signal.wait();
         let Some(inner) = store.upgrade().filter(|_| !state.stop) else { return };
         if state.archive {
-            warn_of(checkpoint(&inner, Merge::Tiered, &NoProgress));
+            warn_of(checkpoint(&inner, Merge::Tiered, &Watch::until_closed(&inner)));
         }
         let has_tidied = (state.tidy || state.give_back) && tidying.go_on(&inner, signal);
         if state.archive || has_tidied {
@@ -313,11 +314,11 @@ impl Inner {
         let Some(home) = &self.home else {
             let wanted = if is_calm { AT_REST } else { UNDER_LOAD };
             let goes_on = || !is_calm || self.current.load().sequence() == newest;
-            return gather(self, wanted, goes_on);
+            return gather(self, wanted, &Watch::until_closed(self), goes_on);
         };
         let space = Space::of(self, home, &self.committer.lock());
         if space.is_wasted(is_calm) && space.is_there_for_merge(home) {
-            checkpoint(self, Merge::Everything, &NoProgress)?;
+            checkpoint(self, Merge::Everything, &Watch::until_closed(self))?;
         }
         Ok(true)
     }

@@ -13,7 +13,6 @@
 //! Invariant: a past is the only one to make versions from the one it holds.
 
 use std::collections::VecDeque;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
 use evergraph_log::{LogError, LogReader};
@@ -109,11 +108,11 @@ impl Store {
         match &self.inner().home {
             None => Ok(self.version()?),
             Some(home) => loop {
-                let archived = home.archived_sequence.load(Ordering::Relaxed);
-                match self.version_at(At::Commit(archived)) {
+                let archived = || home.kept().last().map_or(0, |manifest| manifest.sequence);
+                let sequence = archived();
+                match self.version_at(At::Commit(sequence)) {
                     // An archive that came between has let go of it.
-                    Err(HistoryError::NotRetained { .. })
-                        if archived != home.archived_sequence.load(Ordering::Relaxed) => {}
+                    Err(HistoryError::NotRetained { .. }) if sequence != archived() => {}
                     made => return made,
                 }
             },
@@ -135,11 +134,10 @@ impl Inner {
     }
 
     fn retained(&self) -> Retained {
-        let oldest = self.home.as_ref().map(|home| {
-            let archived = home.archive.lock();
-            let oldest = archived.oldest();
-            (oldest.sequence, oldest.time_micros)
-        });
+        let kept = self.home.as_ref().map(Home::kept);
+        let oldest = kept.as_ref().and_then(|kept| kept.first());
+        let oldest = oldest.map(|oldest| (oldest.sequence, oldest.time_micros));
+        // Looked for afterwards, for it must not be older.
         let newest = self.current.load();
         let (first, first_time_micros) = oldest.unwrap_or((newest.sequence, newest.time_micros));
         Retained { first, first_time_micros, last: newest.sequence }
@@ -173,8 +171,9 @@ impl Inner {
             let Some((base, pin)) = self.enter_base(home, at) else { return Err(self.not_retained(at)) };
             let made = self.make_version(home, &mut cache, &base, &newest, at);
             self.cursors.leave(pin);
-            let is_kept = || home.archive.lock().manifests().any(|kept| kept.sequence == base.sequence);
-            // An archive that came between may have let go of it, and of its files, where history has a limit.
+            let is_kept = || home.kept().iter().any(|kept| Arc::ptr_eq(kept, &base));
+            // An archive that came between may have let go of it, and of its files: where history has a limit, or before it knew of
+            // this reader.
             if !matches!(made, Err(HistoryError::Open(_))) || is_kept() {
                 return made;
             }
@@ -182,14 +181,12 @@ impl Inner {
     }
 
     /// The nearest base of a version, entered among the readers of the log.
-    fn enter_base(&self, home: &Home, at: At) -> Option<(Manifest, ReaderId)> {
-        let archived = home.archive.lock();
-        let is_before = |base: &&Manifest| match at {
+    fn enter_base(&self, home: &Home, at: At) -> Option<(Arc<Manifest>, ReaderId)> {
+        let is_before = |base: &&Arc<Manifest>| match at {
             At::Commit(sequence) => base.sequence <= sequence,
             At::Time(micros) => base.time_micros <= micros,
         };
-        let base = archived.manifests().take_while(is_before).last()?.clone();
-        // No archive goes on now, so none trims what is entered here.
+        let base = home.kept().iter().take_while(is_before).last()?.clone();
         let pin = self.cursors.enter(base.sequence);
         Some((base, pin))
     }
@@ -345,8 +342,7 @@ impl Past {
 
 /// The segments of a base; those that are mapped already are shared.
 fn base_segments(home: &Home, base: &Manifest) -> Result<Vec<Arc<Segment>>, HistoryError> {
-    let archived = home.archive.lock();
-    let mapped = archived.mapped();
+    let mapped = home.open_segments();
     let open = |entry: &crate::manifest::SegmentEntry| {
         let path = crate::home::segment_path(&home.directory, entry.number);
         match mapped.iter().find(|segment| segment.path() == path) {

@@ -45,6 +45,7 @@ use crate::pool::in_pool;
 use crate::rows::{CHUNKED, ChunkRow, OFFSET_TAGS, WideRow};
 use crate::store::Inner;
 use crate::version::{Adjacency, Version};
+use crate::watch::Watch;
 
 /// How many vertices have their lists in one cluster.
 const CLUSTER_VERTICES: u32 = 1 << 14;
@@ -81,9 +82,15 @@ pub(crate) const UNDER_LOAD: Gather = Gather::Scattered(2);
 /// The lists of an edge type in one direction.
 type Place = (EdgeTypeId, Direction);
 
-/// Writes what is to be written, as long as `goes_on`; tells whether all of it was.
-pub(crate) fn gather(inner: &Inner, wanted: Gather, goes_on: impl Fn() -> bool) -> Result<bool, CommitError> {
-    let _one_at_a_time = inner.gathering.lock();
+/// Writes what is to be written, as long as `goes_on`, and waits for its turn as long as `watch` says; tells whether all of it was
+/// written.
+pub(crate) fn gather(
+    inner: &Inner,
+    wanted: Gather,
+    watch: &Watch<'_>,
+    goes_on: impl Fn() -> bool,
+) -> Result<bool, CommitError> {
+    let _one_at_a_time = watch.lock(&inner.gathering)?;
     inner.usable()?;
     let before = inner.reclaimer.written_bytes();
     let mut own_bytes = 0;
@@ -97,7 +104,7 @@ pub(crate) fn gather(inner: &Inner, wanted: Gather, goes_on: impl Fn() -> bool) 
             if !goes_on() {
                 return Ok(false);
             }
-            own_bytes += Copied::of(inner.current.load_full(), place, &next).publish(inner)?;
+            own_bytes += Copied::of(inner.current.load_full(), place, &next).publish(inner, watch)?;
             from = last + 1;
         }
     }
@@ -153,13 +160,13 @@ impl Copied {
     }
 
     /// Points the newest version to the copies, and publishes that; gives the bytes that took.
-    fn publish(mut self, inner: &Inner) -> Result<u64, CommitError> {
+    fn publish(mut self, inner: &Inner, watch: &Watch<'_>) -> Result<u64, CommitError> {
         // A load would not know of what becomes of the lists it began with.
-        let committer = inner.committer_without_load();
-        if let Err(closed) = inner.usable() {
+        let waiting = inner.committer_without_load(watch);
+        let usable = waiting.and_then(|committer| Ok(inner.usable().map(|()| committer)?));
+        let committer = usable.inspect_err(|_| {
             self.ranges.iter_mut().for_each(|range| range.give_up(&mut self.changes));
-            return Err(closed.into());
-        }
+        })?;
         let current = inner.current.load_full();
         let before = lists_of(&self.version, self.place).copied().unwrap_or_default();
         let lists = lists_of(&current, self.place).copied().unwrap_or_default();
@@ -513,9 +520,9 @@ mod tests {
                     beside.iter().for_each(|act| make(&store, kind, *act));
                     let lists = lists_in(&inner.current.load());
                     if let Some(other) = other {
-                        other.publish(inner).expect("open");
+                        other.publish(inner, &Watch::nobody()).expect("open");
                     }
-                    copied.publish(inner).expect("open");
+                    copied.publish(inner, &Watch::nobody()).expect("open");
                     prop_assert_eq!(&lists_in(&inner.current.load()), &lists);
                     // What only older versions reach is freed, and overwritten, unless one is held.
                     kept.extend(is_kept.then(|| (inner.current.load_full(), lists)));
@@ -552,7 +559,7 @@ mod tests {
             make(&store, "knows", Act::Delete(0, 10_000));
             let lists = lists_in(&inner.current.load());
             let before = inner.reclaimer.written_bytes();
-            copied.publish(inner).expect("open");
+            copied.publish(inner, &Watch::nobody()).expect("open");
             let written = inner.reclaimer.written_bytes() - before;
             let version = inner.current.load();
             assert_eq!(lists_in(&version), lists);

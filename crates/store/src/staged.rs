@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use evergraph_disk::DiskError;
 use evergraph_types::{
-    Column, EdgeBatch, EdgeTypeId, EdgeTypeOptions, KeyColumn, NoProgress, Progress, PropertyType, TextValues,
+    Column, EdgeBatch, EdgeTypeId, EdgeTypeOptions, KeyColumn, Progress, PropertyType, TextValues,
 };
 
 use crate::batch::{BatchWrites, check_pieces};
@@ -110,7 +110,7 @@ impl BulkLoad {
     /// # Errors
     /// Those of [`Store::add_edges_as`].
     pub fn commit(self, items: &[(&str, &[u8])]) -> Result<BatchSummary, CommitError> {
-        self.commit_watched(items, &NoProgress)
+        self.commit_with(items, None)
     }
 
     /// [`BulkLoad::commit`], which `progress` watches and may stop, as [`Store::watched`] says.
@@ -118,9 +118,17 @@ impl BulkLoad {
     /// # Errors
     /// Its errors, and [`CommitError::Cancelled`].
     pub fn commit_watched(
-        mut self,
+        self,
         items: &[(&str, &[u8])],
         progress: &dyn Progress,
+    ) -> Result<BatchSummary, CommitError> {
+        self.commit_with(items, Some(progress))
+    }
+
+    fn commit_with(
+        mut self,
+        items: &[(&str, &[u8])],
+        progress: Option<&dyn Progress>,
     ) -> Result<BatchSummary, CommitError> {
         self.batch.items =
             items.iter().map(|(name, bytes)| ((*name).into(), Some((*bytes).into()))).collect();

@@ -12,8 +12,7 @@ use std::time::{Duration, Instant};
 
 use evergraph_disk::{Access, Disk, MemoryDisk, OsDisk, Process};
 use evergraph_types::{
-    Alteration, EdgeBatch, EdgeTypeOptions, KeyKind, KeyRef, NoProgress, Progress, PropertyType, Schema,
-    Sequence, Value,
+    Alteration, EdgeBatch, EdgeTypeOptions, KeyKind, KeyRef, Progress, PropertyType, Schema, Sequence, Value,
 };
 use parking_lot::{Condvar, Mutex};
 
@@ -41,7 +40,7 @@ use crate::stages::{Both, Stages};
 use crate::stats::Stats;
 use crate::transaction::{Transaction, TransactionOptions};
 use crate::version::Version;
-use crate::watch::Watch;
+use crate::watch::{TURN, Watch};
 use crate::writers::Writers;
 use crate::writes::Writes;
 
@@ -394,7 +393,7 @@ impl Store {
     /// # Errors
     /// All of [`CommitError`] but the conflict; then nothing is added.
     pub fn add_edges(&self, edge_type: &str, parts: Vec<EdgeBatch>) -> Result<BatchSummary, CommitError> {
-        self.watched(&NoProgress).add_edges(edge_type, parts)
+        self.unwatched().add_edges(edge_type, parts)
     }
 
     /// [`Store::add_edges`], with an edge type that is made by the same transaction if there is none. One that is there
@@ -421,7 +420,7 @@ impl Store {
         options: EdgeTypeOptions,
         parts: Vec<EdgeBatch>,
     ) -> Result<BatchSummary, CommitError> {
-        self.watched(&NoProgress).add_edges_as(edge_type, options, parts)
+        self.unwatched().add_edges_as(edge_type, options, parts)
     }
 
     /// Begins to add edges that come in pieces, as one transaction. On a store with a memory limit they wait in a file, so
@@ -437,7 +436,7 @@ impl Store {
     /// # Errors
     /// All of [`CommitError`] but the conflict; then nothing is deleted.
     pub fn delete_edges(&self, edge_type: &str, parts: Vec<EdgeBatch>) -> Result<BatchSummary, CommitError> {
-        self.watched(&NoProgress).delete_edges(edge_type, parts)
+        self.unwatched().delete_edges(edge_type, parts)
     }
 
     /// Archives what is in memory only, so that the log can be trimmed. In a store in memory, lists that commits have
@@ -446,7 +445,7 @@ impl Store {
     /// # Errors
     /// [`CommitError::Durability`] if the disk refuses, [`CommitError::Closed`], [`CommitError::ReadOnly`].
     pub fn checkpoint(&self) -> Result<(), CommitError> {
-        self.watched(&NoProgress).checkpoint()
+        self.unwatched().checkpoint()
     }
 
     /// Archives everything into one segment, each list in one piece. In a store in memory the lists are brought together
@@ -455,7 +454,7 @@ impl Store {
     /// # Errors
     /// Those of [`Store::checkpoint`].
     pub fn compact(&self) -> Result<(), CommitError> {
-        self.watched(&NoProgress).compact()
+        self.unwatched().compact()
     }
 
     /// Writes the newest version to a new store in a directory, durably, while commits go on here; gives the commit it
@@ -465,7 +464,7 @@ impl Store {
     /// # Errors
     /// Those of [`BackupError`]. What was written until then is no store and can be removed.
     pub fn backup(&self, directory: impl AsRef<Path>) -> Result<Sequence, BackupError> {
-        self.watched(&NoProgress).backup(directory)
+        self.unwatched().backup(directory)
     }
 
     /// Tells the system how the segments there are now will be read. It is a hint: results do not depend on it.
@@ -483,7 +482,9 @@ impl Store {
         stats
     }
 
-    /// Waits for commits and archives under way, syncs and gives the lock back. Snapshots stay usable, and what can be told
+    /// Waits for commits under way, syncs and gives the lock back. Archives give up, and so do large loads and those that wait for
+    /// their turn, with [`CommitError::Closed`]: nothing of them is in the store. One at its end, and one that is in the log in parts,
+    /// since history is kept or somebody follows it, is waited for. Snapshots stay usable, and what can be told
     /// without the files ([`Store::stats`], [`Store::retained`], [`Store::cursors`]) is what it was; everything else gives an
     /// error from then on. Closing twice is no error, and closing it in a process forked from the one that opened it does nothing.
     ///
@@ -542,14 +543,16 @@ impl Store {
     pub(crate) fn commit_batch(
         &self,
         batch: BatchWrites,
-        progress: &dyn Progress,
+        progress: Option<&dyn Progress>,
     ) -> Result<BatchSummary, CommitError> {
         self.usable()?;
-        let watch = &Watch::new(progress, Some(STEPS_PER_ROW * batch.rows() as u64));
-        watch.check()?;
-        match self.inner().is_bulk(&batch) {
-            true => commit_bulk(self.inner(), batch, watch),
-            false => self.inner().submit(Request::Batch(batch.unstaged()?)),
+        let (inner, total) = (self.inner(), Some(STEPS_PER_ROW * batch.rows() as u64));
+        if progress.is_some_and(|progress| progress.update(0, total).is_break()) {
+            return Err(CommitError::Cancelled);
+        }
+        match inner.is_bulk(&batch) {
+            true => Watch::until_closed(inner).ask(progress, total, |watch| commit_bulk(inner, batch, watch)),
+            false => inner.submit(Request::Batch(batch.unstaged()?)),
         }
     }
 }
@@ -645,13 +648,17 @@ impl Inner {
         self.home.is_some() && batch.is_large(self.options.memory_limit_bytes)
     }
 
-    /// The committer, when no load is under way.
-    pub(crate) fn committer_without_load(&self) -> Both<'_> {
-        let mut committer = self.committer.enter();
-        while committer.branch.is_some() {
-            self.branch_moved.wait(&mut committer);
+    /// The committer, when no load is under way, unless whoever asks is told to stop before.
+    pub(crate) fn committer_without_load(&self, watch: &Watch<'_>) -> Result<Both<'_>, CommitError> {
+        loop {
+            let mut committer = self.committer.enter();
+            let is_waited_for = |committer: &mut Committer| committer.branch.is_some();
+            if !self.branch_moved.wait_while_for(&mut committer, is_waited_for, TURN).timed_out() {
+                return Ok(self.committer.both(committer));
+            }
+            drop(committer);
+            watch.check()?;
         }
-        self.committer.both(committer)
     }
 
     /// Whether it may be used.
@@ -671,7 +678,7 @@ impl Inner {
             return Ok(());
         }
         self.commit_handed_in();
-        // Whoever archives gives up.
+        // Whoever archives or loads gives up.
         self.is_closed.store(true, Ordering::Release);
         let mut archive = self.home.as_ref().map(|home| home.archive.lock());
         let mut committer = self.committer.lock();

@@ -3,7 +3,9 @@
 use std::ops::ControlFlow;
 
 /// Hears how far long work has come: between windows of a file that is read, between some rows and the next of a batch that is
-/// committed. It is called often, from any thread, by several at once.
+/// committed. It is called often, from any thread, while a file is read by several at once.
+///
+/// A store that it hears from may be used: work that commits, archives or copies does not wait long for an answer.
 pub trait Progress: Sync {
     /// So much is done, of `total` if that is known: bytes of a file (compressed ones where it is), rows, or shares of either.
     /// `Break` asks the work to stop. Work that can no longer be undone does not ask.
