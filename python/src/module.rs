@@ -33,9 +33,10 @@ mod _native {
     #[pymodule_export]
     use crate::view::View;
 
-    /// Tells the stores what the allocator of the module can do.
+    /// Says how the memory of the module is laid out, and tells the stores what its allocator can do.
     #[pymodule_init]
     fn init(_module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        evergraph_cli::begin_with_small_pages();
         evergraph::give_back_with(evergraph_cli::give_back);
         Ok(())
     }

@@ -8,6 +8,7 @@ use evergraph::load::{ColumnRef, LoadOptions, OnError, Reject};
 use evergraph::{Database, EdgeTypeOptions, LoadReport, LoadRequest, Options};
 use serde::Serialize;
 
+use crate::allocator::give_back_at_once;
 use crate::console::{Console, notice};
 use crate::error::CommandError;
 use crate::load_values::{
@@ -142,6 +143,9 @@ pub(crate) fn run(args: &LoadArgs, console: &mut Console) -> Result<(), CommandE
         memory_limit_bytes: args.memory_limit.map(|megabytes| megabytes << 20),
         ..Options::default()
     };
+    if args.memory_limit.is_some() {
+        give_back_at_once();
+    }
     let was_there = args.database.exists();
     let database = Database::open(&args.database, options)?;
     let files = load_all(args, &database, console).inspect_err(|_| {

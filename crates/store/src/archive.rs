@@ -33,7 +33,8 @@
 //! of [`MAX_SEGMENTS`], which take the newest segment with `d` however small that is: it is smaller than `S / 2⁷`, and this is the last term. ∎
 //!
 //! Merges of everything, for the sake of space, come on top: each writes at most four times what has died since the one before
-//! (`maintenance.rs`), so all of them no more than `4 A`, and what was dead when the store was opened; bytes in one segment hold no more
+//! (`maintenance.rs`), so all of them no more than `4 A`, and what was dead when the store was opened. Archives of what commits have scattered on the heap
+//! are archives like others, if smaller: they count in `A` and in `m`. Bytes in one segment hold no more
 //! coins than in several. `compact()` writes all there is, as often as it is asked for. `d` is estimated by
 //! what lists take as they are in memory: where they are compressed to a part `1/c`, a byte pays its writing with `log₁.₅(1 + 1/2c)`
 //! coins, and the logarithm is divided by that.

@@ -6,7 +6,8 @@
 //!        └─► enough to do? ─► signal ─► thread, which starts with the first signal
 //!                                        ├ archive: at once
 //!                                        ├ tidy:    when commits pause, or, if they do not, after some time
-//!                                        │   ├ files:    all segments merged into one, if much in them is dead
+//!                                        │   ├ files:    all segments merged into one, if much in them is dead; in a pause
+//!                                        │   │           an archive, if the heap is full of holes
 //!                                        │   └ no files: lists gathered in clusters
 //!                                        └ give back memory that was freed: after these, or when commits pause
 //! ```
@@ -45,6 +46,10 @@ const DEAD_PART: u64 = 4;
 /// Commits that change little of many lists copy much in memory. It counts as dead, but only so many times what they have brought to
 /// the log, since it takes a merge to archive it.
 const COPIED_MAX: u64 = 16;
+/// Nor is what is on the heap worth archiving because commits have scattered it, before they have written so many bytes …
+const SCATTERED_BYTES_MIN: u64 = 32 << 20;
+/// … and so many times what there is: what is left of that lies here and there among what was freed.
+const SCATTERED_TIMES: u64 = 4;
 /// Memory is not worth giving back before commits have taken so much, or the death of a version has freed so much.
 pub(crate) const GIVE_BACK_BYTES_MIN: usize = 1 << 20;
 /// About what a vertex takes beside lists: its key, on the way and in the dictionary, and its place in the index.
@@ -295,7 +300,11 @@ impl Tidying {
         // A commit that is made from here on asks for it again.
         signal.state.lock().take(is_calm);
         // After a failure, until the next commit.
-        let is_done = !is_wanted || warn_of(inner.tidy(is_calm, sequence)).unwrap_or(true);
+        let tidied = match is_wanted {
+            true => inner.tidy(is_calm, sequence),
+            false => inner.archive_scattered().map(|()| true),
+        };
+        let is_done = warn_of(tidied).unwrap_or(true);
         self.since = Some(Instant::now()).filter(|_| !is_calm);
         if is_wanted && is_done {
             self.took = now.elapsed();
@@ -319,8 +328,27 @@ impl Inner {
         let space = Space::of(self, home, &self.committer.lock());
         if space.is_wasted(is_calm) && space.is_there_for_merge(home) {
             checkpoint(self, Merge::Everything, &Watch::until_closed(self))?;
+        } else if is_calm {
+            self.archive_scattered()?;
         }
         Ok(true)
+    }
+
+    /// Archives what is on the heap of a store on disk, if commits have written it many times over: the allocator cannot give back the pages in
+    /// which some of it is left, which may be many times as much, and an archive is no more than it.
+    fn archive_scattered(&self) -> Result<(), CommitError> {
+        let Some(home) = self.home.as_ref().filter(|home| !home.is_in_memory) else { return Ok(()) };
+        self.reclaimer.collect();
+        let (live, written) = {
+            let committer = self.committer.lock();
+            let written = self.written(&committer).heap_bytes - committer.archived.heap_bytes;
+            (self.reclaimer.live_bytes() as u64, written)
+        };
+        let is_scattered = written > SCATTERED_BYTES_MIN.max(SCATTERED_TIMES * live);
+        if is_scattered && home.disk.free_bytes(&home.directory).is_none_or(|free| free >= 2 * live) {
+            checkpoint(self, Merge::Tiered, &Watch::until_closed(self))?;
+        }
+        Ok(())
     }
 
     /// How far commits are.

@@ -24,7 +24,7 @@ pub struct MemoryUse {
     pub fragment_bytes: u64,
     /// Vertex properties on the heap.
     pub column_bytes: u64,
-    /// Blocks on the heap that only older versions reach, which somebody still holds or which are about to be freed.
+    /// Blocks on the heap that only older versions reach, which somebody still holds or which are about to be freed, and the lists of them.
     pub retired_bytes: u64,
     /// Freed blocks that the next small commit takes instead of new ones, at most a megabyte.
     pub spare_bytes: u64,
@@ -120,7 +120,7 @@ impl MemoryUse {
             vertex_table_bytes: vertex_table_bytes as u64,
             fragment_bytes: fragment_bytes as u64,
             column_bytes: column_bytes as u64,
-            retired_bytes: retired_bytes as u64,
+            retired_bytes: (retired_bytes + inner.reclaimer.list_bytes()) as u64,
             spare_bytes: inner.reclaimer.spare_bytes() as u64,
             dictionary_bytes: version.dictionary.bytes() as u64,
             catalog_bytes: version.catalog.bytes() as u64,

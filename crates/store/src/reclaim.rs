@@ -39,6 +39,9 @@ const SMALL_BLOCKS: usize = 1 << 6;
 /// What a dead version leaves to the next commit at the most: what some commits of few edges give up.
 const LEFT_BYTES: usize = 1 << 16;
 
+/// A list of blocks that wait gives back its room for so many more.
+const ROOM_BLOCKS: usize = 1 << 8;
+
 /// So many blocks before one is looked at it is asked for.
 const BLOCKS_AHEAD: usize = 1 << 4;
 
@@ -66,6 +69,8 @@ pub(crate) struct Queue {
     first: Option<Sequence>,
     blocks: usize,
     bytes: usize,
+    /// Of the groups themselves, with their lists of blocks.
+    list_bytes: usize,
     sweep_at: usize,
 }
 
@@ -109,6 +114,11 @@ impl Reclaimer {
         self.queue.lock().bytes
     }
 
+    /// Bytes of the lists of these blocks.
+    pub(crate) fn list_bytes(&self) -> usize {
+        self.queue.lock().list_bytes
+    }
+
     /// Bytes of freed blocks that wait for the next commit.
     pub(crate) fn spare_bytes(&self) -> usize {
         self.spare_bytes.load(Ordering::Relaxed)
@@ -143,7 +153,9 @@ impl Reclaimer {
             let unpublished = extract_asked(&mut blocks, is_unpublished);
             let version = queue.watch(held);
             queue.push(Group { version, sequence, blocks, bytes });
-            (unpublished, self.pop_free(&mut queue))
+            let dead = self.pop_free(&mut queue);
+            queue.shrink_newest();
+            (unpublished, dead)
         };
         self.free(unpublished, spares.as_deref_mut());
         self.free(dead, spares);
@@ -272,6 +284,18 @@ fn ask_ahead(blocks: &[Block], at: usize) -> Block {
     blocks[at]
 }
 
+impl Group {
+    fn list_bytes(&self) -> usize {
+        size_of::<Self>() + size_of::<Block>() * self.blocks.capacity()
+    }
+
+    fn shrink(&mut self) {
+        if self.blocks.capacity() > self.blocks.len() + ROOM_BLOCKS {
+            self.blocks.shrink_to_fit();
+        }
+    }
+}
+
 impl Queue {
     /// Whether the births of all blocks retired with this version or before can be told from their low halves.
     fn knows_births(&mut self, sequence: Sequence) -> bool {
@@ -294,10 +318,21 @@ impl Queue {
     fn push(&mut self, group: Group) {
         // One without blocks waits for nothing but those before it.
         let is_over = |last: &mut Group| last.blocks.is_empty() && last.version.strong_count() == 0;
-        while self.groups.pop_back_if(is_over).is_some() {}
+        while let Some(over) = self.groups.pop_back_if(is_over) {
+            self.list_bytes -= over.list_bytes();
+        }
         self.blocks += group.blocks.len();
         self.bytes += group.bytes;
+        self.list_bytes += group.list_bytes();
         self.groups.push_back(group);
+    }
+
+    /// What still waits was retired with a version that somebody holds, maybe for long: it keeps no room that it has no use for.
+    fn shrink_newest(&mut self) {
+        let Some(newest) = self.groups.back_mut() else { return };
+        self.list_bytes -= newest.list_bytes();
+        newest.shrink();
+        self.list_bytes += newest.list_bytes();
     }
 
     fn pop_dead(&mut self) -> Vec<Block> {
@@ -305,6 +340,7 @@ impl Queue {
         while let Some(group) = self.groups.pop_front_if(|group| group.version.strong_count() == 0) {
             self.blocks -= group.blocks.len();
             self.bytes -= group.bytes;
+            self.list_bytes -= group.list_bytes();
             match dead.is_empty() {
                 true => dead = group.blocks,
                 false => dead.extend(group.blocks),
@@ -334,11 +370,13 @@ impl Queue {
                 *bytes -= if is_dead { footprint } else { 0 };
                 is_dead
             }));
+            group.shrink();
         }
         // Groups of dead versions that hold nothing any more would pile up behind a pinned one.
         self.groups.retain(|group| !group.blocks.is_empty() || group.version.strong_count() > 0);
         self.blocks = self.groups.iter().map(|group| group.blocks.len()).sum();
         self.bytes = self.groups.iter().map(|group| group.bytes).sum();
+        self.list_bytes = self.groups.iter().map(Group::list_bytes).sum();
     }
 }
 

@@ -257,6 +257,26 @@ fn memory_is_told_as_it_is() {
     assert!((taken - told).abs() < taken / 20, "{taken} bytes are taken, {told} are told");
 }
 
+/// Blocks that wait for a held version, and the lists of them, which are as long as a commit is large.
+#[test]
+fn what_held_versions_keep_is_told_as_it_is() {
+    let _counting = COUNTING.lock();
+    let before = LIVE_BYTES.load(Ordering::Relaxed);
+    let store = Store::in_memory(Options { keys: Some(KeyKind::Dense), ..options() });
+    let hold = |round: i64| {
+        let edges = (0..1000).map(|row| scattered(1000 * round + row, 50_000));
+        store.add_edges("knows", vec![number_batch(edges.map(|src| (src, src / 2)))]).expect("it fits");
+        store.version().expect("open")
+    };
+    let held: Vec<_> = (0..60).map(hold).collect();
+    let taken = LIVE_BYTES.load(Ordering::Relaxed) - before;
+    let told = store.stats().memory.heap_bytes() as isize;
+    assert!((taken - told).abs() < taken / 100, "{taken} bytes are taken, {told} are told");
+    drop(held);
+    let memory = store.stats().memory;
+    assert!(memory.retired_bytes < 1 << 16, "{memory:?}");
+}
+
 /// Blocks that lived only between two kept versions are found by sweeping, which waits until it is worth it: so much
 /// may stay.
 const UNSWEPT_BYTES: u64 = 160 << 20;

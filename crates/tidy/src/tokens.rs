@@ -15,7 +15,10 @@ const FORBIDDEN_MACROS: [(&str, &str); 3] = [
 
 /// The files that may hold unsafe code, and what for. A file that no longer does leaves the table.
 pub const UNSAFE_FILES: &[(&str, &str)] = &[
-    ("apps/cli/src/allocator.rs", "calls the allocator, which any thread may at any time"),
+    (
+        "apps/cli/src/allocator.rs",
+        "calls the allocator, which any thread may at any time, and advises the system how its memory is laid out",
+    ),
     ("apps/cli/src/interrupt.rs", "asks the system to say when the user presses Ctrl-C"),
     (
         "crates/analytics/src/intersect.rs",

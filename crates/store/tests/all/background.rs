@@ -115,6 +115,34 @@ fn room_in_the_log_is_made_beside_commits_that_are_not_synced() {
     }
 }
 
+/// What small commits leave of lists lies here and there among what they have freed.
+#[test]
+fn what_commits_have_written_many_times_over_is_archived_when_they_pause() {
+    let disk = SimDisk::new(0);
+    let store = open(&disk, Options { background: true, ..options() });
+    let add = |rounds: Range<i64>| {
+        for round in rounds {
+            let edges = (0..4000).map(|row| (5 * row, 7 * row + round % 20));
+            store.add_edges("knows", vec![number_batch(edges)]).expect("it fits");
+        }
+    };
+    add(0..1);
+    wait_until("rest", || store.stats().settled);
+    assert_eq!(store.stats().segments, 0, "it was written once");
+    add(1..120);
+    let (before, content) = (store.stats().memory, dump(&store.version().expect("open")));
+    wait_until("the archive", || store.stats().segments == 1 && store.stats().settled);
+    let after = store.stats().memory;
+    assert!(after.fragment_bytes < before.fragment_bytes / 10, "{after:?} where it was {before:?}");
+    assert_eq!(dump(&store.version().expect("open")), content);
+    let written = store.stats().written_bytes;
+    // What is archived is as it is to be.
+    store.put_edge(0, 5, "knows", &[]).expect("it fits");
+    wait_until("rest", || store.stats().settled);
+    std::thread::sleep(Duration::from_millis(700));
+    assert_eq!(store.stats().written_bytes, written);
+}
+
 /// More than a short log takes before it is archived.
 fn put_400(store: &Store, factor: i64) {
     for turn in 0..400 {
