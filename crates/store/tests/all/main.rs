@@ -15,6 +15,7 @@ mod common;
 mod concurrency;
 mod conflicts;
 mod crash;
+mod cursors;
 mod derived;
 mod faults;
 mod hermitage;
