@@ -210,7 +210,7 @@ impl ChangeReader {
             Some(name) => inner.cursors.enter_named(name, start)?,
             None => Entered { id: inner.cursors.enter(start), done: start, is_new: true },
         };
-        let place = Self::check_place(inner, &mut committer, entered, newest);
+        let place = Self::check_place(inner, &mut committer, entered, newest, name.is_some());
         if place.is_err() {
             inner.cursors.withdraw(entered);
             if inner.home.is_none() {
@@ -237,14 +237,15 @@ impl ChangeReader {
         Ok(reader)
     }
 
-    /// Where the log is that a reader has entered, if that has what the reader is to be given.
+    /// Where the log is that a reader has entered, if that has what the reader is to be given, after a crash too.
     fn check_place(
         inner: &Inner,
         committer: &mut Committer,
         entered: Entered,
         newest: Sequence,
+        is_named: bool,
     ) -> Result<LogPlace, ChangesError> {
-        let done = entered.done;
+        let Entered { done, is_new, .. } = entered;
         if done > newest {
             return Err(ChangesError::Ahead { asked: done, newest });
         }
@@ -252,7 +253,14 @@ impl ChangeReader {
         if let Some(log) = committer.log.as_ref().filter(|log| log.first_sequence() > done + 1) {
             return Err(ChangesError::Trimmed { asked: done + 1, first: log.first_sequence() });
         }
-        Ok(place)
+        // An archive that is under way did not know of the name, and may be about to replace a manifest that the log,
+        // unsynced, is to follow.
+        let is_held = !(is_named && is_new) || committer.refusal.is_none() && inner.sync_log(committer);
+        match committer.failure() {
+            _ if is_held => Ok(place),
+            Some(reason) => Err(ChangesError::Log { reason }),
+            None => Err(Closed::Ended.into()),
+        }
     }
 
     /// The next commit; `None` if there is none yet that is safe. A load larger than memory is one commit like any other, and is

@@ -1,10 +1,13 @@
-//! Cursors come and go while others drop them and the disk fails: one who reads by a name has its file.
+//! Cursors come and go while others archive, drop them and lose power: one who reads by a name has its file, and what the log
+//! is to give it after a crash.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::common::{HookedDisk, Pause, directory, number_batch, on, open, options};
 use evergraph_disk::{CrashPlan, Disk, Fault, SimDisk};
-use evergraph_store::{ChangeOptions, ChangeReader, ChangesError, Store};
+use evergraph_store::{ChangeOptions, ChangeReader, ChangesError, Durability, Options, Store};
+use parking_lot::Mutex;
 
 fn named(name: &str) -> ChangeOptions {
     ChangeOptions { after: Some(0), name: Some(name.to_owned()) }
@@ -19,6 +22,33 @@ fn put(store: &Store, count: i64) {
 /// The commits that a reader gives.
 fn read(reader: &mut ChangeReader) -> Vec<u64> {
     std::iter::from_fn(|| reader.next().expect("readable")).map(|commit| commit.sequence).collect()
+}
+
+/// The archive looked who reads the log before the reader came: what was not synced by then is, before the manifest no longer
+/// needs it.
+#[test]
+fn who_begins_to_read_during_an_archive_goes_on_after_a_loss_of_power() {
+    let begin: [fn(&Store) -> Result<ChangeReader, ChangesError>; 2] =
+        [|store| store.changes(named("copy")), |store| store.version_changes(Some(0))];
+    for durability in [Durability::Interval, Durability::None] {
+        for begin in begin {
+            let disk = SimDisk::new(0);
+            let hooked = HookedDisk::over(on(&disk));
+            let settings = Options { durability, ..options() };
+            let store = Store::open_on(hooked.clone(), directory(), settings.clone()).expect("a good disk");
+            put(&store, 5);
+            let reader = Arc::new(Mutex::new(None));
+            let (handle, place) = (store.clone(), reader.clone());
+            hooked.when_creating("segment", move || *place.lock() = Some(begin(&handle).expect("a reader")));
+            store.checkpoint().expect("archived");
+            assert!(reader.lock().is_some(), "it came in the middle");
+            for plan in (0..20).map(CrashPlan::Random).chain([CrashPlan::LoseUnsynced]) {
+                let store = open(&disk.crash(plan), settings.clone());
+                let mut reader = begin(&store).expect("the log is there");
+                assert_eq!(read(&mut reader), [1, 2, 3, 4, 5], "{durability} {plan:?}");
+            }
+        }
+    }
 }
 
 /// A cursor that is dropped while another reader begins by the same name: that one is as good as any.
