@@ -454,8 +454,12 @@ impl Inner {
         let begun = committer.ask_log(|log| log.begin_trim(needed));
         drop(committer);
         if let Some(trim) = begun.flatten() {
-            let outcome = trim.run();
-            self.committer.lock().ask_log(|log| log.end_trim(outcome));
+            let trimmed = trim.run();
+            let left = self.committer.lock().ask_log(|log| Ok(log.end_trim(trimmed))).flatten();
+            if let Some(error) = left {
+                // The next archive will.
+                tracing::warn!(%error, "a file of the log that is not needed any more could not be removed");
+            }
         }
     }
 
