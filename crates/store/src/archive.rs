@@ -255,7 +255,6 @@ impl NextFiles {
         task: Task<'_>,
     ) -> Result<Made, ArchiveFault> {
         let Task { version, upper, kept, bulk, memory_limit, watch } = task;
-        home.require_place()?;
         // A number is used once, even if the attempt fails.
         let number = archived.manifest.next_segment;
         archived.manifest.next_segment += 1;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
-use evergraph_disk::{Corruption, Disk, DiskError, LockMode};
+use evergraph_disk::{Corruption, Disk, DiskError, DiskInPlace, LockMode};
 use evergraph_log::{Log, Record, ReplayError};
 use evergraph_segment::{Segment, SegmentError};
 use evergraph_types::{KeyKind, SchemaError};
@@ -49,6 +49,7 @@ pub(crate) fn open(disk: Arc<dyn Disk>, directory: &Path, options: Options) -> R
     }
     let mode = if options.read_only { LockMode::Shared } else { LockMode::Exclusive };
     let lock = disk.lock(&lock_path(directory), mode)?;
+    let disk: Arc<dyn Disk> = Arc::new(DiskInPlace::new(disk, directory, &lock));
     // Another process may have created the store while this one waited for its turn to look.
     if !is_store(&*disk, directory)? {
         Manifest::new(new_store_id()).write(&*disk, directory)?;

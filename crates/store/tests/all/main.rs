@@ -27,6 +27,7 @@ mod ldbc_acid;
 mod limits;
 mod long_lists;
 mod model;
+mod moved;
 mod older_formats;
 mod overlaps;
 mod pending;
