@@ -269,10 +269,17 @@ impl NextFiles {
         let merged = self.segments.split_off(kept);
         let directory = segment_directory(&home.directory);
         let path = directory.join(segment_name(number));
-        let is_bottom = kept == 0;
         let versions = (self.segments.last().map_or(0, |newest| newest.info().upper), upper);
-        let contents =
-            Contents { version, merged: &merged, versions, is_bottom, first_key, bulk, memory_limit, watch };
+        let contents = Contents {
+            version,
+            merged: &merged,
+            versions,
+            kept: &self.segments,
+            first_key,
+            bulk,
+            memory_limit,
+            watch,
+        };
         let Written { bytes, entries, growth } =
             write_segment(&*home.disk, home.store_id, &path, number, contents)?;
         if !watch.goes_on() {
