@@ -600,6 +600,7 @@ impl Inner {
             time_micros: version.time_micros,
             logged_bytes,
             archived,
+            unpublished_rows: 0,
             branch: None,
             refusal: options.read_only.then_some(Refusal::ReadOnly),
         };
