@@ -24,12 +24,13 @@ fn read(reader: &mut ChangeReader) -> Vec<u64> {
     std::iter::from_fn(|| reader.next().expect("readable")).map(|commit| commit.sequence).collect()
 }
 
+type Begin = fn(&Store) -> Result<ChangeReader, ChangesError>;
+
 /// The archive looked who reads the log before the reader came: what was not synced by then is, before the manifest no longer
 /// needs it.
 #[test]
 fn who_begins_to_read_during_an_archive_goes_on_after_a_loss_of_power() {
-    let begin: [fn(&Store) -> Result<ChangeReader, ChangesError>; 2] =
-        [|store| store.changes(named("copy")), |store| store.version_changes(Some(0))];
+    let begin: [Begin; 2] = [|store| store.changes(named("copy")), |store| store.version_changes(Some(0))];
     for durability in [Durability::Interval, Durability::None] {
         for begin in begin {
             let disk = SimDisk::new(0);
