@@ -23,10 +23,39 @@ pub struct DiskLock {
 
 /// What gives a lock back when it is dropped.
 pub(crate) trait Holder: Send + Sync + Debug {
-    /// Whether the lock is where it was taken.
-    fn is_in_place(&self) -> bool {
-        true
+    /// Where the lock was taken.
+    fn place(&self) -> Place {
+        Place::default()
     }
+}
+
+/// Which file was locked, by its path and by what tells it from any other, where there is anything.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Place(Option<(PathBuf, FileIdentity)>);
+
+/// Device and inode.
+type FileIdentity = (u64, u64);
+
+impl Place {
+    /// Whether that file is the one at its path still. If not, somebody has moved or removed the directory, and what is at the
+    /// path now may be another's.
+    pub(crate) fn is_in_place(&self) -> bool {
+        let Place(locked) = self;
+        locked
+            .as_ref()
+            .is_none_or(|(path, own)| fs::metadata(path).is_ok_and(|there| identity(&there) == Some(*own)))
+    }
+}
+
+#[cfg(unix)]
+fn identity(metadata: &fs::Metadata) -> Option<FileIdentity> {
+    use std::os::unix::fs::MetadataExt;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+#[cfg(not(unix))]
+fn identity(_: &fs::Metadata) -> Option<FileIdentity> {
+    None
 }
 
 impl DiskLock {
@@ -34,10 +63,9 @@ impl DiskLock {
         DiskLock { holder: Box::new(holder) }
     }
 
-    /// Whether its file is the one at its path still. If not, somebody has moved or removed the directory, and what is at
-    /// the path now may be another's.
-    pub fn is_in_place(&self) -> bool {
-        self.holder.is_in_place()
+    /// Where it was taken.
+    pub(crate) fn place(&self) -> Place {
+        self.holder.place()
     }
 }
 
@@ -90,12 +118,9 @@ struct LockedFile {
 }
 
 impl Holder for LockedFile {
-    #[cfg(unix)]
-    fn is_in_place(&self) -> bool {
-        use std::os::unix::fs::MetadataExt;
-        let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
-        let there = fs::metadata(&self.path).map(identity);
-        there.is_ok_and(|there| self.file.metadata().is_ok_and(|own| identity(own) == there))
+    fn place(&self) -> Place {
+        let own = self.file.metadata().ok().and_then(|own| identity(&own));
+        Place(own.map(|own| (self.path.clone(), own)))
     }
 }
 

@@ -18,4 +18,4 @@ pub use file::Record;
 pub use format::FORMAT_VERSION;
 pub use reader::LogReader;
 pub use recovery::{Recovery, TornTail, Wanted};
-pub use writer::{Log, LogOptions, LogRoom, LogSync, LogTrim, Synced};
+pub use writer::{Log, LogOptions, LogRoom, LogSync, LogTrim, Synced, Trimmed};

@@ -10,12 +10,14 @@
 //! Invariants:
 //! - A file is synced before the next one is created, so only the newest can end in a torn record.
 //! - Behind its last record a file may have room, zeros that the next records take the place of.
-//! - What a crash leaves of a trim is an unbroken end of the log.
+//! - What a crash leaves of a trim is an unbroken end of the log: it ends with the first file that cannot be removed, and that
+//!   is no commit lost. The next trim begins with it.
 //! - Whoever cuts off a torn tail goes on in a new file, so that bytes cut off cannot come back behind new records. So does
 //!   whoever finds a file of an older format.
 //! - All parts of a commit are in one file, so that no trim separates them, and nothing else is appended before its end.
-//! - After any failed write the log is poisoned; only opening it again finds out what is on disk.
+//! - After any failed write or sync of a file the log is poisoned; only opening it again finds out what is on disk.
 
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -108,17 +110,45 @@ pub struct LogTrim {
     disk: Arc<dyn Disk>,
     directory: PathBuf,
     /// Oldest first.
-    paths: Vec<PathBuf>,
+    files: VecDeque<LogFile>,
+    /// Why no more of them are to be removed.
+    failure: Option<DiskError>,
+}
+
+/// A removal of files that has run, and what became of it.
+#[derive(Debug)]
+#[must_use]
+pub struct Trimmed {
+    left: VecDeque<LogFile>,
+    failure: Option<DiskError>,
 }
 
 impl LogTrim {
     /// Removes the files, durably. The log is to be told of it.
-    pub fn run(self) -> Result<(), DiskError> {
-        for path in self.paths {
-            self.disk.remove(&path)?;
-            self.disk.sync_dir(&self.directory)?;
+    pub fn run(mut self) -> Trimmed {
+        self.remove_files();
+        Trimmed { left: self.files, failure: self.failure }
+    }
+
+    /// Removes one file after the other, until one cannot be.
+    fn remove_files(&mut self) {
+        while self.failure.is_none()
+            && let Some(file) = self.files.front()
+        {
+            match self.remove(&file.path) {
+                Ok(()) => drop(self.files.pop_front()),
+                Err(error) => self.failure = Some(error),
+            }
         }
-        Ok(())
+    }
+
+    /// Removes a file, which an earlier trim may have removed, if not durably.
+    fn remove(&self, path: &Path) -> Result<(), DiskError> {
+        match self.disk.remove(path) {
+            Err(DiskError::NotFound { .. }) => {}
+            removed => removed?,
+        }
+        self.disk.sync_dir(&self.directory)
     }
 }
 
@@ -163,13 +193,13 @@ impl Log {
         };
         if ends_before {
             // Commits that were archived but never synced here are missing: what is left cannot be continued.
-            log.removal_of(files.drain(..).map(|file| file.path)).run()?;
+            log.remove_for_good(files.drain(..))?;
         }
         if let Some(newest) = files.last() {
             let torn = recovery.torn.is_some();
             let is_older = newest.version < FORMAT_VERSION;
             if (torn || is_older) && newest.last_sequence < newest.first_sequence {
-                log.removal_of(files.pop().map(|file| file.path)).run()?;
+                log.remove_for_good(files.pop())?;
             } else {
                 log.active = log.mend(newest, torn)?;
                 if let Some(older) = log.active.take_if(|_| is_older) {
@@ -287,12 +317,10 @@ impl Log {
     }
 
     /// Removes every file that holds no commit after `through`. The caller vouches that no later open will ask for
-    /// commits up to `through`.
-    pub fn trim(&mut self, through: Sequence) -> Result<(), LogError> {
-        match self.begin_trim(through)? {
-            Some(trim) => self.end_trim(trim.run()),
-            None => Ok(()),
-        }
+    /// commits up to `through`. If files cannot be removed, gives why; the next trim tries again.
+    pub fn trim(&mut self, through: Sequence) -> Result<Option<DiskError>, LogError> {
+        let trim = self.begin_trim(through)?;
+        Ok(trim.and_then(|trim| self.end_trim(trim.run())))
     }
 
     /// A trim that need not hold up the log; `None` if no file is to be removed. If all are, that is done at once, for no
@@ -308,22 +336,33 @@ impl Log {
             return Ok(None);
         }
         let are_all = removed == self.files.len();
-        let paths: Vec<PathBuf> = self.files.drain(..removed).map(|file| file.path).collect();
-        let trim = self.removal_of(paths);
-        if !are_all {
-            return Ok(Some(trim));
+        let files: Vec<LogFile> = self.files.drain(..removed).collect();
+        let mut trim = self.removal_of(files);
+        if are_all {
+            // No sync: the file will be gone, durably, before a new one is created.
+            trim.remove_files();
+            self.files.extend(trim.files.drain(..));
+            self.keep_active_if_there()?;
         }
-        // No sync: the file will be gone, durably, before a new one is created.
-        self.active = None;
-        self.end_trim(trim.run()).map(|()| None)
+        Ok((trim.failure.is_some() || !are_all).then_some(trim))
     }
 
-    /// Takes in what became of a trim.
-    ///
-    /// # Errors
-    /// The trim's, after which the log is poisoned, as by any failed write.
-    pub fn end_trim(&mut self, outcome: Result<(), DiskError>) -> Result<(), LogError> {
-        self.poison_on_failure(outcome)
+    /// Goes on with the newest file, which was to be removed, if it is there still: it was not synced, and none that is newer
+    /// may be created beside it.
+    fn keep_active_if_there(&mut self) -> Result<(), LogError> {
+        let Some(active) = self.active.take() else { return Ok(()) };
+        match self.files.last().map_or(Ok(None), |file| self.disk.len(&file.path)) {
+            Ok(length) => self.active = length.map(|_| active),
+            Err(error) => self.poison_on_failure(Err(error))?,
+        }
+        Ok(())
+    }
+
+    /// Takes in what became of a trim. If files could not be removed, gives why; the next trim tries again.
+    pub fn end_trim(&mut self, trimmed: Trimmed) -> Option<DiskError> {
+        let Trimmed { left, failure } = trimmed;
+        self.files.splice(0..0, left);
+        failure
     }
 
     /// The size of all files, in bytes, without the room behind the last record.
@@ -458,9 +497,15 @@ impl Log {
         }
     }
 
-    fn removal_of(&self, paths: impl IntoIterator<Item = PathBuf>) -> LogTrim {
-        let paths = paths.into_iter().collect();
-        LogTrim { disk: self.disk.clone(), directory: self.directory.clone(), paths }
+    /// Removes files that the log could not go on with.
+    fn remove_for_good(&self, files: impl IntoIterator<Item = FoundFile>) -> Result<(), DiskError> {
+        let removed = self.removal_of(files.into_iter().map(LogFile::from)).run();
+        removed.failure.map_or(Ok(()), Err)
+    }
+
+    fn removal_of(&self, files: impl IntoIterator<Item = LogFile>) -> LogTrim {
+        let files = files.into_iter().collect();
+        LogTrim { disk: self.disk.clone(), directory: self.directory.clone(), files, failure: None }
     }
 
     fn check_usable(&self) -> Result<(), LogError> {

@@ -231,7 +231,6 @@ impl NextFiles {
         task: Task<'_>,
     ) -> Result<Made, ArchiveFault> {
         let Task { version, upper, kept, bulk, memory_limit, watch } = task;
-        home.require_place()?;
         // A number is used once, even if the attempt fails.
         let number = archived.manifest.next_segment;
         archived.manifest.next_segment += 1;
@@ -246,10 +245,17 @@ impl NextFiles {
         let merged = self.segments.split_off(kept);
         let directory = segment_directory(&home.directory);
         let path = directory.join(segment_name(number));
-        let is_bottom = kept == 0;
         let versions = (self.segments.last().map_or(0, |newest| newest.info().upper), upper);
-        let contents =
-            Contents { version, merged: &merged, versions, is_bottom, first_key, bulk, memory_limit, watch };
+        let contents = Contents {
+            version,
+            merged: &merged,
+            versions,
+            kept: &self.segments,
+            first_key,
+            bulk,
+            memory_limit,
+            watch,
+        };
         let Written { bytes, entries, growth } =
             write_segment(&*home.disk, home.store_id, &path, number, contents)?;
         if !watch.goes_on() {
@@ -430,8 +436,12 @@ impl Inner {
         let begun = committer.ask_log(|log| log.begin_trim(needed));
         drop(committer);
         if let Some(trim) = begun.flatten() {
-            let outcome = trim.run();
-            self.committer.lock().ask_log(|log| log.end_trim(outcome));
+            let trimmed = trim.run();
+            let left = self.committer.lock().ask_log(|log| Ok(log.end_trim(trimmed))).flatten();
+            if let Some(error) = left {
+                // The next archive will.
+                tracing::warn!(%error, "a file of the log that is not needed any more could not be removed");
+            }
         }
     }
 

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use evergraph_disk::{Disk, LockMode, OsDisk};
+use evergraph_disk::{Disk, DiskInPlace, LockMode, OsDisk};
 use evergraph_types::Sequence;
 
 use crate::archive::{ArchiveFault, Task, archive};
@@ -34,6 +34,7 @@ pub(crate) fn backup(inner: &Inner, directory: &Path, watch: &Watch<'_>) -> Resu
     let segments = segment_directory(directory);
     disk.create_dir_all(&segments).map_err(|error| failed(&error))?;
     let lock = disk.lock(&lock_path(directory), LockMode::Exclusive).map_err(|error| failed(&error))?;
+    let disk: Arc<dyn Disk> = Arc::new(DiskInPlace::new(disk, directory, &lock));
     let version = inner.current.load_full();
     let manifest = Manifest { retain: inner.retain, format: version.format, ..Manifest::new(new_store_id()) };
     let segments = version.segments.to_vec();

@@ -150,7 +150,8 @@ impl Archived {
     }
 }
 
-/// Removes files of bases that are none: left over from an archive or a removal that did not finish.
+/// Removes files of bases that are none: left over from an archive or a removal that did not finish. One that cannot be removed
+/// harms nobody.
 pub(crate) fn remove_stale_bases(
     disk: &dyn Disk,
     directory: &Path,
@@ -163,7 +164,9 @@ pub(crate) fn remove_stale_bases(
     };
     let kept: Vec<String> = bases.iter().map(|base| base_name(base.sequence)).collect();
     for name in names.iter().filter(|name| name.ends_with(SUFFIX) && !kept.contains(name)) {
-        disk.remove(&history.join(name))?;
+        if let Err(error) = disk.remove(&history.join(name)) {
+            tracing::warn!(%error, "a file that was left over could not be removed");
+        }
     }
     Ok(())
 }

@@ -61,12 +61,16 @@ pub(crate) fn commit_bulk(
     watch: &Watch<'_>,
 ) -> Result<BatchSummary, CommitError> {
     let mut archived = inner.home.as_ref().map(|home| watch.lock(&home.archive)).transpose()?;
-    let (fitted, mut committer) = fit(inner, batch, watch)?;
+    let (mut fitted, mut committer) = fit(inner, batch, watch)?;
     let is_logged = inner.is_log_kept() || inner.home.is_none() && committer.log.is_some();
     if is_logged && !inner.is_in_pieces(&fitted.batch) {
         // A reader came meanwhile, and it reads the log.
         drop((committer, archived));
         return inner.submit(Request::Batch(fitted.batch));
+    }
+    if committer.resolver.schema_is_unlogged {
+        // What a load that was given up has left, which is the kind of keys, comes with this one.
+        fitted.schema.get_or_insert_with(|| (*committer.resolver.schema).clone());
     }
     if let Some(schema) = &fitted.schema {
         committer.resolver.set_unlogged_schema(schema.clone());
@@ -158,7 +162,13 @@ impl Load<'_> {
         summary: &mut BatchSummary,
     ) -> Result<Option<Bulk>, CommitError> {
         let Load { disk, turn, draft, watch, .. } = self;
+        let schema = fitted.schema.clone().map_or_else(|| fitted.before.clone(), Arc::new);
         let batch = turn.map_keys(fitted, draft, watch)?;
+        if !batch.delete {
+            let checked = draft.version.check_batch_lengths(&schema, batch.edge_type, &batch.ends);
+            // Nothing of it is in the log: its keys come with the next commit.
+            checked.inspect_err(|_| turn.failure = None)?;
+        }
         turn.let_others_commit();
         let bulk = in_background(|| {
             if disk.is_none() || !draft.takes_bulk(&batch) {
@@ -257,14 +267,21 @@ impl Load<'_> {
                 self.turn.let_others_commit();
             }
             let draft = &mut self.draft;
-            let apply = || {
-                missed.into_iter().for_each(|writes| draft.apply(writes));
+            let apply = || -> Result<(), CommitError> {
+                let mut rows_before = 0;
+                for writes in missed {
+                    let schema = writes.schema.as_ref().unwrap_or(&draft.version.schema);
+                    draft.version.check_list_lengths(schema, &writes, rows_before)?;
+                    rows_before += writes.num_rows();
+                    draft.apply(writes);
+                }
                 draft.flush();
+                Ok(())
             };
             if is_last {
-                in_pool(apply)
+                in_pool(apply)?
             } else {
-                in_background(apply)
+                in_background(apply)?
             }
             self.archive(None)?;
             if is_last {

@@ -23,7 +23,9 @@ use evergraph_types::Sequence;
 
 use crate::codec::decode;
 use crate::commit::Committer;
-use crate::cursors::{ReaderId, VERSIONS_CURSOR, check_name, cursor_directory, cursor_path, write_cursor};
+use crate::cursors::{
+    Entered, ReaderId, VERSIONS_CURSOR, check_name, cursor_directory, remove_cursor, write_cursor,
+};
 use crate::error::{ChangesError, Closed};
 use crate::open::new_store_id;
 use crate::ops::WriteSet;
@@ -169,12 +171,17 @@ impl Store {
             return Err(ChangesError::ReadOnly);
         }
         inner.usable()?;
-        let was_there = inner.cursors.forget(name)?;
-        if let Some(home) = inner.home.as_ref().filter(|_| was_there) {
-            home.disk.remove(&cursor_path(&home.directory, name))?;
-            home.disk.sync_dir(&cursor_directory(&home.directory))?;
+        let Some(home) = &inner.home else { return Ok(inner.cursors.forget(name)?.is_some()) };
+        // Whoever begins anew with the name writes its file after this.
+        let lock = home.lock.lock();
+        if lock.is_none() {
+            return Err(Closed::Ended.into());
         }
-        Ok(was_there)
+        let Some(done) = inner.cursors.forget(name)? else { return Ok(false) };
+        let removed = remove_cursor(&*home.disk, &home.directory, name);
+        // It is there until its file is gone for good, so that it can be dropped again.
+        removed.inspect_err(|_| inner.cursors.remember(name, done))?;
+        Ok(true)
     }
 }
 
@@ -200,41 +207,62 @@ impl ChangeReader {
         let mut committer = waiting.map_err(|_| Closed::Ended)?;
         inner.usable()?;
         let newest = inner.current.load().sequence;
-        let known = name.as_ref().and_then(|name| inner.cursors.place(name));
-        let after = known.or(after).unwrap_or(newest);
-        if after > newest {
-            return Err(ChangesError::Ahead { asked: after, newest });
-        }
-        let place = committer.follow(newest)?;
-        if let Some(log) = committer.log.as_ref().filter(|log| log.first_sequence() > after + 1) {
-            return Err(ChangesError::Trimmed { asked: after + 1, first: log.first_sequence() });
-        }
-        let id = match &name {
-            Some(name) => inner.cursors.enter_named(name, after)?,
-            None => inner.cursors.enter(after),
+        let start = after.unwrap_or(newest);
+        let entered = match &name {
+            Some(name) => inner.cursors.enter_named(name, start)?,
+            None => Entered { id: inner.cursors.enter(start), done: start, is_new: true },
         };
+        let place = Self::check_place(inner, &mut committer, entered, newest, name.is_some());
+        if place.is_err() {
+            inner.cursors.withdraw(entered);
+            if inner.home.is_none() {
+                committer.follow_no_more(inner);
+            }
+        }
         // From here on the log is kept.
         drop(committer);
-        let LogPlace { disk, directory, store_id } = place;
-        let log = LogReader::new(disk, &directory, store_id, after + 1);
+        let LogPlace { disk, directory, store_id } = place?;
+        let done = entered.done;
+        let log = LogReader::new(disk, &directory, store_id, done + 1);
         let reader = ChangeReader {
             inner: inner.clone(),
-            id,
+            id: entered.id,
             name,
             log,
             ready: VecDeque::new(),
-            position: after,
-            acknowledged: after,
+            position: done,
+            acknowledged: done,
         };
-        if known.is_none()
-            && let Err(error) = reader.write_place(after)
-        {
-            let name = reader.name.clone();
-            drop(reader);
-            name.map(|name| inner.cursors.forget(&name)).transpose()?;
-            return Err(error);
+        if entered.is_new {
+            reader.write_place(done).inspect_err(|_| inner.cursors.withdraw(entered))?;
         }
         Ok(reader)
+    }
+
+    /// Where the log is that a reader has entered, if that has what the reader is to be given, after a crash too.
+    fn check_place(
+        inner: &Inner,
+        committer: &mut Committer,
+        entered: Entered,
+        newest: Sequence,
+        is_named: bool,
+    ) -> Result<LogPlace, ChangesError> {
+        let Entered { done, is_new, .. } = entered;
+        if done > newest {
+            return Err(ChangesError::Ahead { asked: done, newest });
+        }
+        let place = committer.follow(newest)?;
+        if let Some(log) = committer.log.as_ref().filter(|log| log.first_sequence() > done + 1) {
+            return Err(ChangesError::Trimmed { asked: done + 1, first: log.first_sequence() });
+        }
+        // An archive that is under way did not know of the name, and may be about to replace a manifest that the log,
+        // unsynced, is to follow.
+        let is_held = !(is_named && is_new) || committer.refusal.is_none() && inner.sync_log(committer);
+        match committer.failure() {
+            _ if is_held => Ok(place),
+            Some(reason) => Err(ChangesError::Log { reason }),
+            None => Err(Closed::Ended.into()),
+        }
     }
 
     /// The next commit; `None` if there is none yet that is safe. A load larger than memory is one commit like any other, and is

@@ -113,6 +113,8 @@ pub(crate) struct Committer {
     pub(crate) logged_bytes: u64,
     /// How far it was when the version was made that is archived.
     pub(crate) archived: Written,
+    /// Rows of edges in the last group that it has accepted.
+    pub(crate) unpublished_rows: u64,
     /// What a load under way is to know of commits.
     pub(crate) branch: Option<Branch>,
     /// Why no more commits are taken.
@@ -406,9 +408,12 @@ impl Committer {
         self.sequence = self.sequence.max(newest.sequence);
         self.time_micros = now_micros().max(self.time_micros).max(newest.time_micros);
         let mut accepted = Vec::with_capacity(group.len());
+        // Of those before, the newest version may lack one group.
+        let mut rows_before = if newest.sequence < self.sequence { self.unpublished_rows } else { 0 };
+        self.unpublished_rows = 0;
         for request in group {
             let is_batch = request.is_batch();
-            let (mut writes, mut refused) = match self.resolve(request) {
+            let (mut writes, mut refused) = match self.resolve_within_limits(request, &newest, rows_before) {
                 Ok(writes) => (writes, None),
                 Err(error) => (WriteSet::default(), Some(error)),
             };
@@ -426,6 +431,8 @@ impl Committer {
                 self.resolver.note_logged(&mut writes);
                 self.branch.iter_mut().for_each(|branch| branch.note_commit(&writes));
             }
+            let rows = writes.num_rows();
+            (rows_before, self.unpublished_rows) = (rows_before + rows, self.unpublished_rows + rows);
             self.note(&writes, self.sequence);
             accepted.push(Accepted { writes, is_batch, sequence: self.sequence, refused });
         }
@@ -434,6 +441,21 @@ impl Committer {
         let group =
             AcceptedGroup { accepted, dictionary: self.resolver.dictionary.clone(), last, time_micros };
         Ok((group, record))
+    }
+
+    /// The write set of a request, if it may commit, and no list of the newest version, with so many rows accepted since, is then
+    /// too long. If one is, the keys and the schema that it brings come with the next commit.
+    fn resolve_within_limits(
+        &mut self,
+        request: Request,
+        newest: &Version,
+        rows_before: u64,
+    ) -> Result<WriteSet, CommitError> {
+        let writes = self.resolve(request)?;
+        let Resolver { schema, schema_is_unlogged, .. } = &mut self.resolver;
+        let checked = newest.check_list_lengths(schema, &writes, rows_before);
+        *schema_is_unlogged |= checked.is_err() && writes.schema.is_some();
+        Ok(checked.map(|()| writes)?)
     }
 
     /// Takes no more commits; gives the answers to a group that was not brought to its end.

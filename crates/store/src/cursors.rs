@@ -8,8 +8,9 @@
 //!  16 16  store id
 //! ```
 //!
-//! Invariant: a cursor's place in the registry is never ahead of its file, so that what a crash makes a reader ask
-//! for again is still there.
+//! Invariants: a cursor's place in the registry is never ahead of its file, so that what a crash makes a reader ask
+//! for again is still there; files are written and removed by whoever holds the lock of the store, a name being taken before its
+//! file is written and forgotten before that is removed, so that one who reads by a name has its file.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -38,6 +39,16 @@ pub const HANDLER_ITEMS: &str = "handler/";
 
 /// What tells one reader from another while both are open.
 pub(crate) type ReaderId = u64;
+
+/// A reader that was counted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entered {
+    pub(crate) id: ReaderId,
+    /// The commit up to which it needs nothing any more.
+    pub(crate) done: Sequence,
+    /// Whether there is no other trace of it: no name of it was known.
+    pub(crate) is_new: bool,
+}
 
 /// All readers of a store's log.
 #[derive(Debug, Default)]
@@ -87,8 +98,7 @@ impl Cursors {
         let Some(place) = state.named.remove(VERSIONS_CURSOR_BEFORE) else { return Ok(()) };
         if !read_only {
             write_cursor(disk, directory, store_id, VERSIONS_CURSOR, place.0)?;
-            disk.remove(&cursor_path(directory, VERSIONS_CURSOR_BEFORE))?;
-            disk.sync_dir(&cursor_directory(directory))?;
+            remove_cursor(disk, directory, VERSIONS_CURSOR_BEFORE)?;
         }
         state.named.insert(VERSIONS_CURSOR.to_owned(), place);
         Ok(())
@@ -111,17 +121,28 @@ impl Cursors {
     }
 
     /// Counts the reader that has this name from now on, a new one from `start` on.
-    pub(crate) fn enter_named(&self, name: &str, start: Sequence) -> Result<ReaderId, ChangesError> {
+    pub(crate) fn enter_named(&self, name: &str, start: Sequence) -> Result<Entered, ChangesError> {
         let mut state = self.state.lock();
         let state = &mut *state;
-        let (sequence, reader) = state.named.entry(name.to_owned()).or_insert((start, None));
+        let is_new = !state.named.contains_key(name);
+        let (done, reader) = state.named.entry(name.to_owned()).or_insert((start, None));
         if reader.is_some() {
             return Err(ChangesError::InUse { name: name.to_owned() });
         }
         state.next_id += 1;
         *reader = Some(state.next_id);
-        state.open.insert(state.next_id, *sequence);
-        Ok(state.next_id)
+        state.open.insert(state.next_id, *done);
+        Ok(Entered { id: state.next_id, done: *done, is_new })
+    }
+
+    /// As if the reader had never entered, whose name nobody can have had meanwhile.
+    pub(crate) fn withdraw(&self, entered: Entered) {
+        let mut state = self.state.lock();
+        state.open.remove(&entered.id);
+        if entered.is_new {
+            state.named.retain(|_, (_, reader)| *reader != Some(entered.id));
+        }
+        state.release(entered.id);
     }
 
     /// The commit from which on versions are needed, not only the log; the largest number if from none on.
@@ -155,21 +176,29 @@ impl Cursors {
     pub(crate) fn leave(&self, id: ReaderId) {
         let mut state = self.state.lock();
         state.open.remove(&id);
-        state
-            .named
-            .values_mut()
-            .filter(|(_, reader)| *reader == Some(id))
-            .for_each(|(_, reader)| *reader = None);
+        state.release(id);
     }
 
-    /// Forgets a name that nobody has; tells whether it was there.
-    pub(crate) fn forget(&self, name: &str) -> Result<bool, ChangesError> {
+    /// Forgets a name that nobody has; gives its place, if it was there.
+    pub(crate) fn forget(&self, name: &str) -> Result<Option<Sequence>, ChangesError> {
         let mut state = self.state.lock();
         match state.named.get(name) {
             Some((_, Some(_))) => Err(ChangesError::InUse { name: name.to_owned() }),
-            Some(_) => Ok(state.named.remove(name).is_some()),
-            None => Ok(false),
+            _ => Ok(state.named.remove(name).map(|(done, _)| done)),
         }
+    }
+
+    /// Takes a name back that was forgotten, unless somebody has begun anew with it.
+    pub(crate) fn remember(&self, name: &str, done: Sequence) {
+        self.state.lock().named.entry(name.to_owned()).or_insert((done, None));
+    }
+}
+
+impl State {
+    /// Lets a reader's name go, which stays.
+    fn release(&mut self, id: ReaderId) {
+        let own = self.named.values_mut().filter(|(_, reader)| *reader == Some(id));
+        own.for_each(|(_, reader)| *reader = None);
     }
 }
 
@@ -235,6 +264,15 @@ pub(crate) fn read_cursor(
         return Err(damaged(12, "the file belongs to another cursor").into());
     }
     Ok(word(32))
+}
+
+/// Removes the file of a cursor, durably. It may be gone already.
+pub(crate) fn remove_cursor(disk: &dyn Disk, directory: &Path, name: &str) -> Result<(), DiskError> {
+    match disk.remove(&cursor_path(directory, name)) {
+        Err(DiskError::NotFound { .. }) => {}
+        removed => removed?,
+    }
+    disk.sync_dir(&cursor_directory(directory))
 }
 
 /// Puts down the last commit a cursor acknowledged, durably.

@@ -10,7 +10,6 @@
 //!         cursors/*.cursor     how far named readers of the log have come
 //! ```
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
@@ -26,6 +25,7 @@ use crate::manifest::{Manifest, SegmentEntry};
 /// Where an open store lives.
 #[derive(Debug)]
 pub(crate) struct Home {
+    /// It changes nothing in the directory once that is another one.
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) directory: PathBuf,
     /// In every file of the store.
@@ -141,16 +141,6 @@ impl Home {
     pub(crate) fn note_written(&self, bytes: u64, archived_bytes: u64) {
         self.written_bytes.fetch_add(bytes, Ordering::Relaxed);
         self.archived_bytes.fetch_add(archived_bytes.min(bytes), Ordering::Relaxed);
-    }
-
-    /// Refuses if the directory was moved or removed since the store was opened: what is written now would be part of whatever
-    /// lies there.
-    pub(crate) fn require_place(&self) -> Result<(), DiskError> {
-        if self.lock.lock().as_ref().is_none_or(DiskLock::is_in_place) {
-            return Ok(());
-        }
-        let source = io::Error::other("it was moved or removed while the store was open");
-        Err(DiskError::Io { operation: "archive to", path: self.directory.clone(), source })
     }
 
     /// Notes that a segment was opened.

@@ -43,6 +43,7 @@ mod key_index;
 mod key_range;
 mod layout;
 mod leaf_edit;
+mod list_limit;
 mod list_parts;
 mod list_pieces;
 mod long_list;

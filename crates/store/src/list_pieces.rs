@@ -13,6 +13,8 @@
 //! written 8-byte aligned. A piece with a row of the same vertex as the last one has no other row, and goes on with its list:
 //! a flat list right behind what there is of it, which is 4-byte aligned, another one with further chunks.
 
+use std::io;
+use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use evergraph_disk::DiskError;
@@ -25,6 +27,7 @@ use crate::adjacency::{CHUNK_MAX, ChunkRef, as_bytes};
 use crate::compression::{Coding, RunBuffer};
 use crate::entry::Entry;
 use crate::fragment::ColumnSlice;
+use crate::list_limit::LIST_MAX;
 use crate::list_parts::{ListRuns, Part, Selected, Sizes};
 use crate::merge::{push_run, runs_of};
 use crate::options::ListFormat;
@@ -534,7 +537,9 @@ fn write_messages(
                 piece.times.0.into_iter().for_each(|bounds| times.take(bounds));
                 writer.write(as_bytes(&piece.words))?;
                 if let Some(last) = index.last_mut().filter(|_| goes_on) {
-                    last.count += piece.index.drain(..).map(|row| row.count).sum::<u32>();
+                    let more: u64 = piece.index.drain(..).map(|row| u64::from(row.count)).sum();
+                    let count = u32::try_from(u64::from(last.count) + more);
+                    last.count = count.map_err(|_| too_long(writer.path()))?;
                 }
                 index.append(&mut piece.index);
                 chunks.append(&mut piece.chunks);
@@ -552,6 +557,12 @@ fn write_messages(
         }
     }
     Ok(ListsWritten { entries, times: times.0 })
+}
+
+/// A list that grows by a load piece by piece is counted when it is written.
+fn too_long(path: &Path) -> DiskError {
+    let source = io::Error::other(format!("a list would have more than {LIST_MAX} entries"));
+    DiskError::Io { operation: "write", path: path.to_owned(), source }
 }
 
 /// Writes a section of rows, if there are any.

@@ -9,9 +9,10 @@
 //! Invariant: until everything was read and found whole, nothing is changed but the torn tail of the log.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
-use evergraph_disk::{Corruption, Disk, DiskError, LockMode};
+use evergraph_disk::{Corruption, Disk, DiskError, DiskInPlace, LockMode};
 use evergraph_log::{Log, Record, ReplayError};
 use evergraph_segment::{Segment, SegmentError};
 use evergraph_types::{KeyKind, SchemaError};
@@ -48,6 +49,7 @@ pub(crate) fn open(disk: Arc<dyn Disk>, directory: &Path, options: Options) -> R
     }
     let mode = if options.read_only { LockMode::Shared } else { LockMode::Exclusive };
     let lock = disk.lock(&lock_path(directory), mode)?;
+    let disk: Arc<dyn Disk> = Arc::new(DiskInPlace::new(disk, directory, &lock));
     // Another process may have created the store while this one waited for its turn to look.
     if !is_store(&*disk, directory)? {
         Manifest::new(new_store_id()).write(&*disk, directory)?;
@@ -61,11 +63,13 @@ pub(crate) fn open(disk: Arc<dyn Disk>, directory: &Path, options: Options) -> R
     let segments = open_segments(&*disk, directory, &manifest)?;
     let mut recovery = Recovery::of_segments(&manifest, &segments, &options)?;
     let archived_heap_bytes = recovery.heap_bytes();
+    let mut first_free = 0;
     let recovered = recovery.replay_log(disk.clone(), directory, &manifest, &options).and_then(|log| {
         // The first key may be in the log alone.
         SchemaError::unless_keys_are(options.keys, recovery.draft.version.schema.key_kind)?;
         if !options.read_only {
-            remove_leftovers(&*disk, directory, &manifest, &bases)?;
+            first_free = remove_leftovers(&*disk, directory, &manifest, &bases)?;
+            manifest.next_segment = manifest.next_segment.max(first_free);
             let retain = options.retain.unwrap_or(manifest.retain);
             let format = options.format.unwrap_or(manifest.format);
             if (retain, format) != (manifest.retain, manifest.format) {
@@ -97,6 +101,7 @@ pub(crate) fn open(disk: Arc<dyn Disk>, directory: &Path, options: Options) -> R
     };
     let archived = Archived { manifest, segments, bases, past: Vec::new(), ghosts: Vec::new() };
     let home = Home::new(disk, directory, lock, archived, archived_heap_bytes);
+    home.spills.store(first_free, Ordering::Relaxed);
     Ok(Inner::new(version, log, Some(home), cursors, options))
 }
 
@@ -338,21 +343,27 @@ fn add_keys(segment: &Segment, dictionary: &Dictionary, bound: u32) -> Result<()
     Ok(())
 }
 
-/// Removes what neither the manifest nor a base names: left over from an archive or a load that did not finish.
+/// Removes what neither the manifest nor a base names: left over from an archive or a load that did not finish. What cannot be
+/// removed harms nobody, and the next open will: gives the first number that no such file has.
 fn remove_leftovers(
     disk: &dyn Disk,
     directory: &Path,
     manifest: &Manifest,
     bases: &[Manifest],
-) -> Result<(), OpenError> {
+) -> Result<u64, OpenError> {
     remove_stale_bases(disk, directory, bases)?;
     let directory = segment_directory(directory);
     let entries = bases.iter().chain([manifest]).flat_map(|manifest| &manifest.segments);
     let named: HashSet<String> = entries.map(|entry| segment_name(entry.number)).collect();
-    for name in disk.list(&directory)? {
-        if !named.contains(&name) && (name.ends_with(".segment") || name.ends_with(SPILL_SUFFIX)) {
-            disk.remove(&directory.join(name))?;
+    let mut first_free = 0;
+    for name in disk.list(&directory)?.iter().filter(|name| !named.contains(*name)) {
+        let number = [".segment", SPILL_SUFFIX].iter().find_map(|suffix| name.strip_suffix(suffix));
+        let Some(number) = number else { continue };
+        if let Err(error) = disk.remove(&directory.join(name)) {
+            tracing::warn!(%error, "a file that was left over could not be removed");
+            let number = u64::from_str_radix(number, 16).unwrap_or(0);
+            first_free = first_free.max(number.saturating_add(1));
         }
     }
-    Ok(())
+    Ok(first_free)
 }

@@ -325,6 +325,11 @@ impl WriteSet {
         }
     }
 
+    /// The number of edge operations.
+    pub(crate) fn num_rows(&self) -> u64 {
+        self.edges.iter().map(|(_, ops)| ops.len() as u64).sum()
+    }
+
     /// Whether nothing changes.
     pub fn is_empty(&self) -> bool {
         self.schema.is_none()

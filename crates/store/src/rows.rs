@@ -14,7 +14,8 @@
 //!  bits of a string: the file offset of its length
 //! ```
 //!
-//! Invariant: a row without a value (degree 0, not present) says that what an older segment holds is gone.
+//! Invariant: a row without a value (degree 0, not present) says that what an older segment holds is gone. None is written where
+//! no older one holds anything.
 
 use evergraph_segment::SectionId;
 use evergraph_types::{Direction, EdgeTypeId, PropertyId, VertexId};
@@ -82,6 +83,8 @@ pub(crate) fn text_section(property: PropertyId) -> SectionId {
 pub(crate) trait Row: Copy + Send + Sync {
     const BYTES: usize;
     fn vertex(&self) -> VertexId;
+    /// Whether it has a value.
+    fn is_present(&self) -> bool;
     fn encode(&self, out: &mut Vec<u8>);
     fn decode(bytes: &[u8]) -> Self;
 }
@@ -115,6 +118,10 @@ impl Row for WideRow {
         self.vertex
     }
 
+    fn is_present(&self) -> bool {
+        self.count > 0
+    }
+
     fn encode(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.vertex.to_le_bytes());
         out.extend_from_slice(&self.count.to_le_bytes());
@@ -139,6 +146,10 @@ impl Row for VertexRow {
 
     fn vertex(&self) -> VertexId {
         self.vertex
+    }
+
+    fn is_present(&self) -> bool {
+        self.label.is_some()
     }
 
     fn encode(&self, out: &mut Vec<u8>) {
@@ -167,6 +178,10 @@ impl Row for ChunkRow {
 
     fn vertex(&self) -> VertexId {
         self.first
+    }
+
+    fn is_present(&self) -> bool {
+        self.len > 0
     }
 
     fn encode(&self, out: &mut Vec<u8>) {

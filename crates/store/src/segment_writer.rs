@@ -1,10 +1,12 @@
 //! What a version holds, written as the sections of a new segment.
 //!
 //! Rows are written of every vertex whose cell is dirty or that one of the merged segments has a row of, always with
-//! the value the version has; that is what makes merging and archiving the same.
+//! the value the version has; that is what makes merging and archiving the same. That there is none is only written where an
+//! older segment, which stays, has one: what comes and goes leaves nothing for good.
 //!
 //! Invariant: after the new segment, neither the heap nor a merged segment is needed to know any cell of the version.
 
+use std::marker::PhantomData;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -43,8 +45,8 @@ pub(crate) struct Contents<'a> {
     pub(crate) merged: &'a [Arc<Segment>],
     /// It holds the versions after the first one, up to the second.
     pub(crate) versions: (Sequence, Sequence),
-    /// Nothing older stays, so that what is gone need not be remembered.
-    pub(crate) is_bottom: bool,
+    /// Older ones, which stay: what is gone is remembered where they hold it.
+    pub(crate) kept: &'a [Arc<Segment>],
     /// The keys of the ids from this one on.
     pub(crate) first_key: VertexId,
     /// Edges to add.
@@ -267,11 +269,17 @@ impl Contents<'_> {
         visit: &mut dyn FnMut(VertexId, Option<T>),
     ) {
         let merged = self.merged_vertices::<R>(section);
+        let mut older = OlderRows::<R>::of(self.kept, section);
         table.for_each_leaf(&mut |base, leaf| {
             let page = merged.get((base / LEAF_CELLS) as usize).copied().unwrap_or(0);
             let mut selected = leaf.dirty | page;
-            if self.is_bottom {
-                selected &= leaf.occupied;
+            let mut gone = selected & !leaf.occupied;
+            while gone != 0 {
+                let bit = gone & gone.wrapping_neg();
+                if !older.hold(base + gone.trailing_zeros()) {
+                    selected &= !bit;
+                }
+                gone &= !bit;
             }
             while selected != 0 {
                 let vertex = base + selected.trailing_zeros();
@@ -295,6 +303,47 @@ impl Contents<'_> {
             }
         }
         bitmap
+    }
+}
+
+/// What older segments hold, looked up in the order of vertices.
+struct OlderRows<'a, R> {
+    /// The rows of each that are not passed yet, newest first.
+    sections: Vec<&'a [u8]>,
+    rows: PhantomData<R>,
+}
+
+impl<'a, R: Row> OlderRows<'a, R> {
+    /// Of segments, oldest first.
+    fn of(segments: &'a [Arc<Segment>], section: SectionId) -> Self {
+        let sections = segments.iter().rev().filter_map(|segment| segment.section(section)).collect();
+        OlderRows { sections, rows: PhantomData }
+    }
+
+    /// Whether they hold something of a vertex, which comes after those asked for before.
+    fn hold(&mut self, vertex: VertexId) -> bool {
+        let row = |rows: &[u8], at: usize| {
+            rows.get(at * R::BYTES..).and_then(|rows| rows.get(..R::BYTES)).map(R::decode)
+        };
+        for rows in &mut self.sections {
+            // The next one asked for is near.
+            let mut step = 1;
+            while row(rows, step).is_some_and(|row| row.vertex() <= vertex) {
+                *rows = &rows[step * R::BYTES..];
+                step *= 2;
+            }
+            while step > 0 {
+                if row(rows, step).is_some_and(|row| row.vertex() <= vertex) {
+                    *rows = &rows[step * R::BYTES..];
+                }
+                step /= 2;
+            }
+            // The newest that says anything of it is right.
+            if let Some(found) = row(rows, 0).filter(|row| row.vertex() == vertex) {
+                return found.is_present();
+            }
+        }
+        false
     }
 }
 

@@ -603,6 +603,7 @@ impl Inner {
             time_micros: version.time_micros,
             logged_bytes,
             archived,
+            unpublished_rows: 0,
             branch: None,
             refusal: options.read_only.then_some(Refusal::ReadOnly),
         };
@@ -695,9 +696,7 @@ impl Inner {
             Some(log) if !failed => {
                 let newest = log.last_sequence();
                 let closed = log.close().map_err(CommitError::durability);
-                if let (Ok(()), Some(home), Some(archived)) = (&closed, &self.home, &mut archive)
-                    && home.require_place().is_ok()
-                {
+                if let (Ok(()), Some(home), Some(archived)) = (&closed, &self.home, &mut archive) {
                     archived.manifest.note_logged(&*home.disk, &home.directory, newest);
                 }
                 closed

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crate::common::{STORE, append, directory, entry_after, open, scan};
-use evergraph_disk::{CrashPlan, Disk, SimDisk};
+use evergraph_disk::{CrashPlan, Disk, Fault, SimDisk};
 use evergraph_log::{Log, LogError, LogReader};
 
 /// Ten commits, two a file.
@@ -105,4 +105,71 @@ fn a_group_is_read_only_when_all_of_it_is_synced() {
     assert!(reader.next(4).unwrap().is_none());
     let record = reader.next(5).unwrap().unwrap();
     assert_eq!((record.first_sequence, record.last_sequence), (1, 5));
+}
+
+/// A file that cannot be removed is no commit lost: the log goes on, has what it had, and removes the file the next time.
+#[test]
+fn files_that_cannot_be_removed_are_removed_later() {
+    for through in [6, 10] {
+        let mut met = 0;
+        for failing in 0.. {
+            let disk = SimDisk::new(failing);
+            let mut log = log_of_five_files(&disk);
+            let operations = disk.operations();
+            disk.fail_at(failing, Fault::Eio);
+            log.trim(through).unwrap();
+            if disk.operations() <= operations + failing {
+                break;
+            }
+            met += 1;
+            let what = format!("trimmed through {through}, operation {failing} failed");
+            assert!(log.first_sequence() <= through + 1, "{what}");
+            append(&mut log, &entry_after(10, 1, 300)).unwrap();
+            log.sync().unwrap();
+            for plan in (0..20).map(CrashPlan::Random).chain([CrashPlan::LoseUnsynced]) {
+                let (mut log, _, found) = open(&disk.crash(plan), through, 700).unwrap();
+                assert_eq!(found.len() as u64, 11 - through, "{what}, {plan:?}");
+                append(&mut log, &entry_after(11, 1, 300)).unwrap();
+            }
+            log.trim(through).unwrap();
+            let first = if through == 10 { log.first_sequence() } else { 7 };
+            assert_eq!(log.first_sequence(), first, "{what}");
+            log.trim(11).unwrap();
+            assert_eq!((log.bytes(), log.first_sequence()), (0, 12), "{what}");
+            assert!(disk.list(directory()).unwrap().is_empty(), "{what}");
+        }
+        assert!(met >= 6, "a file is removed, and that is synced, each");
+    }
+}
+
+/// Whichever of the files that were to go are still there, as after a loss of power on a disk that removes them in any order.
+#[test]
+fn any_files_that_should_be_gone_may_be_there() {
+    for left in 0..8u32 {
+        let disk = SimDisk::new(0);
+        let mut log = log_of_five_files(&disk);
+        let paths: Vec<_> =
+            disk.list(directory()).unwrap().into_iter().map(|name| directory().join(name)).collect();
+        let before: Vec<_> = paths.iter().map(|path| disk.read(path).unwrap()).collect();
+        log.trim(6).unwrap();
+        drop(log);
+        for file in (0..3).filter(|file| left >> file & 1 == 1) {
+            disk.put(&paths[file], &before[file]).unwrap();
+        }
+        // What was the newest file may have been cut off, for all of it was to go.
+        if left & 4 != 0 {
+            disk.truncate(&paths[2], before[2].len() as u64 - 100).unwrap();
+        }
+        let (mut log, recovery, found) = open(&disk, 6, 700).unwrap();
+        assert_eq!((recovery.last_sequence, found.len()), (10, 4), "{left:b}");
+        append(&mut log, &entry_after(10, 1, 300)).unwrap();
+        log.sync().unwrap();
+        let mut reader = LogReader::new(Arc::new(disk.clone()), directory(), STORE, 7);
+        for sequence in 7..=11 {
+            assert_eq!(reader.next(11).unwrap().unwrap().first_sequence, sequence, "{left:b}");
+        }
+        log.trim(6).unwrap();
+        assert_eq!(log.first_sequence(), 7, "{left:b}");
+        assert_eq!(disk.list(directory()).unwrap().len(), 3, "{left:b}");
+    }
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::common::{
-    Action, Case, HookedDisk, Model, Runner, Write, actions, case, directory, for_all, number_batch, on,
-    options, with_columns,
+    Action, Case, HookedDisk, Model, Runner, Write, actions, case, directory, dump, for_all, number_batch,
+    on, options, with_columns,
 };
 use evergraph_disk::{OsDisk, SimDisk};
 use evergraph_proof::tally;
@@ -372,4 +372,48 @@ fn lists_that_are_gone_are_not_archived_for_ever() {
         "{written} bytes for six edges, after {}",
         before.segment_bytes
     );
+}
+
+/// Vertices that come and go, between two archives or across one, leave nothing in segments: how many there ever were makes
+/// no difference.
+#[test]
+fn what_came_and_went_takes_no_space() {
+    let disk = SimDisk::new(0);
+    let options = Options { keys: Some(KeyKind::Dense), ..options() };
+    let store = Store::open_on(on(&disk), directory(), options.clone()).expect("a new store");
+    let base = number_batch((0..800_000).map(|row| (row % 5_000, row * 7 % 5_003)));
+    let pairs = number_batch((0..16).map(|pair| (20_000 + 2 * pair, 20_001 + 2 * pair)));
+    store.add_edges("knows", vec![pairs]).expect("it fits");
+    store.add_edges("knows", vec![base]).expect("it fits");
+    store.compact().expect("a good disk");
+    let mut sizes = Vec::new();
+    for round in 0..16i64 {
+        let ids = 10_000 + 500 * round..10_500 + 500 * round;
+        let edges = number_batch(ids.clone().map(|id| (id, id + 1)).chain(ids.clone().map(|id| (id, 3))));
+        store.add_edges("knows", vec![edges]).expect("it fits");
+        let mut transaction = store.begin().expect("open");
+        for id in ids.clone() {
+            transaction.put_vertex(id, Some("Guest"), &[("age", id.into())]).expect("it fits");
+        }
+        transaction.commit().expect("it fits");
+        if round % 3 == 2 {
+            store.checkpoint().expect("a good disk");
+        }
+        let mut transaction = store.begin().expect("open");
+        for id in ids.start..=ids.end {
+            transaction.delete_vertex(id).expect("it fits");
+        }
+        // Of what the first segment has, something goes and something comes back.
+        transaction.delete_vertex(20_000 + 2 * round).expect("it fits");
+        transaction.put_edge(20_000 + 2 * (round / 2), 20_002, "knows", &[]).expect("it fits");
+        transaction.commit().expect("it fits");
+        store.checkpoint().expect("a good disk");
+        sizes.push(store.stats().segment_bytes);
+    }
+    assert!(store.stats().segments > 1, "the first segment is not written again each time");
+    assert!(sizes[15] < sizes[2] + 10_000, "{sizes:?}");
+    let expected = dump(&store.version().expect("open"));
+    drop(store);
+    let store = Store::open_on(on(&disk), directory(), options).expect("a good disk");
+    assert_eq!(dump(&store.version().expect("open")), expected);
 }

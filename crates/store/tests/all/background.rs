@@ -188,13 +188,10 @@ fn commits_go_on_while_what_is_archived_of_the_log_is_removed() {
             disk.fail_at(0, Fault::Eio);
         }
         removal.end();
-        if fails {
-            wait_until("the failure", || store.stats().failure.is_some());
-            assert!(matches!(store.put_edge(0, 2, "knows", &[]), Err(CommitError::Durability { .. })));
-        } else {
-            settle(&store);
-            store.put_edge(0, 1000, "knows", &[]).expect("it fits");
-        }
+        settle(&store);
+        // Nothing is lost with a file that nobody needs and that is still there.
+        assert!(store.stats().failure.is_none());
+        store.put_edge(0, 1000, "knows", &[]).expect("it fits");
         let newest = dump(&store.version().expect("open"));
         assert_eq!(dump(&after_a_loss_of_power(&disk).version().expect("open")), newest);
     }

@@ -270,3 +270,66 @@ fn backups_that_fail_may_be_begun_again() {
         }
     }
 }
+
+/// Once the manifest of an archive is there, what fails is the removal of what nobody needs any more: the store goes on, and the
+/// log's files go with the next archive.
+#[test]
+fn files_of_the_log_that_cannot_be_removed_harm_nobody() {
+    for failing in 0.. {
+        let disk = SimDisk::new(failing);
+        let settings = Options { log_limit_bytes: 2000, ..options() };
+        let store = open(&disk, settings.clone());
+        for dst in 0..40i64 {
+            store.put_edge(1, dst, "knows", &[]).expect("a good disk");
+        }
+        let log_files = || disk.list(&directory().join("log")).expect("a directory").len();
+        assert!(log_files() > 4, "{} files of the log", log_files());
+        let before = disk.operations();
+        disk.fail_at(failing, Fault::Eio);
+        let outcome = store.checkpoint();
+        if disk.operations() <= before + failing {
+            assert!(outcome.is_ok() && failing > 12, "an archive has more operations than {failing}");
+            break;
+        }
+        let what = format!("operation {failing} failed: {outcome:?}");
+        assert!(matches!(outcome, Ok(()) | Err(CommitError::Archive { .. })), "{what}");
+        store.put_edge(1, 40, "knows", &[]).unwrap_or_else(|error| panic!("{what}: {error}"));
+        let expected = dump(&store.version().expect("open"));
+        for crashed in [disk.clone(), disk.crash(CrashPlan::LoseUnsynced), disk.crash(CrashPlan::Random(1))] {
+            let options = Options { read_only: true, ..settings.clone() };
+            let found =
+                dump(&open(&crashed.crash(CrashPlan::KeepUnsynced), options).version().expect("open"));
+            assert_eq!(found, expected, "{what}");
+        }
+        store.checkpoint().unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert_eq!(log_files(), 0, "{what}");
+    }
+}
+
+/// Files that nobody names, and that an open cannot remove, are removed by the next; nothing takes their names until then.
+#[test]
+fn leftovers_that_cannot_be_removed_harm_nobody() {
+    let disk = SimDisk::new(0);
+    let store = open(&disk, options());
+    store.put_edge(1, 2, "knows", &[]).expect("a good disk");
+    drop(store);
+    let in_store = |name: &str| directory().join(name);
+    let leftovers = ["segments/0000000000000001.segment", "segments/0000000000000003.spill"];
+    leftovers.iter().for_each(|name| disk.put(&in_store(name), b"left over").expect("a good disk"));
+    for failing in 0..2 {
+        let disk = disk.crash(CrashPlan::KeepUnsynced);
+        disk.fail_at(failing, Fault::Eio);
+        let store = open(&disk, options());
+        for dst in 0..3i64 {
+            store.put_edge(1, dst, "knows", &[]).expect("a good disk");
+            store.checkpoint().unwrap_or_else(|error| panic!("operation {failing}: {error}"));
+        }
+        drop(store);
+        open(&disk, options());
+        assert!(
+            leftovers
+                .iter()
+                .all(|name| disk.read(&in_store(name)).ok().is_none_or(|file| file != b"left over"))
+        );
+    }
+}
