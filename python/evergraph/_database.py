@@ -81,8 +81,9 @@ def open(
         more than a part of it go through files of the store. What is kept for each vertex comes on top, and
         what threads and the program need: a load of 1.5 M edges of 200,000 vertices allocated 25 MB in Rust
         with a limit of 8 MiB, ``evergraph load --memory-limit 8`` had 42 MiB in memory at the most, and one
-        that keeps what it freed for up to a second, as a Python program does, 84 MiB. It bounds nothing of a database in memory, which has no files to go to. Give it for a
-        graph larger than memory: algorithms that pass over all lists many times otherwise copy those that
+        that keeps what it freed for up to a second, as a Python program does, 84 MiB. It bounds nothing of a
+        database in memory, which has no files to go to. Give it for a graph larger than memory: algorithms
+        that pass over all lists many times otherwise copy those that
         changes have scattered, 4 bytes an edge and direction, for the time of the call.
     retain : int, str or timedelta, optional
         How much history to keep from now on: a number of versions, a time such as ``"7d"``, ``"all"``, or
@@ -209,8 +210,8 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
     def close(self) -> None:
         """Wait for commits under way, make them durable, and let go of the files. Snapshots stay usable.
 
-        A load or a checkpoint in another thread is stopped as Ctrl-C would stop it: it raises ``ClosedError``,
-        and nothing of it was done.
+        A load or a checkpoint in another thread is stopped as Ctrl-C would stop it: it raises
+        ``ClosedError``, and nothing of it was done.
 
         Closing twice is no error; everything else raises `ClosedError` from then on, also in transactions
         and streams of the database. What remains is to let go of them (``rollback()``, ``close()``), and
