@@ -122,3 +122,14 @@ fn a_backup_overwrites_nothing() {
     store.close().unwrap();
     assert!(matches!(store.backup(directory.path().join("other.eg")), Err(BackupError::Closed(_))));
 }
+
+#[test]
+fn a_backup_does_not_lie_in_its_store() {
+    let directory = tempfile::tempdir().unwrap();
+    let own = directory.path().join("own.eg");
+    let store = Store::open(&own, Options::default()).unwrap();
+    let inside = own.join("copies/copy.eg");
+    assert!(matches!(store.backup(&inside), Err(BackupError::Inside { .. })));
+    assert!(!own.join("copies").exists());
+    store.backup(directory.path().join("own.eg.copy")).unwrap();
+}

@@ -143,7 +143,8 @@ fn a_backup_that_is_stopped_is_no_store_and_may_be_begun_again() {
         store.add_edges("knows", edges(0, true)).expect("it fits");
         // A store in memory is saved to a disk of the system.
         let home = tempfile::tempdir().expect("a directory");
-        let target = if is_on_disk { directory().join("copy") } else { home.path().join("copy") };
+        let target =
+            if is_on_disk { directory().with_file_name("copy.eg") } else { home.path().join("copy") };
         let open_copy = || match is_on_disk {
             true => Store::open_on(on(&disk), &target, Options { read_only: true, ..options() }),
             false => Store::open(&target, Options { read_only: true, ..options() }),

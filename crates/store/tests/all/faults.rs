@@ -247,7 +247,8 @@ fn backups_that_fail_may_be_begun_again() {
             for dst in 0..9i64 {
                 store.put_edge(1, dst, "knows", &[]).expect("a good disk");
             }
-            let (copy, expected) = (directory().join("copy"), dump(&store.version().expect("open")));
+            let (copy, expected) =
+                (directory().with_file_name("copy.eg"), dump(&store.version().expect("open")));
             let before = disk.operations();
             disk.fail_at(failing, fault);
             let outcome = store.backup(&copy);
