@@ -85,11 +85,20 @@ def names_of(name: str, value: Iterable[str]) -> list[str]:
     >>> names_of("edge_types", ("pays", "knows"))
     ['pays', 'knows']
     """
+    return [text(f"each of {name}", item) for item in items_of(name, "a list of names", value)]
+
+
+def items_of(name: str, kind: str, value: Iterable[T]) -> list[T]:
+    """Give the items of an argument of this name; a text alone is none, though it is iterable.
+
+    >>> items_of("vertices", "an iterable of keys", range(3))
+    [0, 1, 2]
+    """
     if isinstance(value, str) or not isinstance(value, Iterable):
         what = "a single str" if isinstance(value, str) else type(value).__name__
-        message = f"{name} is a list of names, not {what}"
+        message = f"{name} is {kind}, not {what}"
         raise TypeError(message)
-    return [text(f"each of {name}", item) for item in value]
+    return list(value)
 
 
 def named(properties: object, keywords: dict[str, T]) -> dict[str, T]:

@@ -11,7 +11,7 @@ from time import perf_counter, sleep
 from typing import Literal, TypeVar
 
 from evergraph import _native, _text
-from evergraph._arguments import flag, named, names_of, optional_text, path_of, text, whole
+from evergraph._arguments import flag, items_of, named, names_of, optional_text, path_of, text, whole
 from evergraph._closing import Closing
 from evergraph._durations import is_duration, seconds_of
 from evergraph._errors import ConflictError
@@ -719,8 +719,9 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
         ViewExistsError
             If there is a view of this name.
         """
-        members = _members("vertices", "keys", vertices)
-        ends = [_edge_member(edge) for edge in _members("edges", "edges", edges)]
+        members = [] if vertices is None else items_of("vertices", "an iterable of keys", vertices)
+        given = [] if edges is None else items_of("edges", "an iterable of edges", edges)
+        ends = [_edge_member(edge) for edge in given]
         predicates = (optional_text("where", where), optional_text("edges_where", edges_where))
         made = self._native.create_view(text("name", name), members, ends, predicates, flag("frozen", frozen))
         return View(made)
@@ -911,14 +912,6 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
 
     def _parts(self) -> Iterable[str | _text.Grid]:
         return [repr(self), *(() if self.is_closed else self.snapshot()._parts())]
-
-
-def _members(name: str, what: str, given: Iterable[T] | None) -> list[T]:
-    if isinstance(given, str) or not isinstance(given, Iterable | None):
-        kind = "a single str" if isinstance(given, str) else type(given).__name__
-        message = f"{name} is an iterable of {what}, not {kind}"
-        raise TypeError(message)
-    return [] if given is None else list(given)
 
 
 def _edge_member(edge: tuple[Key, Key] | tuple[Key, Key, str]) -> tuple[Key, Key, str | None]:

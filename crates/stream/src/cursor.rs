@@ -104,17 +104,16 @@ pub(crate) struct Cursor {
 
 impl Cursor {
     pub(crate) fn new(reader: ChangeReader, rules: Rules, with_properties: bool) -> Self {
-        let (current, newest) = (None, None);
         Cursor {
             reader,
             rules,
             with_properties,
-            current,
+            current: None,
             row: 0,
             position: 0,
             until: i64::MAX,
             puts: 0,
-            newest,
+            newest: None,
         }
     }
 
@@ -125,12 +124,8 @@ impl Cursor {
 
     /// The time of the commit that the next row is in, in microseconds; `None` at the end of the log.
     pub(crate) fn next_time(&mut self) -> Result<Option<i64>, WindowError> {
-        self.read_rows()?;
-        Ok(self
-            .current
-            .as_ref()
-            .filter(|logged| self.row < logged.edges.len())
-            .map(|logged| logged.time_micros))
+        let is_there = self.read_rows()?;
+        Ok(self.current.as_ref().filter(|_| is_there).map(|logged| logged.time_micros))
     }
 
     /// Rows of the commit at hand that are still to come; 0 at the end of the log.
