@@ -178,6 +178,25 @@ def test_a_child_has_stores_of_its_own(path: Path, db: eg.Database) -> None:
         assert own.snapshot().num_edges == 100_001
 
 
+def test_a_child_does_long_work_while_threads_of_its_parent_wait(tmp_path: Path) -> None:
+    opened = [eg.open(tmp_path / f"{number}.eg", durability="none") for number in range(40)]
+    for store in opened:
+        store.put_edge("a", "b")
+
+    def run() -> int:
+        with eg.open(tmp_path / f"{os.getpid()}.eg", durability="none") as own:
+            for _ in range(20):
+                own.put_edge("a", "b")
+                own.checkpoint()
+                own.compact()
+            return own.snapshot().num_edges
+
+    # What the parent's threads wait with, the child has a copy of, in memory that threads of its own get.
+    assert [in_child(run) for _ in range(8)] == ["1"] * 8
+    for store in opened:
+        store.close()
+
+
 def _rank(number: int) -> float:
     with eg.open() as db:
         db.add_edges([number, 1], [1, number])

@@ -7,6 +7,7 @@
 
 mod atomic;
 mod checksum;
+mod condition;
 mod disk;
 mod error;
 mod in_place;
@@ -21,6 +22,7 @@ pub mod sim;
 
 pub use atomic::write_atomically;
 pub use checksum::{Checksum, checksum};
+pub use condition::{Condvar, Mutex, MutexGuard};
 pub use disk::{AppendFile, Disk, LockMode, SharedFile};
 pub use error::{Corruption, DiskError};
 pub use in_place::DiskInPlace;

@@ -12,8 +12,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use evergraph_disk::{Condvar, Mutex};
 use evergraph_types::Sequence;
-use parking_lot::{Condvar, Mutex};
 
 /// The newest commit that readers of the log may see.
 #[derive(Debug)]
@@ -80,7 +80,7 @@ impl Follow {
                 break false;
             }
             match deadline {
-                Some(deadline) if self.changed.wait_until(&mut guard, deadline).timed_out() => {
+                Some(deadline) if self.changed.wait_until(&mut guard, deadline) => {
                     break self.through() > sequence;
                 }
                 Some(_) => {}

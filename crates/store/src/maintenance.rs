@@ -19,10 +19,9 @@ use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use evergraph_disk::Access;
+use evergraph_disk::{Access, Condvar, Mutex};
 use evergraph_log::{Log, LogRoom, LogSync};
 use evergraph_types::Sequence;
-use parking_lot::{Condvar, Mutex};
 
 use crate::archive::{Merge, checkpoint};
 use crate::commit::{Committer, Written};
@@ -183,7 +182,7 @@ impl Signal {
         let mut state = self.state.lock();
         while !(state.sync || state.room || state.stop) {
             match end {
-                Some(end) => state.sync = self.log_changed.wait_until(&mut state, end).timed_out(),
+                Some(end) => state.sync = self.log_changed.wait_until(&mut state, end),
                 None => self.log_changed.wait(&mut state),
             }
         }

@@ -23,8 +23,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use evergraph_disk::{Condvar, Mutex};
 use evergraph_types::{EdgeBatch, EdgeTypeOptions, Progress, Sequence};
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use parking_lot::MutexGuard;
 
 use crate::archive::{Merge, checkpoint};
 use crate::backup::backup;
@@ -177,7 +178,10 @@ impl<'a> Watch<'a> {
     }
 
     /// Locks what others may hold for long, unless it is told to stop before.
-    pub(crate) fn lock<'m, T>(&self, mutex: &'m Mutex<T>) -> Result<MutexGuard<'m, T>, CommitError> {
+    pub(crate) fn lock<'m, T>(
+        &self,
+        mutex: &'m parking_lot::Mutex<T>,
+    ) -> Result<MutexGuard<'m, T>, CommitError> {
         loop {
             match mutex.try_lock_for(TURN) {
                 Some(guard) => return Ok(guard),
@@ -199,7 +203,7 @@ impl Questions {
         self.asked.notify_one();
         let end = Instant::now() + PATIENCE;
         while state.answers < question && !state.is_over {
-            if self.answered.wait_until(&mut state, end).timed_out() {
+            if self.answered.wait_until(&mut state, end) {
                 state.is_late = state.answers < question;
                 return;
             }
@@ -361,6 +365,8 @@ impl Watched<'_> {
 
     fn archive(&self, merge: Merge) -> Result<(), CommitError> {
         let inner = self.store.inner();
+        // What is done at the end is not for a process that was forked, either.
+        inner.usable()?;
         let watch = Watch::until_closed(inner);
         let done = watch.ask(self.progress, None, |watch| checkpoint(inner, merge, watch));
         inner.give_back();

@@ -13,12 +13,12 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use evergraph_disk::Mutex;
 use evergraph_store::{
     At, ChangeOptions, ChangeReader, ChangesError, Closed, CommitError, HistoryError, Store, Version,
 };
 use evergraph_types::Sequence;
 use hashbrown::HashMap;
-use parking_lot::Mutex;
 
 use super::cursor::{self, Place};
 use super::event::Event;

@@ -13,9 +13,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use evergraph_disk::{Condvar, Mutex};
 use evergraph_store::{ChangeOptions, CommitError, Store, conflict_backoff};
 use evergraph_types::Sequence;
-use parking_lot::{Condvar, Mutex};
 
 use super::cursor::{self, Place};
 use super::event::Event;
@@ -216,7 +216,7 @@ impl Subscription {
             }
             let changed = &self.subscriber.changed;
             match deadline {
-                Some(deadline) if changed.wait_until(&mut queue, deadline).timed_out() => {
+                Some(deadline) if changed.wait_until(&mut queue, deadline) => {
                     return queue.place.whole() >= version;
                 }
                 Some(_) => {}
@@ -297,7 +297,7 @@ impl Worker {
                 queue.place = through;
                 self.subscriber.changed.notify_all();
             }
-            if self.subscriber.changed.wait_for(&mut queue, LOOK).timed_out() {
+            if self.subscriber.changed.wait_for(&mut queue, LOOK) {
                 return Work::Look;
             }
         }
@@ -436,7 +436,7 @@ impl Worker {
             if !matches!(queue.state, HandlerState::Live | HandlerState::Behind) {
                 return Err(HandlerState::Stopped);
             }
-            if self.subscriber.changed.wait_until(&mut queue, deadline).timed_out() {
+            if self.subscriber.changed.wait_until(&mut queue, deadline) {
                 return Ok(());
             }
         }
