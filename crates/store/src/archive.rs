@@ -60,7 +60,7 @@ use crate::home::{Archived, Home, segment_directory, segment_name};
 use crate::install::rows_of;
 use crate::manifest::{EdgeCounts, Manifest, SegmentEntry};
 use crate::pool::in_background;
-use crate::recluster::{AT_REST, Gather, gather};
+use crate::recluster::{AT_REST, Gather, Pass};
 use crate::retain::Retain;
 use crate::segment_writer::{Bulk, BulkGrowth, Contents, Written, write_segment};
 use crate::store::Inner;
@@ -132,7 +132,7 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge, watch: &Watch<'_>) -> Resu
     inner.usable()?;
     let Some(home) = &inner.home else {
         let wanted = if merge == Merge::Everything { Gather::Everything } else { AT_REST };
-        let is_done = gather(inner, wanted, watch, || watch.goes_on())?;
+        let is_done = Pass::new(inner, wanted).go_on(inner, watch, || watch.goes_on())?;
         return if is_done { Ok(()) } else { Err(watch.why_stopped()) };
     };
     let mut archived = watch.lock(&home.archive)?;

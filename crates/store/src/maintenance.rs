@@ -8,12 +8,13 @@
 //!                                        ├ tidy:    when commits pause, or, if they do not, after some time
 //!                                        │   ├ files:    all segments merged into one, if much in them is dead; in a pause
 //!                                        │   │           an archive, if the heap is full of holes
-//!                                        │   └ no files: lists gathered in clusters
+//!                                        │   └ no files: lists gathered in clusters, a slice at a time amid commits
 //!                                        └ give back memory that was freed: after these, or when commits pause
 //! ```
 //!
 //! Invariant: a thread keeps the store alive only while it works for it, and has ended when the store is closed.
 
+use std::cell::Cell;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
@@ -29,7 +30,7 @@ use crate::error::CommitError;
 use crate::home::Home;
 use crate::options::Durability;
 use crate::pool::{give_back, is_giving_back};
-use crate::recluster::{AT_REST, UNDER_LOAD, gather};
+use crate::recluster::{AT_REST, Pass, UNDER_LOAD};
 use crate::store::Inner;
 use crate::watch::Watch;
 
@@ -59,6 +60,10 @@ const PAUSE: Duration = Duration::from_millis(500);
 const PATIENCE: Duration = Duration::from_secs(1);
 /// … and after so many times what it took the last time: no more than this part of the time is spent on it.
 const PATIENCE_TURNS: u32 = 16;
+/// Of a store in memory they are brought together so long at a time, or one range of them, …
+const SLICE: Duration = Duration::from_millis(2);
+/// … and left alone so many times as long before it goes on.
+const REST_TURNS: u32 = 8;
 /// Passes over segments that do not fit in memory have what comes next fetched where the limit has so much for each thread:
 /// eight times what is on its way then. With less, it drives out what was not read yet.
 const FETCH_AHEAD_BYTES: u64 = 32 << 20;
@@ -161,13 +166,13 @@ impl Signal {
         }
     }
 
-    /// Waits until there is something to do, or, where that is for a pause, as long as one; takes the wish to archive.
-    fn wait(&self) -> State {
+    /// Waits until there is something to do, or, where that is for later, so long; takes the wish to archive.
+    fn wait(&self, rest: Duration) -> State {
         let mut state = self.state.lock();
         state.busy = false;
         if !state.archive && !state.stop {
             match state.tidy || state.give_back {
-                true => drop(self.changed.wait_for(&mut state, PAUSE)),
+                true => drop(self.changed.wait_for(&mut state, rest)),
                 false => self.changed.wait(&mut state),
             }
         }
@@ -248,7 +253,7 @@ fn keep_log(signal: &Signal, store: &Weak<Inner>, interval: Option<Duration>) {
 fn run(signal: &Signal, store: &Weak<Inner>) {
     let mut tidying = Tidying::default();
     loop {
-        let state = signal.wait();
+        let state = signal.wait(tidying.rest());
         let Some(inner) = store.upgrade().filter(|_| !state.stop) else { return };
         if state.archive {
             warn_of(checkpoint(&inner, Merge::Tiered, &Watch::until_closed(&inner)));
@@ -277,13 +282,21 @@ struct Tidying {
     newest: Option<(Sequence, Instant)>,
     /// When commits began to wait for it, or it was last done amid them.
     since: Option<Instant>,
-    /// How long it took then.
+    /// How long it took then, rests left out.
     took: Duration,
+    /// What is being done amid them, and when it goes on.
+    under_way: Option<(Pass, Instant)>,
 }
 
 impl Tidying {
-    /// Looks whether it is time, and tidies then, if that is wished for; tells whether it was time. It is done with once the
-    /// signal says so.
+    /// How long there is nothing to look for.
+    fn rest(&self) -> Duration {
+        let left = |(_, next): &(Pass, Instant)| next.saturating_duration_since(Instant::now());
+        self.under_way.as_ref().map_or(PAUSE, left).min(PAUSE)
+    }
+
+    /// Looks whether it is time, and tidies then, if that is wished for; tells whether it is done with that for now. It is done with
+    /// for good once the signal says so.
     fn go_on(&mut self, inner: &Inner, signal: &Signal) -> bool {
         let (now, sequence) = (Instant::now(), inner.current.load().sequence());
         let (newest, first_seen) = *self.newest.get_or_insert((sequence, now));
@@ -291,46 +304,95 @@ impl Tidying {
             self.newest = Some((sequence, now));
         }
         let is_calm = newest == sequence && first_seen.elapsed() >= PAUSE;
-        let patience = PATIENCE.max(PATIENCE_TURNS * self.took);
         let is_wanted = signal.state.lock().tidy;
-        if !(is_calm || is_wanted && self.since.get_or_insert(now).elapsed() >= patience) {
+        if !(is_calm || is_wanted && self.is_due(now)) {
             return false;
         }
         // A commit that is made from here on asks for it again.
         signal.state.lock().take(is_calm);
         // After a failure, until the next commit.
-        let tidied = match is_wanted {
-            true => inner.tidy(is_calm, sequence),
-            false => inner.archive_scattered().map(|()| true),
+        let tidied = match (is_wanted, is_calm) {
+            (true, true) => {
+                self.under_way = None;
+                inner.tidy_at_rest(sequence)
+            }
+            (true, false) => self.tidy_amid_commits(inner),
+            (false, _) => inner.archive_scattered().map(|()| true),
         };
         let is_done = warn_of(tidied).unwrap_or(true);
-        self.since = Some(Instant::now()).filter(|_| !is_calm);
-        if is_wanted && is_done {
-            self.took = now.elapsed();
-        }
         if !(is_calm && is_done) {
             signal.state.lock().tidy = true;
         }
+        if self.under_way.is_some() {
+            return false;
+        }
+        self.since = Some(Instant::now()).filter(|_| !is_calm);
         true
+    }
+
+    /// Whether commits that do not pause have waited for it long enough.
+    fn is_due(&mut self, now: Instant) -> bool {
+        match &self.under_way {
+            Some((_, next)) => now >= *next,
+            None => {
+                let patience = PATIENCE.max(PATIENCE_TURNS * self.took);
+                self.since.get_or_insert(now).elapsed() >= patience
+            }
+        }
+    }
+
+    /// Brings lists together while commits go on: with files all at once, if much is dead; without, some, and more after a rest.
+    /// Tells whether nothing was left to do.
+    fn tidy_amid_commits(&mut self, inner: &Inner) -> Result<bool, CommitError> {
+        let begin = Instant::now();
+        if inner.home.is_some() {
+            inner.merge_if_wasted(false)?;
+            self.took = begin.elapsed();
+            return Ok(true);
+        }
+        let mut pass = match self.under_way.take() {
+            Some((pass, _)) => pass,
+            None => {
+                self.took = Duration::ZERO;
+                Pass::new(inner, UNDER_LOAD)
+            }
+        };
+        let has_begun = Cell::new(false);
+        let goes_on = || !has_begun.replace(true) || begin.elapsed() < SLICE;
+        let is_done = pass.go_on(inner, &Watch::until_closed(inner), goes_on)?;
+        let took = begin.elapsed();
+        self.took += took;
+        if !is_done {
+            self.under_way = Some((pass, Instant::now() + REST_TURNS * took));
+        }
+        Ok(is_done)
     }
 }
 
 impl Inner {
-    /// Brings lists together: with files in a new segment for all, if much is dead; without, in clusters, at rest as long as `newest`
-    /// is the newest commit. Tells whether nothing was left to do.
-    fn tidy(&self, is_calm: bool, newest: Sequence) -> Result<bool, CommitError> {
-        let Some(home) = &self.home else {
-            let wanted = if is_calm { AT_REST } else { UNDER_LOAD };
-            let goes_on = || !is_calm || self.current.load().sequence() == newest;
-            return gather(self, wanted, &Watch::until_closed(self), goes_on);
-        };
-        let space = Space::of(self, home, &self.committer.lock());
-        if space.is_wasted(is_calm) && space.is_there_for_merge(home) {
-            checkpoint(self, Merge::Everything, &Watch::until_closed(self))?;
-        } else if is_calm {
+    /// Brings lists together: with files in a new segment for all, if much is dead; without, in clusters, as long as `newest` is the
+    /// newest commit. Tells whether nothing was left to do.
+    fn tidy_at_rest(&self, newest: Sequence) -> Result<bool, CommitError> {
+        if self.home.is_none() {
+            let goes_on = || self.current.load().sequence() == newest;
+            return Pass::new(self, AT_REST).go_on(self, &Watch::until_closed(self), goes_on);
+        }
+        if !self.merge_if_wasted(true)? {
             self.archive_scattered()?;
         }
         Ok(true)
+    }
+
+    /// Merges all segments, if there are any, so much in them is dead that it is worth it, and the disk has the room; tells whether it
+    /// has.
+    fn merge_if_wasted(&self, is_calm: bool) -> Result<bool, CommitError> {
+        let Some(home) = &self.home else { return Ok(false) };
+        let space = Space::of(self, home, &self.committer.lock());
+        let is_worth_it = space.is_wasted(is_calm) && space.is_there_for_merge(home);
+        if is_worth_it {
+            checkpoint(self, Merge::Everything, &Watch::until_closed(self))?;
+        }
+        Ok(is_worth_it)
     }
 
     /// Archives what is on the heap of a store on disk, if commits have written it many times over: the allocator cannot give back the pages in

@@ -82,34 +82,61 @@ pub(crate) const UNDER_LOAD: Gather = Gather::Scattered(2);
 /// The lists of an edge type in one direction.
 type Place = (EdgeTypeId, Direction);
 
-/// Writes what is to be written, as long as `goes_on`, and waits for its turn as long as `watch` says; tells whether all of it was
-/// written.
-pub(crate) fn gather(
-    inner: &Inner,
+/// How far one who goes through all ranges has come.
+#[derive(Debug)]
+pub(crate) struct Pass {
     wanted: Gather,
-    watch: &Watch<'_>,
-    goes_on: impl Fn() -> bool,
-) -> Result<bool, CommitError> {
-    let _one_at_a_time = watch.lock(&inner.gathering)?;
-    inner.usable()?;
-    let before = inner.reclaimer.written_bytes();
-    let mut own_bytes = 0;
-    let tables = inner.current.load().edges.len() as EdgeTypeId;
-    for place in (0..tables).flat_map(|kind| [(kind, Direction::Out), (kind, Direction::In)]) {
-        let mut from = 0;
-        loop {
+    edge_type: EdgeTypeId,
+    direction: Direction,
+    /// The next range.
+    from: u32,
+    /// What commits had written when it began …
+    written_before: u64,
+    /// … and what it has written itself.
+    own_bytes: u64,
+}
+
+impl Pass {
+    pub(crate) fn new(inner: &Inner, wanted: Gather) -> Self {
+        let written_before = inner.reclaimer.written_bytes();
+        Pass { wanted, edge_type: 0, direction: Direction::Out, from: 0, written_before, own_bytes: 0 }
+    }
+
+    /// Goes on, and writes what is to be written, as long as `goes_on`, and waits for its turn as long as `watch` says; tells whether
+    /// it has come to its end.
+    pub(crate) fn go_on(
+        &mut self,
+        inner: &Inner,
+        watch: &Watch<'_>,
+        goes_on: impl Fn() -> bool,
+    ) -> Result<bool, CommitError> {
+        let _one_at_a_time = watch.lock(&inner.gathering)?;
+        inner.usable()?;
+        while usize::from(self.edge_type) < inner.current.load().edges.len() {
+            let place = (self.edge_type, self.direction);
             // No version is held from one lot to the next, so that what is replaced is freed.
-            let next = next_ranges(&inner.current.load(), place, from, wanted);
-            let Some(last) = next.last() else { break };
+            let next = next_ranges(&inner.current.load(), place, self.from, self.wanted);
+            let Some(last) = next.last() else {
+                self.next_place();
+                continue;
+            };
             if !goes_on() {
                 return Ok(false);
             }
-            own_bytes += Copied::of(inner.current.load_full(), place, &next).publish(inner, watch)?;
-            from = last + 1;
+            self.own_bytes += Copied::of(inner.current.load_full(), place, &next).publish(inner, watch)?;
+            self.from = last + 1;
         }
+        inner.gathered_bytes.store(self.written_before + self.own_bytes, Ordering::Relaxed);
+        Ok(true)
     }
-    inner.gathered_bytes.store(before + own_bytes, Ordering::Relaxed);
-    Ok(true)
+
+    fn next_place(&mut self) {
+        self.from = 0;
+        (self.edge_type, self.direction) = match self.direction {
+            Direction::Out => (self.edge_type, Direction::In),
+            Direction::In => (self.edge_type + 1, Direction::Out),
+        };
+    }
 }
 
 /// The next ranges from one on, which are to be written at once.
