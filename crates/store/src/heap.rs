@@ -5,6 +5,8 @@
 //!  ├ bytes/8: u32 ┼ born: u32 ┤ payload, 8-byte aligned, never changed once anybody sees its version
 //! ```
 //!
+//! Bit 31 of the first word says that the block lies in pages of its own (`pages.rs`).
+//!
 //! Invariant: a block is written by the one commit that allocates it, and by later ones only while nobody but their draft
 //! reaches it ([`Changes::owned_after`]); it becomes reachable by the publish of its first
 //! commit, is *retired* by the commit that replaces it, and is freed once no version from its birth to its
@@ -19,11 +21,14 @@ use std::ptr::NonNull;
 use evergraph_types::VertexId;
 
 use crate::merge::Scratch;
+use crate::pages::{self, PAGES_BYTES_MIN};
 use crate::prefetch::prefetch;
 use crate::spares::Spares;
 
 const HEADER_BYTES: usize = 8;
 const ALIGN: usize = 8;
+/// Of the first word of a header: the block lies in pages of its own.
+const IN_PAGES: u32 = 1 << 31;
 
 /// The address of a block's payload. Plain data: who holds one must know, by the version it came from, that the
 /// block is alive.
@@ -46,8 +51,29 @@ impl Block {
         // SAFETY: the layout has a non-zero size.
         let Some(base) = NonNull::new(unsafe { alloc(layout) }) else { handle_alloc_error(layout) };
         // SAFETY: the block has room for header and payload and is aligned for both.
+        unsafe { Block::at(base, units as u32, born) }
+    }
+
+    /// As [`Block::allocate`], for one that stays: in pages of its own if it is large and the system gives any.
+    pub(crate) fn allocate_to_stay(bytes: usize, born: u32) -> Self {
+        let units = bytes.div_ceil(ALIGN).max(1);
+        let size = layout_of(units).size();
+        let has_room = size >= PAGES_BYTES_MIN && units < IN_PAGES as usize;
+        match has_room.then(|| pages::allocate(size)).flatten() {
+            // SAFETY: as above.
+            Some(base) => unsafe { Block::at(base, units as u32 | IN_PAGES, born) },
+            None => Block::allocate(bytes, born),
+        }
+    }
+
+    /// The block in this memory, its header written.
+    ///
+    /// # Safety
+    /// The memory has room for the header and so many units, and is aligned for both.
+    unsafe fn at(base: NonNull<u8>, word: u32, born: u32) -> Self {
+        // SAFETY: by contract.
         unsafe {
-            base.cast::<[u32; 2]>().write([units as u32, born]);
+            base.cast::<[u32; 2]>().write([word, born]);
             Block(base.add(HEADER_BYTES))
         }
     }
@@ -76,9 +102,17 @@ impl Block {
     /// # Safety
     /// The block is alive.
     pub(crate) unsafe fn footprint(self) -> usize {
+        // SAFETY: alive by contract.
+        layout_of((unsafe { self.word() } & !IN_PAGES) as usize).size()
+    }
+
+    /// The first word of the header.
+    ///
+    /// # Safety
+    /// The block is alive.
+    unsafe fn word(self) -> u32 {
         // SAFETY: the header lies before the payload of every live block.
-        let [units, _] = unsafe { self.0.sub(HEADER_BYTES).cast::<[u32; 2]>().read() };
-        layout_of(units as usize).size()
+        unsafe { self.0.sub(HEADER_BYTES).cast::<u32>().read() }
     }
 
     /// What a block of so many bytes takes, header included.
@@ -132,9 +166,12 @@ impl Block {
     pub(crate) unsafe fn free(self) -> usize {
         // SAFETY: alive by contract; the layout is the one it was allocated with.
         unsafe {
-            let bytes = self.footprint();
+            let (bytes, base) = (self.footprint(), self.0.sub(HEADER_BYTES));
             self.spoil();
-            dealloc(self.0.sub(HEADER_BYTES).as_ptr(), Layout::from_size_align_unchecked(bytes, ALIGN));
+            match self.word() & IN_PAGES {
+                0 => dealloc(base.as_ptr(), Layout::from_size_align_unchecked(bytes, ALIGN)),
+                _ => pages::free(base, bytes),
+            }
             bytes
         }
     }
@@ -221,6 +258,14 @@ impl Changes {
         block
     }
 
+    /// As [`Changes::allocate`], for a block that no small commit replaces: in pages of its own if it is large.
+    pub(crate) fn allocate_to_stay(&mut self, bytes: usize) -> Block {
+        let block = Block::allocate_to_stay(bytes, self.born);
+        // SAFETY: just allocated.
+        self.allocated_bytes += unsafe { block.footprint() };
+        block
+    }
+
     /// Frees a block that nobody but the caller has seen.
     pub(crate) fn give_back(&mut self, block: Block) {
         // SAFETY: nobody else reaches it.
@@ -250,5 +295,27 @@ impl Changes {
     /// Notes that the next version no longer reaches `block`.
     pub(crate) fn retire(&mut self, block: Block) {
         self.retired.push(block);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_that_stay_are_as_any_others() {
+        for bytes in [1, 5000, PAGES_BYTES_MIN - HEADER_BYTES, PAGES_BYTES_MIN, 3 * PAGES_BYTES_MIN + 12_345]
+        {
+            let block = Block::allocate_to_stay(bytes, 7);
+            // SAFETY: it is alive, has room for so many bytes, and nobody else reaches it.
+            unsafe {
+                block.pointer().write_bytes(0xab, bytes);
+                assert_eq!((block.born(), block.footprint()), (7, Block::footprint_of(bytes)));
+                block.renew(8);
+                assert_eq!((block.born(), block.payload_bytes()), (8, bytes.next_multiple_of(ALIGN)));
+                assert_eq!(block.pointer().add(bytes - 1).read(), 0xab);
+                assert_eq!(block.free(), Block::footprint_of(bytes));
+            }
+        }
     }
 }

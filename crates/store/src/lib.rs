@@ -56,6 +56,7 @@ mod open;
 mod ops;
 mod options;
 mod paged_array;
+mod pages;
 mod parallel;
 mod past;
 mod pending;

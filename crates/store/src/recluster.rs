@@ -382,7 +382,7 @@ impl Copies {
 /// A new cluster of these lists.
 fn write_cluster(piece: &Piece, changes: &mut Changes) -> Block {
     let entries: u64 = piece.index.iter().map(|row| u64::from(row.count)).sum();
-    let block = changes.allocate(HEAD_BYTES + size_of_val(&*piece.words) + SLACK_BYTES);
+    let block = changes.allocate_to_stay(HEAD_BYTES + size_of_val(&*piece.words) + SLACK_BYTES);
     // SAFETY: the new block has room for the head and the words.
     unsafe {
         block.pointer().cast::<u64>().write(entries);

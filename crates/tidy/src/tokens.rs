@@ -50,6 +50,7 @@ pub const UNSAFE_FILES: &[(&str, &str)] = &[
     ("crates/store/src/merge.rs", "reads an old list, writes the new one"),
     ("crates/store/src/neighbors.rs", "reads the runs of a list that is alive"),
     ("crates/store/src/paged_array.rs", "follows and copies pages"),
+    ("crates/store/src/pages.rs", "asks the system for pages and gives them back"),
     ("crates/store/src/prefetch.rs", "asks the processor to bring memory near, which reads nothing"),
     ("crates/store/src/reader_slots.rs", "follows a list that only grows"),
     ("crates/store/src/reclaim.rs", "frees blocks that no living version reaches"),

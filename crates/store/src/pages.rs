@@ -1,0 +1,49 @@
+//! Whole pages of memory, straight from the system.
+//!
+//! An allocator rounds large sizes up, by an eighth at the most, and what is behind the end of a block is in memory if the system gives large
+//! pages. A block that is large and lives long takes pages of its own instead, large ones where they fit. Each time that costs a call of the system and its
+//! clearing of the pages, so blocks that come and go with commits are not for this.
+//!
+//! Invariant: what was allocated here is freed here, with the same size.
+#![allow(unsafe_code)]
+
+use std::ptr::NonNull;
+
+/// Smaller blocks lose little to rounding.
+pub(crate) const PAGES_BYTES_MIN: usize = 256 << 10;
+
+/// So many bytes, all zero, at the start of a page; `None` where the system has none to give, or none in this way.
+pub(crate) fn allocate(bytes: usize) -> Option<NonNull<u8>> {
+    #[cfg(all(unix, not(miri)))]
+    {
+        let (protection, flags) =
+            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: a new mapping, wherever there is room for it.
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, flags, -1, 0) };
+        if start != libc::MAP_FAILED {
+            // SAFETY: how the system lays them out changes nothing of what they hold.
+            #[cfg(target_os = "linux")]
+            unsafe {
+                libc::madvise(start, bytes, libc::MADV_HUGEPAGE)
+            };
+            return NonNull::new(start.cast());
+        }
+    }
+    #[cfg(not(all(unix, not(miri))))]
+    let _ = bytes;
+    None
+}
+
+/// Gives them back.
+///
+/// # Safety
+/// They are `allocate`'s, as many, and nobody reaches them.
+pub(crate) unsafe fn free(start: NonNull<u8>, bytes: usize) {
+    #[cfg(all(unix, not(miri)))]
+    // SAFETY: by contract.
+    unsafe {
+        libc::munmap(start.as_ptr().cast(), bytes)
+    };
+    #[cfg(not(all(unix, not(miri))))]
+    let _ = (start, bytes);
+}
