@@ -4,18 +4,27 @@
 //! pages. A block that is large and lives long takes pages of its own instead, large ones where they fit. Each time that costs a call of the system and its
 //! clearing of the pages, so blocks that come and go with commits are not for this.
 //!
+//! The system has a limit on mappings, and the program others: there are at most [`BLOCKS_MAX`] from here.
+//!
 //! Invariant: what was allocated here is freed here, with the same size.
 #![allow(unsafe_code)]
 
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Smaller blocks lose little to rounding.
 pub(crate) const PAGES_BYTES_MIN: usize = 256 << 10;
 
+/// A quarter of what Linux lets a process have.
+const BLOCKS_MAX: usize = 1 << 14;
+
+/// How many there are.
+static BLOCKS: AtomicUsize = AtomicUsize::new(0);
+
 /// So many bytes, all zero, at the start of a page; `None` where the system has none to give, or none in this way.
 pub(crate) fn allocate(bytes: usize) -> Option<NonNull<u8>> {
     #[cfg(all(unix, not(miri)))]
-    {
+    if BLOCKS.load(Ordering::Relaxed) < BLOCKS_MAX {
         let (protection, flags) =
             (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
         // SAFETY: a new mapping, wherever there is room for it.
@@ -26,6 +35,7 @@ pub(crate) fn allocate(bytes: usize) -> Option<NonNull<u8>> {
             unsafe {
                 libc::madvise(start, bytes, libc::MADV_HUGEPAGE)
             };
+            BLOCKS.fetch_add(1, Ordering::Relaxed);
             return NonNull::new(start.cast());
         }
     }
@@ -39,6 +49,7 @@ pub(crate) fn allocate(bytes: usize) -> Option<NonNull<u8>> {
 /// # Safety
 /// They are `allocate`'s, as many, and nobody reaches them.
 pub(crate) unsafe fn free(start: NonNull<u8>, bytes: usize) {
+    BLOCKS.fetch_sub(1, Ordering::Relaxed);
     #[cfg(all(unix, not(miri)))]
     // SAFETY: by contract.
     unsafe {
