@@ -8,7 +8,7 @@
 //! Invariant: what a mutex guards is whole whenever it is not locked, even if a thread panicked that had it.
 
 use std::ops::{Deref, DerefMut};
-use std::sync::{PoisonError, WaitTimeoutResult};
+use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 /// The standard library's mutex, which a panic does not poison.
@@ -47,12 +47,12 @@ impl Condvar {
         guard.0 = waited;
     }
 
-    /// As [`Condvar::wait`], for so long at the most.
+    /// As [`Condvar::wait`], for so long at the most; tells whether that is over.
     pub fn wait_for<T>(&self, guard: &mut MutexGuard<'_, T>, time: Duration) -> bool {
         let wait = |own| self.0.wait_timeout(own, time).unwrap_or_else(PoisonError::into_inner);
         let (own, result) = guard.0.take().map(wait).unzip();
         guard.0 = own;
-        result.is_some_and(|result: WaitTimeoutResult| result.timed_out())
+        result.is_some_and(|result| result.timed_out())
     }
 
     /// As [`Condvar::wait`], until then at the most; tells whether it is that late.

@@ -5,7 +5,7 @@
 //!  ├ bytes/8: u32 ┼ born: u32 ┤ payload, 8-byte aligned, never changed once anybody sees its version
 //! ```
 //!
-//! Bit 31 of the first word says that the block lies in pages of its own (`pages.rs`).
+//! A block that lies in pages of its own (`pages.rs`) has bit 31 of the first word set, and the number of these in the others.
 //!
 //! Invariant: a block is written by the one commit that allocates it, and by later ones only while nobody but their draft
 //! reaches it ([`Changes::owned_after`]); it becomes reachable by the publish of its first
@@ -21,7 +21,7 @@ use std::ptr::NonNull;
 use evergraph_types::VertexId;
 
 use crate::merge::Scratch;
-use crate::pages::{self, PAGES_BYTES_MIN};
+use crate::pages::{self, PAGE_BYTES, PAGES_BYTES_MIN};
 use crate::prefetch::prefetch;
 use crate::spares::Spares;
 
@@ -48,6 +48,10 @@ impl Block {
     pub(crate) fn allocate(bytes: usize, born: u32) -> Self {
         let units = bytes.div_ceil(ALIGN).max(1);
         let layout = layout_of(units);
+        if units >= IN_PAGES as usize {
+            // The header has no room for it.
+            handle_alloc_error(layout);
+        }
         // SAFETY: the layout has a non-zero size.
         let Some(base) = NonNull::new(unsafe { alloc(layout) }) else { handle_alloc_error(layout) };
         // SAFETY: the block has room for header and payload and is aligned for both.
@@ -56,12 +60,12 @@ impl Block {
 
     /// As [`Block::allocate`], for one that stays: in pages of its own if it is large and the system gives any.
     pub(crate) fn allocate_to_stay(bytes: usize, born: u32) -> Self {
-        let units = bytes.div_ceil(ALIGN).max(1);
-        let size = layout_of(units).size();
-        let has_room = size >= PAGES_BYTES_MIN && units < IN_PAGES as usize;
-        match has_room.then(|| pages::allocate(size)).flatten() {
+        let size = Self::footprint_of(bytes);
+        let count = size.div_ceil(PAGE_BYTES);
+        let is_large = size >= PAGES_BYTES_MIN && count < IN_PAGES as usize;
+        match is_large.then(|| pages::allocate(count)).flatten() {
             // SAFETY: as above.
-            Some(base) => unsafe { Block::at(base, units as u32 | IN_PAGES, born) },
+            Some(base) => unsafe { Block::at(base, count as u32 | IN_PAGES, born) },
             None => Block::allocate(bytes, born),
         }
     }
@@ -103,16 +107,21 @@ impl Block {
     /// The block is alive.
     pub(crate) unsafe fn footprint(self) -> usize {
         // SAFETY: alive by contract.
-        layout_of((unsafe { self.word() } & !IN_PAGES) as usize).size()
+        match unsafe { self.pages() } {
+            Ok(count) => count * PAGE_BYTES,
+            Err(units) => layout_of(units).size(),
+        }
     }
 
-    /// The first word of the header.
+    /// How many pages of its own it has, or, if it has none, how many units.
     ///
     /// # Safety
     /// The block is alive.
-    unsafe fn word(self) -> u32 {
+    unsafe fn pages(self) -> Result<usize, usize> {
         // SAFETY: the header lies before the payload of every live block.
-        unsafe { self.0.sub(HEADER_BYTES).cast::<u32>().read() }
+        let word = unsafe { self.0.sub(HEADER_BYTES).cast::<u32>().read() };
+        let count = (word & !IN_PAGES) as usize;
+        if word & IN_PAGES == 0 { Err(count) } else { Ok(count) }
     }
 
     /// What a block of so many bytes takes, header included.
@@ -168,9 +177,9 @@ impl Block {
         unsafe {
             let (bytes, base) = (self.footprint(), self.0.sub(HEADER_BYTES));
             self.spoil();
-            match self.word() & IN_PAGES {
-                0 => dealloc(base.as_ptr(), Layout::from_size_align_unchecked(bytes, ALIGN)),
-                _ => pages::free(base, bytes),
+            match self.pages() {
+                Ok(count) => pages::free(base, count),
+                Err(_) => dealloc(base.as_ptr(), Layout::from_size_align_unchecked(bytes, ALIGN)),
             }
             bytes
         }
@@ -178,7 +187,7 @@ impl Block {
 }
 
 fn layout_of(units: usize) -> Layout {
-    // A block of 2^32 units is 32 GiB: beyond any chunk, page or directory, and far below the layout's limit.
+    // A block of 2^31 units is 16 GiB: beyond any chunk, page or directory, and far below the layout's limit.
     match Layout::from_size_align(units * ALIGN + HEADER_BYTES, ALIGN) {
         Ok(layout) => layout,
         Err(_) => unreachable!("a block is at most 32 GiB"),
@@ -307,14 +316,19 @@ mod tests {
         for bytes in [1, 5000, PAGES_BYTES_MIN - HEADER_BYTES, PAGES_BYTES_MIN, 3 * PAGES_BYTES_MIN + 12_345]
         {
             let block = Block::allocate_to_stay(bytes, 7);
+            let in_pages = Block::footprint_of(bytes).next_multiple_of(PAGE_BYTES);
+            let footprint = match bytes + HEADER_BYTES >= PAGES_BYTES_MIN && cfg!(all(unix, not(miri))) {
+                true => in_pages,
+                false => Block::footprint_of(bytes),
+            };
             // SAFETY: it is alive, has room for so many bytes, and nobody else reaches it.
             unsafe {
                 block.pointer().write_bytes(0xab, bytes);
-                assert_eq!((block.born(), block.footprint()), (7, Block::footprint_of(bytes)));
+                assert_eq!((block.born(), block.footprint()), (7, footprint));
                 block.renew(8);
-                assert_eq!((block.born(), block.payload_bytes()), (8, bytes.next_multiple_of(ALIGN)));
+                assert_eq!((block.born(), block.payload_bytes()), (8, footprint - HEADER_BYTES));
                 assert_eq!(block.pointer().add(bytes - 1).read(), 0xab);
-                assert_eq!(block.free(), Block::footprint_of(bytes));
+                assert_eq!(block.free(), footprint);
             }
         }
     }

@@ -6,11 +6,14 @@
 //!
 //! The system has a limit on mappings, and the program others: there are at most [`BLOCKS_MAX`] from here.
 //!
-//! Invariant: what was allocated here is freed here, with the same size.
+//! Invariant: what was allocated here is freed here, as many pages.
 #![allow(unsafe_code)]
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// What is counted as a page, whatever the system's are.
+pub(crate) const PAGE_BYTES: usize = 4 << 10;
 
 /// Smaller blocks lose little to rounding.
 pub(crate) const PAGES_BYTES_MIN: usize = 256 << 10;
@@ -21,10 +24,11 @@ const BLOCKS_MAX: usize = 1 << 14;
 /// How many there are.
 static BLOCKS: AtomicUsize = AtomicUsize::new(0);
 
-/// So many bytes, all zero, at the start of a page; `None` where the system has none to give, or none in this way.
-pub(crate) fn allocate(bytes: usize) -> Option<NonNull<u8>> {
+/// So many pages, all zero; `None` where the system has none to give, or none in this way.
+pub(crate) fn allocate(count: usize) -> Option<NonNull<u8>> {
     #[cfg(all(unix, not(miri)))]
     if BLOCKS.load(Ordering::Relaxed) < BLOCKS_MAX {
+        let bytes = count * PAGE_BYTES;
         let (protection, flags) =
             (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
         // SAFETY: a new mapping, wherever there is room for it.
@@ -40,7 +44,7 @@ pub(crate) fn allocate(bytes: usize) -> Option<NonNull<u8>> {
         }
     }
     #[cfg(not(all(unix, not(miri))))]
-    let _ = bytes;
+    let _ = count;
     None
 }
 
@@ -48,13 +52,13 @@ pub(crate) fn allocate(bytes: usize) -> Option<NonNull<u8>> {
 ///
 /// # Safety
 /// They are `allocate`'s, as many, and nobody reaches them.
-pub(crate) unsafe fn free(start: NonNull<u8>, bytes: usize) {
+pub(crate) unsafe fn free(start: NonNull<u8>, count: usize) {
     BLOCKS.fetch_sub(1, Ordering::Relaxed);
     #[cfg(all(unix, not(miri)))]
     // SAFETY: by contract.
     unsafe {
-        libc::munmap(start.as_ptr().cast(), bytes)
+        libc::munmap(start.as_ptr().cast(), count * PAGE_BYTES)
     };
     #[cfg(not(all(unix, not(miri))))]
-    let _ = (start, bytes);
+    let _ = (start, count);
 }
