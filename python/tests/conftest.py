@@ -1,6 +1,7 @@
 """What the tests share. Soak tests are skipped unless they were asked for."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,12 @@ import pytest
 import evergraph as eg
 
 WIKI_VOTE = Path(__file__).parents[2] / "tests" / "data" / "wiki-Vote.txt.gz"
+
+
+def pytest_configure() -> None:
+    # Whoever runs the tests in the background has them ignore Ctrl-C, which some of them send.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
