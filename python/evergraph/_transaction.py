@@ -135,7 +135,7 @@ class Transaction(_text.Shown, Schematic["_native.Transaction"]):
     def delete_vertex(self, key: Key) -> bool:
         """Delete a vertex with all its edges, and tell whether there was one.
 
-        Its key is kept: a vertex that is put again gets its old id, and what both take is not given back.
+        What its key takes is given back by a later archive or `compact`, once nobody holds a version that has the vertex.
 
         Parameters
         ----------

@@ -1,5 +1,6 @@
 """docs/semantics.md read out: versions and history, then streams, in its order."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -45,6 +46,30 @@ def test_at_is_a_version_or_a_time(tmp_path: Path) -> None:
     with eg.open() as db:
         db.put_edge(1, 2, "edge")
         assert db.snapshot(stale=True).version == 1
+
+
+@pytest.mark.parametrize("is_on_disk", [False, True])
+@pytest.mark.parametrize("key", [lambda number: 7 * number, lambda number: f"session {number}"])
+def test_a_graph_whose_keys_come_and_go_does_not_grow(
+    key: Callable[[int], eg.Key], is_on_disk: bool, tmp_path: Path
+) -> None:
+    taken, stay = [], set[eg.Key]()
+    with eg.open(tmp_path / "net.eg" if is_on_disk else None, durability="none") as db:
+        for first in range(0, 20_000, 1000):
+            keys = [key(number) for number in range(first, first + 1000)]
+            db.add_edges(keys, keys[:1] * 1000)
+            shown = db.snapshot()
+            with db.begin() as tx:
+                assert all([tx.delete_vertex(key) for key in keys])
+            db.compact()
+            db.put_edge(key(-1 - first), keys[0])
+            # It shows its own keys, though they are gone from the newest version.
+            assert {*shown} == {*keys} | stay
+            assert shown.in_neighbors(keys[0]) == keys
+            stay |= {key(-1 - first), keys[0]}
+            del shown
+            taken.append(db.stats()["dictionary_bytes"])
+    assert max(taken) < 2 * taken[3], taken
 
 
 def test_others_commit_while_a_load_goes_on_and_see_it_whole_or_not_at_all(tmp_path: Path) -> None:

@@ -99,9 +99,26 @@ fn make(disk: &SimDisk) -> Result<(), Box<dyn std::error::Error>> {
     fill(&Store::open_on(Arc::new(disk.clone()), directory(), options())?, true)
 }
 
+/// Keys that are let go of, so that later ones get their ids.
+fn come_and_go(store: &Store) -> Result<(), Box<dyn std::error::Error>> {
+    for key in 100..106i64 {
+        store.put_edge(key, key + 1, "knows", &[])?;
+    }
+    for key in 100..104i64 {
+        store.delete_vertex(key)?;
+    }
+    // The second one writes what the first one let go of.
+    store.compact()?;
+    store.compact()?;
+    Ok(())
+}
+
 /// Commits of every kind; then the store is closed.
 fn fill(store: &Store, archives: bool) -> Result<(), Box<dyn std::error::Error>> {
     store.create_edge_type("pays", EdgeTypeOptions { multi: true, ..EdgeTypeOptions::default() })?;
+    if archives {
+        come_and_go(store)?;
+    }
     let mut reader =
         store.changes(ChangeOptions { name: Some("reader".to_owned()), ..Default::default() })?;
     for round in 0..4i64 {

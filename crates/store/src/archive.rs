@@ -53,7 +53,7 @@ use evergraph_segment::{Segment, SegmentError};
 use evergraph_types::Sequence;
 use thiserror::Error;
 
-use crate::commit::{Committer, now_micros};
+use crate::commit::{Committer, Written as Progress, now_micros};
 use crate::draft::Draft;
 use crate::error::{CommitError, OpenError};
 use crate::home::{Archived, Home, segment_directory, segment_name};
@@ -61,6 +61,7 @@ use crate::install::rows_of;
 use crate::manifest::{EdgeCounts, Manifest, SegmentEntry};
 use crate::pool::in_background;
 use crate::recluster::{AT_REST, Gather, Pass};
+use crate::recycler::Recycled;
 use crate::retain::Retain;
 use crate::segment_writer::{Bulk, BulkGrowth, Contents, Written, write_segment};
 use crate::store::Inner;
@@ -107,6 +108,8 @@ pub(crate) struct Task<'a> {
     pub(crate) upper: Sequence,
     /// So many of the oldest segments stay, the others are merged into the new one.
     pub(crate) kept: usize,
+    /// Which ids have no keys in the version, and which have got others.
+    pub(crate) recycled: &'a Recycled,
     /// Edges to add.
     pub(crate) bulk: Option<&'a Bulk>,
     /// The limit on the memory of the store.
@@ -123,6 +126,14 @@ pub(crate) struct Made {
     pub(crate) growth: BulkGrowth,
 }
 
+/// Brings the lists of a store without files together.
+fn checkpoint_in_memory(inner: &Inner, merge: Merge, watch: &Watch<'_>) -> Result<(), CommitError> {
+    inner.recycle(None, merge == Merge::Everything, watch);
+    let wanted = if merge == Merge::Everything { Gather::Everything } else { AT_REST };
+    let is_done = Pass::new(inner, wanted).go_on(inner, watch, || watch.goes_on())?;
+    if is_done { Ok(()) } else { Err(watch.why_stopped()) }
+}
+
 /// Archives the newest version, as long as whoever watches wants it. What is archived is in the log, too, so that whoever closes the
 /// store need not wait for it.
 pub(crate) fn checkpoint(inner: &Inner, merge: Merge, watch: &Watch<'_>) -> Result<(), CommitError> {
@@ -130,20 +141,14 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge, watch: &Watch<'_>) -> Resu
         return Err(CommitError::ReadOnly);
     }
     inner.usable()?;
-    let Some(home) = &inner.home else {
-        let wanted = if merge == Merge::Everything { Gather::Everything } else { AT_REST };
-        let is_done = Pass::new(inner, wanted).go_on(inner, watch, || watch.goes_on())?;
-        return if is_done { Ok(()) } else { Err(watch.why_stopped()) };
-    };
+    let Some(home) = &inner.home else { return checkpoint_in_memory(inner, merge, watch) };
     let mut archived = watch.lock(&home.archive)?;
     inner.usable()?;
-    let (version, until_now) = {
-        let committer = inner.committer.lock();
-        committer.intact()?;
-        (inner.current.load_full(), inner.written(&committer))
-    };
+    inner.recycle(Some(&archived), merge == Merge::Everything, watch);
+    let (version, recycled, until_now) = inner.state_to_archive()?;
     let kept = archived.kept_segments(&version, merge);
-    if version.sequence == archived.manifest.sequence && archived.is_settled(&version, kept) {
+    let as_of = (archived.manifest.sequence, archived.manifest.last_pass);
+    if (version.sequence, recycled.last_pass) == as_of && archived.is_settled(&version, kept) {
         return Ok(());
     }
     inner.sync_kept_log()?;
@@ -161,7 +166,8 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge, watch: &Watch<'_>) -> Resu
     let written = in_background(|| {
         let memory_limit = inner.options.memory_limit_bytes;
         let upper = version.sequence;
-        let task = Task { version: &version, upper, kept, bulk: None, memory_limit, watch };
+        let recycled = &recycled;
+        let task = Task { version: &version, upper, kept, recycled, bulk: None, memory_limit, watch };
         archive(home, files, task, inner.cursors.versions_floor())
     });
     let made = written.map_err(|fault| match fault {
@@ -182,11 +188,13 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge, watch: &Watch<'_>) -> Resu
     drop(version);
 
     let mut committer = inner.committer.lock();
+    committer.resolver.recycler.note_written(&recycled);
     inner.repoint_with(archived.mapped(), |_| true);
     inner.note_archived(home, &mut committer, until_now);
     // Of what was committed meanwhile.
     inner.note_growth(&committer);
     drop(committer);
+    inner.promote();
     inner.trim_log(&archived);
     inner.settle_access();
     note_removal(removed.and_then(|()| archived.remove_unnamed(home, merged)));
@@ -230,7 +238,7 @@ impl NextFiles {
         archived: &mut Archived,
         task: Task<'_>,
     ) -> Result<Made, ArchiveFault> {
-        let Task { version, upper, kept, bulk, memory_limit, watch } = task;
+        let Task { version, upper, kept, recycled, bulk, memory_limit, watch } = task;
         // A number is used once, even if the attempt fails.
         let number = archived.manifest.next_segment;
         archived.manifest.next_segment += 1;
@@ -252,6 +260,7 @@ impl NextFiles {
             versions,
             kept: &self.segments,
             first_key,
+            recycled,
             bulk,
             memory_limit,
             watch,
@@ -279,16 +288,18 @@ impl NextFiles {
         Ok(Made { segment, merged, growth })
     }
 
-    /// Writes the manifest, which says that these are the files as of `version`, and that of history what is not past is
-    /// kept, and whatever versions are needed from commit `needed` on.
+    /// Writes the manifest, which says that these are the files as of `version`, which keys were let go of by commit `last_pass`, and
+    /// that of history what is not past is kept, and whatever versions are needed from commit `needed` on.
     pub(crate) fn commit(
         &mut self,
         home: &Home,
         archived: &mut Archived,
         version: &Version,
+        last_pass: Sequence,
         needed: Sequence,
     ) -> Result<(), ArchiveFault> {
         let mut manifest = Manifest {
+            last_pass,
             sequence: version.sequence,
             time_micros: version.time_micros,
             schema: (*version.schema).clone(),
@@ -335,7 +346,9 @@ pub(crate) fn archive(
 ) -> Result<Made, ArchiveFault> {
     let mut files = NextFiles::of(archived);
     let made = files.write(home, archived, task);
-    let made = made.and_then(|made| files.commit(home, archived, task.version, needed).map(|()| made));
+    let last_pass = task.recycled.last_pass;
+    let made =
+        made.and_then(|made| files.commit(home, archived, task.version, last_pass, needed).map(|()| made));
     made.inspect_err(|_| files.give_up(home))
 }
 
@@ -369,6 +382,14 @@ impl Archived {
 }
 
 impl Inner {
+    /// The newest version with all that was accepted, the ids without keys in it, and how far commits are.
+    fn state_to_archive(&self) -> Result<(Arc<Version>, Recycled, Progress), CommitError> {
+        let committer = self.committer.lock();
+        committer.intact()?;
+        let recycled = committer.resolver.recycler.recycled();
+        Ok((self.current.load_full(), recycled, self.written(&committer)))
+    }
+
     /// Points the tables of the newest version to a segment that holds `version`, but for what has changed since, with
     /// `segments` mapped; tells whether nothing had, so that no list reaches into what the segment replaces. Some rows are
     /// published at a time, so that a commit waits for these at the most.

@@ -14,7 +14,9 @@ use crate::error::BackupError;
 use crate::home::{Archived, Home, absolute, lock_path, segment_directory};
 use crate::manifest::Manifest;
 use crate::open::{is_store, new_store_id};
+use crate::recycler::Recycled;
 use crate::store::Inner;
+use crate::version::Version;
 use crate::watch::Watch;
 
 /// Writes the newest version to a new store in `directory`, as long as whoever watches wants it; gives the commit it is the state after.
@@ -35,17 +37,29 @@ pub(crate) fn backup(inner: &Inner, directory: &Path, watch: &Watch<'_>) -> Resu
     disk.create_dir_all(&segments).map_err(|error| failed(&error))?;
     let lock = disk.lock(&lock_path(directory), LockMode::Exclusive).map_err(|error| failed(&error))?;
     let disk: Arc<dyn Disk> = Arc::new(DiskInPlace::new(disk, directory, &lock));
-    let version = inner.current.load_full();
+    let (version, recycled) = newest_with_keys(inner);
     let manifest = Manifest { retain: inner.retain, format: version.format, ..Manifest::new(new_store_id()) };
     let segments = version.segments.to_vec();
     let archived = Archived { manifest, segments, bases: Vec::new(), past: Vec::new(), ghosts: Vec::new() };
     let home = Home::new(disk, directory, lock, archived, 0);
     // As if every segment were merged: whatever any of them holds is written anew.
     let memory_limit = inner.options.memory_limit_bytes;
-    let task = Task { version: &version, upper: version.sequence, kept: 0, bulk: None, memory_limit, watch };
+    let (upper, recycled) = (version.sequence, &recycled);
+    let task = Task { version: &version, upper, kept: 0, recycled, bulk: None, memory_limit, watch };
     match archive(&home, &mut home.archive.lock(), task, Sequence::MAX) {
         Ok(_) => Ok(version.sequence),
         Err(ArchiveFault::GivenUp) => Err(BackupError::Cancelled),
         Err(fault) => Err(failed(&fault)),
     }
+}
+
+/// The newest version, and the ids that have no keys in it. While none has lost its key nobody is waited for: if one does
+/// meanwhile, the version tells it still.
+fn newest_with_keys(inner: &Inner) -> (Arc<Version>, Recycled) {
+    let version = inner.current.load_full();
+    if inner.last_pass.lock().0 == 0 {
+        return (version, Recycled::default());
+    }
+    let committer = inner.committer.lock();
+    (inner.current.load_full(), committer.resolver.recycler.recycled())
 }

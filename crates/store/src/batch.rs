@@ -17,9 +17,9 @@ use hashbrown::HashSet;
 use rayon::prelude::*;
 
 use crate::catalog::{ItemChange, edge_type_item};
-use crate::dictionary::{Dictionary, NO_ID};
+use crate::dictionary::NO_ID;
 use crate::key_range::{DirectMap, distinct_ids, distinct_numbers, lie_close};
-use crate::ops::{EdgeOps, OpColumn, WriteSet};
+use crate::ops::{EdgeOps, OpColumn, Rebound, WriteSet};
 use crate::pool::items_per_task;
 use crate::resolve::{Resolver, check_keys};
 use crate::schema_change::{
@@ -88,10 +88,32 @@ pub(crate) struct ResolvedBatch {
     pub(crate) delete: bool,
 }
 
+/// Whether keys that have no ids get some.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NewKeys {
+    /// No: what they name is to be deleted.
+    No,
+    /// Free ones, then the next.
+    AtFreeIds,
+    /// The next: those of a load, which is not in the log, or in parts.
+    AtNextIds,
+}
+
+/// The ids that keys were given.
+struct GivenIds {
+    /// Those with ids that follow each other …
+    new_keys: Option<KeyColumn>,
+    /// … from this one on.
+    first: VertexId,
+    /// Those before them.
+    rebound: Option<Rebound>,
+}
+
 /// Rows with their keys turned into ids.
 #[derive(Default)]
 pub(crate) struct MappedKeys {
     new_keys: Option<KeyColumn>,
+    rebound: Option<Rebound>,
     pub(crate) ends: Vec<EndIds>,
     vertices: Option<Vec<VertexId>>,
 }
@@ -243,7 +265,8 @@ impl ResolvedBatch {
 
     /// Takes in the ids of the next rows, and the keys that were given the first of these, if it is to name them.
     pub(crate) fn take_ends(&mut self, first_new_id: VertexId, mapped: MappedKeys, names_keys: bool) {
-        let MappedKeys { new_keys, ends, vertices } = mapped;
+        let MappedKeys { new_keys, rebound, ends, vertices } = mapped;
+        debug_assert!(rebound.is_none(), "keys of a load follow each other");
         self.vertices = vertices.filter(|_| self.ends.is_empty());
         self.ends.extend(ends);
         if let Some(new_keys) = new_keys.filter(|_| names_keys) {
@@ -361,37 +384,49 @@ impl Resolver {
             self.set_schema(schema.clone());
         }
         let first_new_id = self.bound;
-        let mapped = self.map_keys(batch.parts, batch.delete);
+        let mapped = self.map_keys(batch.parts, if batch.delete { NewKeys::No } else { NewKeys::AtFreeIds });
         if mapped.is_err() {
             (self.schema, self.dictionary) = before;
         }
-        let MappedKeys { new_keys, ends, vertices } = mapped?;
-        let writes = WriteSet { schema, new_keys, first_new_id, items, ..WriteSet::default() };
+        let MappedKeys { new_keys, rebound, ends, vertices } = mapped?;
+        let writes = WriteSet { schema, new_keys, first_new_id, rebound, items, ..WriteSet::default() };
         Ok(ResolvedBatch { writes, edge_type, ends, columns, delete: batch.delete, vertices })
     }
 
-    /// The ids of both ends of all rows, the schema being the one that goes with them; unless they are to be deleted, new keys get
-    /// ids.
+    /// The ids of both ends of all rows, the schema being the one that goes with them; new keys get ids if they are to.
     pub(crate) fn map_keys(
         &mut self,
         parts: Vec<EdgeBatch>,
-        delete: bool,
+        new_keys: NewKeys,
     ) -> Result<MappedKeys, SchemaError> {
-        match (self.schema.key_kind, &*self.dictionary) {
-            (Some(KeyKind::Dense), _) => {
-                Ok(MappedKeys { ends: map_ends(parts, dense_id), ..MappedKeys::default() })
-            }
-            (_, Dictionary::Int(_)) => self.map_numbers(parts, delete),
-            _ => self.map_by_lookup(parts, delete),
+        if self.schema.key_kind == Some(KeyKind::Dense) {
+            return Ok(MappedKeys { ends: map_ends(parts, dense_id), ..MappedKeys::default() });
+        }
+        match self.dictionary.has_numbers() {
+            true => self.map_numbers(parts, new_keys),
+            false => self.map_by_lookup(parts, new_keys),
         }
     }
 
-    /// Numbers to ids; unless the batch deletes, new numbers get ids.
-    fn map_numbers(&mut self, parts: Vec<EdgeBatch>, delete: bool) -> Result<MappedKeys, SchemaError> {
+    /// Gives ids to keys that have none, each given once: free ones to the first of them, if these may have them, then the next.
+    fn give_ids(&mut self, keys: KeyColumn, new_keys: NewKeys) -> GivenIds {
+        let rebound = if new_keys == NewKeys::AtFreeIds { self.rebind(&keys) } else { None };
+        let given = rebound.as_ref().map_or(0, |rebound| rebound.ids.len());
+        let keys = if given > 0 { without_first(keys, given) } else { keys };
+        let first = self.bound;
+        let new_keys = (!keys.is_empty()).then_some(keys);
+        if let Some(keys) = &new_keys {
+            self.add_keys(first, keys);
+        }
+        GivenIds { new_keys, rebound, first }
+    }
+
+    /// Numbers to ids; new numbers get ids if they are to.
+    fn map_numbers(&mut self, parts: Vec<EdgeBatch>, wanted: NewKeys) -> Result<MappedKeys, SchemaError> {
         let columns = parts.iter().flat_map(|part| [&part.src, &part.dst]);
         let slices: Vec<&[i64]> = columns.filter_map(|column| column.as_numbers()).collect();
         if !lie_close(&slices) {
-            return self.map_by_lookup(parts, delete);
+            return self.map_by_lookup(parts, wanted);
         }
         let given = slices.iter().map(|numbers| numbers.len()).sum();
         let distinct = KeyColumn::Int(distinct_numbers(&slices));
@@ -399,46 +434,51 @@ impl Resolver {
         self.dictionary.find_ids(&distinct, 0, &mut ids);
         let distinct = distinct.as_numbers().unwrap_or_default();
         let mut new = Vec::new();
-        if !delete {
+        if wanted != NewKeys::No {
             let missing = ids.iter_mut().zip(distinct).filter(|(id, _)| **id == NO_ID);
             new.extend(missing.map(|(id, &number)| (id, number)));
         }
         self.check_room(new.len())?;
-        let first = self.bound;
-        let numbered = new.into_iter().enumerate().map(|(position, (id, number))| {
-            *id = first + position as VertexId;
-            number
-        });
-        let new: Vec<i64> = numbered.collect();
-        let new_keys = (!new.is_empty()).then_some(KeyColumn::Int(new));
-        if let Some(keys) = &new_keys {
-            self.add_keys(first, keys);
-        }
+        let (places, numbers): (Vec<&mut VertexId>, Vec<i64>) = new.into_iter().unzip();
+        let GivenIds { new_keys, rebound, first } = self.give_ids(KeyColumn::Int(numbers), wanted);
+        let free = rebound.iter().flat_map(|rebound| rebound.ids.iter().copied());
+        places.into_iter().zip(free.chain(first..)).for_each(|(place, id)| *place = id);
         let Some(direct) = DirectMap::new(distinct, &ids, given) else {
-            return Ok(MappedKeys { new_keys, ..self.map_by_lookup(parts, true)? });
+            return Ok(MappedKeys { new_keys, rebound, ..self.map_by_lookup(parts, NewKeys::No)? });
         };
         let ends = map_ends(parts, |number| direct.get(number));
         ids.par_sort_unstable();
-        Ok(MappedKeys { new_keys, ends, vertices: Some(ids) })
+        Ok(MappedKeys { new_keys, rebound, ends, vertices: Some(ids) })
     }
 
-    /// Keys to ids: each is looked up, and those found nowhere get ids unless the batch deletes.
-    fn map_by_lookup(&mut self, parts: Vec<EdgeBatch>, delete: bool) -> Result<MappedKeys, SchemaError> {
+    /// Keys to ids: each is looked up, and those found nowhere get ids if they are to.
+    fn map_by_lookup(&mut self, parts: Vec<EdgeBatch>, wanted: NewKeys) -> Result<MappedKeys, SchemaError> {
         let unknown = |rows: Range<usize>| vec![NO_ID; rows.len()];
         let pieces = parts.iter().flat_map(pieces_of);
         let mut ends: Vec<EndIds> =
             pieces.map(|rows| EndIds { src: unknown(rows.clone()), dst: unknown(rows) }).collect();
         let mut sides = sides_of(&parts, &mut ends);
         sides.iter_mut().for_each(|side| self.dictionary.find_ids(side.keys, side.first, side.ids));
-        sides.retain(|side| !delete && side.ids.contains(&NO_ID));
+        sides.retain(|side| wanted != NewKeys::No && side.ids.contains(&NO_ID));
         if sides.is_empty() {
             return Ok(MappedKeys { ends, ..MappedKeys::default() });
         }
         let new = missing_keys(&sides);
         self.check_room(new.len())?;
-        self.add_keys(self.bound, &new);
+        let GivenIds { new_keys, rebound, .. } = self.give_ids(new, wanted);
         sides.iter_mut().for_each(|side| self.dictionary.find_ids(side.keys, side.first, side.ids));
-        Ok(MappedKeys { new_keys: Some(new), ends, ..MappedKeys::default() })
+        Ok(MappedKeys { new_keys, rebound, ends, ..MappedKeys::default() })
+    }
+}
+
+/// The keys but for so many at the front.
+fn without_first(keys: KeyColumn, rows: usize) -> KeyColumn {
+    match keys {
+        KeyColumn::Int(mut numbers) => {
+            numbers.drain(..rows);
+            KeyColumn::Int(numbers)
+        }
+        KeyColumn::Text(texts) => KeyColumn::Text(texts.iter().skip(rows).collect()),
     }
 }
 

@@ -24,7 +24,7 @@ use evergraph_log::{Log, LogOptions, ReplayError, Wanted};
 use evergraph_types::{Direction, EdgeTypeId, Sequence, VertexId};
 
 use crate::archive::{ArchiveFault, MAX_SEGMENTS, NextFiles, Task, note_removal};
-use crate::batch::{BatchWrites, EndIds, FittedBatch, ResolvedBatch};
+use crate::batch::{BatchWrites, EndIds, FittedBatch, NewKeys, ResolvedBatch};
 use crate::branch::Branch;
 use crate::codec::encode;
 use crate::commit::{BatchSummary, Committer, INTERRUPTED, Refusal, Request, apply_batch, now_micros};
@@ -34,6 +34,7 @@ use crate::home::{Archived, Home, log_directory};
 use crate::install::install;
 use crate::ops::{OpColumn, WriteSet};
 use crate::pool::{in_background, in_pool};
+use crate::recycler::Recycled;
 use crate::segment_writer::{Bulk, BulkLists, BulkRows};
 use crate::spill::Spilled;
 use crate::staged::slices_of;
@@ -76,6 +77,7 @@ pub(crate) fn commit_bulk(
         committer.resolver.set_unlogged_schema(schema.clone());
     }
     let base = inner.current.load_full();
+    let recycled = committer.resolver.recycler.recycled();
     let dictionary = committer.resolver.dictionary.clone();
     let time_micros = now_micros().max(base.time_micros);
     let draft = Draft::new(&base, dictionary, base.sequence + 1, time_micros);
@@ -86,7 +88,7 @@ pub(crate) fn commit_bulk(
     let watch = if is_shared { watch } else { &deaf };
     let disk = inner.home.as_ref().zip(archived.as_deref_mut());
     let disk = disk.map(|(home, archived)| OnDisk { home, files: NextFiles::of(archived), archived });
-    let mut load = Load { inner, disk, turn, base, draft, is_logged, watch };
+    let mut load = Load { inner, disk, turn, base, draft, recycled, is_logged, watch };
     match load.make(fitted).and_then(|summary| load.commit().map(|()| summary)) {
         Ok(summary) => Ok(load.publish(summary)),
         Err(error) => Err(load.give_up(error)),
@@ -123,6 +125,8 @@ struct Load<'a> {
     /// The version it began with.
     base: Arc<Version>,
     draft: Draft,
+    /// The ids that have no keys, as of the commits that are in the draft. None loses its key meanwhile.
+    recycled: Recycled,
     /// Whether it is in the log, in parts.
     is_logged: bool,
     /// Asked whether to go on, until commits wait for the end.
@@ -227,7 +231,7 @@ impl Load<'_> {
     /// Writes what is dirty in the draft, and the edges of `bulk`, to a segment, and points the draft to it; gives the number of edges
     /// added.
     fn archive(&mut self, bulk: Option<Bulk>) -> Result<u64, CommitError> {
-        let Load { inner, disk, draft, turn, watch, .. } = self;
+        let Load { inner, disk, draft, turn, recycled, watch, .. } = self;
         let Some(OnDisk { home, archived, files }) = disk else { return Ok(0) };
         let memory_limit = inner.options.memory_limit_bytes;
         let edge_type = bulk.as_ref().map_or(0, |bulk| bulk.lists.edge_type);
@@ -237,7 +241,7 @@ impl Load<'_> {
         let watch = if is_waited_for { &deaf } else { *watch };
         let write = move || -> Result<(), ArchiveFault> {
             let (bulk, version) = (bulk.as_ref(), &draft.version);
-            let task = Task { version, upper, kept: files.len(), bulk, memory_limit, watch };
+            let task = Task { version, upper, kept: files.len(), recycled, bulk, memory_limit, watch };
             let made = files.write(home, archived, task)?;
             install(&made.segment, draft, None)?;
             if let Some(tables) = draft.version.edges.get_mut(usize::from(edge_type)) {
@@ -261,7 +265,9 @@ impl Load<'_> {
                 break;
             }
             // Their keys may be the first there are.
-            self.draft.version.dictionary = self.turn.committer()?.resolver.dictionary.clone();
+            let resolver = &self.turn.committer()?.resolver;
+            self.draft.version.dictionary = resolver.dictionary.clone();
+            self.recycled = resolver.recycler.recycled();
             let is_last = bytes <= LAST_BYTES || round == ROUNDS;
             if !is_last {
                 self.turn.let_others_commit();
@@ -293,7 +299,7 @@ impl Load<'_> {
 
     /// Makes it the next commit, and its files those of the store.
     fn commit(&mut self) -> Result<(), CommitError> {
-        let Load { inner, disk, turn, base, draft, is_logged, .. } = self;
+        let Load { inner, disk, turn, base, draft, recycled, is_logged, .. } = self;
         let newest = inner.current.load_full();
         let (sequence, time_micros) = (newest.sequence + 1, now_micros().max(newest.time_micros));
         draft.postpone(base, sequence, time_micros);
@@ -305,14 +311,15 @@ impl Load<'_> {
                 }
                 committer.append_end(sequence, time_micros)?;
             }
-            files.commit(home, archived, &draft.version, inner.cursors.versions_floor())
+            let needed = inner.cursors.versions_floor();
+            files.commit(home, archived, &draft.version, recycled.last_pass, needed)
         };
         record().map_err(CommitError::durability)
     }
 
     /// Makes it the newest version.
     fn publish(self, summary: BatchSummary) -> BatchSummary {
-        let Load { inner, mut disk, mut turn, base, mut draft, is_logged, .. } = self;
+        let Load { inner, mut disk, mut turn, base, mut draft, recycled, is_logged, .. } = self;
         disk.iter().for_each(|disk| draft.set_segments(disk.archived.mapped()));
         let (version, mut changes) = draft.finish();
         let (sequence, id_bound) = (version.sequence, version.id_bound);
@@ -325,7 +332,9 @@ impl Load<'_> {
             drop(newest);
             inner.publish(version, changes);
             inner.follow.advance(sequence);
+            committer.deleted_by_batch = sequence;
             if let Some(disk) = &mut disk {
+                committer.resolver.recycler.note_written(&recycled);
                 disk.home.note_kept(disk.archived);
                 disk.forget_past(inner, committer, sequence, is_logged);
             }
@@ -450,7 +459,8 @@ impl<'a> Turn<'a> {
             let mapped_rows = std::mem::take(&mut rows);
             let resolver = &mut self.committer()?.resolver;
             let (lot, first_new_id) = (std::mem::take(&mut lot), resolver.bound);
-            let mapped = in_pool(|| resolver.map_keys(lot, batch.delete))?;
+            let new_keys = if batch.delete { NewKeys::No } else { NewKeys::AtNextIds };
+            let mapped = in_pool(|| resolver.map_keys(lot, new_keys))?;
             draft.version.dictionary = resolver.dictionary.clone();
             batch.take_ends(first_new_id, mapped, !self.is_shared);
             watch.advance(mapped_rows as u64);

@@ -80,7 +80,7 @@ impl Catalog {
     }
 
     /// The items whose names begin with `prefix`, ascending by name.
-    fn with_prefix(&self, prefix: &str) -> Vec<(&str, &[u8])> {
+    pub(crate) fn with_prefix(&self, prefix: &str) -> Vec<(&str, &[u8])> {
         let mut items = Vec::new();
         for shard in &self.shards {
             let found = shard.range::<str, _>((Bound::Included(prefix), Bound::Unbounded));

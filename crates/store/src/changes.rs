@@ -49,7 +49,8 @@ pub struct ChangeOptions {
 
 /// One commit, as it was logged.
 ///
-/// What it wrote is in ids; any version from this commit on tells the keys. A put may repeat what was there, and a
+/// What it wrote is in ids; any version from this commit on tells the keys that is taken before the next one is asked for, or before
+/// this is acknowledged. A put may repeat what was there, and a
 /// delete may name an edge that was not: `writes` is what was asked for. The edges that a deleted vertex had are named
 /// as deletes.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,6 +96,10 @@ pub struct ChangeReader {
     /// The last commit given out.
     position: Sequence,
     acknowledged: Sequence,
+    /// The commit up to which no keys are looked up any more.
+    keys_done: Sequence,
+    /// Whether that is only said by acknowledging.
+    holds_keys: bool,
 }
 
 /// Waits for what a reader has not read yet, without the reader, so that whoever shares that need not wait along. Made by
@@ -232,6 +237,8 @@ impl ChangeReader {
             ready: VecDeque::new(),
             position: done,
             acknowledged: done,
+            keys_done: done,
+            holds_keys: false,
         };
         if entered.is_new {
             reader.write_place(done).inspect_err(|_| inner.cursors.withdraw(entered))?;
@@ -250,6 +257,11 @@ impl ChangeReader {
         let Entered { done, is_new, .. } = entered;
         if done > newest {
             return Err(ChangesError::Ahead { asked: done, newest });
+        }
+        // From before a pass on, ids may mean keys that they have no more. Who was known then has been waited for.
+        let last_pass = committer.resolver.recycler.last_pass();
+        if is_new && done < last_pass {
+            return Err(ChangesError::Trimmed { asked: done + 1, first: last_pass + 1 });
         }
         let place = committer.follow(newest)?;
         if let Some(log) = committer.log.as_ref().filter(|log| log.first_sequence() > done + 1) {
@@ -282,6 +294,7 @@ impl ChangeReader {
     /// Those of [`ChangeReader::next`].
     pub fn next_through(&mut self, through: Sequence) -> Result<Option<Commit>, ChangesError> {
         self.inner.usable()?;
+        self.release_keys();
         while self.ready.is_empty() {
             if self.position >= through {
                 return Ok(None);
@@ -297,9 +310,23 @@ impl ChangeReader {
         self.position = commit.sequence;
         if self.name.is_none() {
             // Of a record read in part, the rest is held here.
-            self.note_passed(commit.sequence);
+            self.acknowledged = commit.sequence;
+            self.inner.cursors.pass(self.id, commit.sequence, self.keys_done);
         }
         Ok(Some(commit))
+    }
+
+    /// Has it keep ids of commits that were given out from losing their keys until they are acknowledged, and not only until the
+    /// next one is asked for: for who gathers commits before looking keys up. With a name it does so anyway.
+    pub fn hold_keys(&mut self) {
+        self.holds_keys = true;
+    }
+
+    /// Says that no key of what was given out is looked up any more, where the next one tells.
+    fn release_keys(&mut self) {
+        if self.name.is_none() && !self.holds_keys && self.keys_done < self.position {
+            self.note_passed(self.position);
+        }
     }
 
     /// Waits until there is a commit to read, the time is over, or the store is closed; tells whether there is one.
@@ -329,7 +356,7 @@ impl ChangeReader {
         if sequence > self.position {
             return Err(ChangesError::Ahead { asked: sequence, newest: self.position });
         }
-        if sequence <= self.acknowledged {
+        if sequence <= self.acknowledged && sequence <= self.keys_done {
             return Ok(());
         }
         self.write_place(sequence)?;
@@ -358,8 +385,9 @@ impl ChangeReader {
     }
 
     fn note_passed(&mut self, sequence: Sequence) {
-        self.acknowledged = sequence;
-        self.inner.cursors.pass(self.id, sequence);
+        self.acknowledged = self.acknowledged.max(sequence);
+        self.keys_done = sequence;
+        self.inner.cursors.pass(self.id, self.acknowledged, sequence);
     }
 
     /// Writes the cursor's file, if it has one.

@@ -10,11 +10,13 @@ use evergraph_types::{Cells, Column, EdgeBatch, KeyColumn, PropertyType, TextVal
 
 use crate::adjacency::as_bytes;
 use crate::catalog::ItemChange;
-use crate::ops::{EdgeOps, OpColumn, VertexPut, WriteSet};
+use crate::ops::{EdgeOps, OpColumn, Rebound, VertexPut, WriteSet};
 
 /// About so much is made room for at first: most sets are small, and most edges have no properties.
 const SET_BYTES: usize = 256;
 const EDGE_BYTES: usize = 8;
+/// Of the kind of new keys: the first new id and the keys are followed by others whose ids other keys had before.
+const AND_REBOUND: u8 = 1 << 7;
 
 /// The bytes of a group of write sets: how many, and each of them.
 pub(crate) fn encode(sets: impl Iterator<Item = impl Borrow<WriteSet>>) -> Vec<u8> {
@@ -77,7 +79,14 @@ fn encode_set(set: &WriteSet, out: &mut Vec<u8>) {
     let schema = set.schema.as_ref().and_then(|schema| serde_json::to_vec(schema).ok()).unwrap_or_default();
     put_bytes(out, &schema);
     put_u32(out, set.first_new_id as usize);
+    let kind = out.len();
     encode_keys(set.new_keys.as_ref(), out);
+    if let Some(Rebound { ids, keys }) = &set.rebound {
+        out[kind] |= AND_REBOUND;
+        put_u32(out, ids.len());
+        put_ids(out, ids);
+        encode_keys(Some(keys), out);
+    }
     put_u32(out, set.vertex_deletes.len());
     put_ids(out, &set.vertex_deletes);
     put_u32(out, set.vertex_puts.len());
@@ -262,7 +271,12 @@ impl<'a> Input<'a> {
     }
 
     pub(crate) fn keys(&mut self) -> Option<Option<KeyColumn>> {
-        match self.u8()? {
+        let kind = self.u8()?;
+        self.keys_of(kind)
+    }
+
+    fn keys_of(&mut self, kind: u8) -> Option<Option<KeyColumn>> {
+        match kind {
             0 => Some(None),
             1 => {
                 let count = self.count(8)?;
@@ -378,11 +392,24 @@ impl<'a> Input<'a> {
     }
 }
 
+/// New keys, and those whose ids other keys had before.
+fn decode_new_keys(input: &mut Input<'_>) -> Option<(Option<KeyColumn>, Option<Rebound>)> {
+    let kind = input.u8()?;
+    let new_keys = input.keys_of(kind & !AND_REBOUND)?;
+    if kind & AND_REBOUND == 0 {
+        return Some((new_keys, None));
+    }
+    let count = input.count(4)?;
+    let ids = input.words(count, u32::from_le_bytes)?;
+    let keys = input.keys()??;
+    (keys.len() == count).then_some((new_keys, Some(Rebound { ids, keys })))
+}
+
 fn decode_set(input: &mut Input<'_>) -> Option<WriteSet> {
     let schema = input.bytes()?;
     let schema = if schema.is_empty() { None } else { Some(serde_json::from_slice(schema).ok()?) };
     let first_new_id = input.u32()?;
-    let new_keys = input.keys()?;
+    let (new_keys, rebound) = decode_new_keys(input)?;
     let count = input.count(4)?;
     let vertex_deletes = input.words(count, u32::from_le_bytes)?;
     let count = input.count(11)?;
@@ -390,7 +417,7 @@ fn decode_set(input: &mut Input<'_>) -> Option<WriteSet> {
     let count = input.count(11)?;
     let edges = (0..count).map(|_| Some((input.u16()?, input.edge_ops()?))).collect::<Option<_>>()?;
     let items = input.items()?;
-    Some(WriteSet { schema, new_keys, first_new_id, vertex_deletes, vertex_puts, edges, items })
+    Some(WriteSet { schema, new_keys, first_new_id, rebound, vertex_deletes, vertex_puts, edges, items })
 }
 
 #[cfg(test)]
@@ -427,12 +454,17 @@ mod tests {
                 schema: Some(Default::default()),
                 new_keys: Some(KeyColumn::Int(vec![-5, 6])),
                 first_new_id: 3,
+                rebound: Some(Rebound { ids: vec![2, 0], keys: KeyColumn::Int(vec![7, i64::MIN]) }),
                 vertex_deletes: vec![1, 2],
                 vertex_puts: vec![put],
                 edges: vec![(0, ops), (4, EdgeOps::default())],
                 items: vec![("a".into(), Some([1, 2].as_slice().into())), ("b".into(), None)],
             },
             WriteSet::default(),
+            WriteSet {
+                rebound: Some(Rebound { ids: vec![1], keys: KeyColumn::Text(["x"].into_iter().collect()) }),
+                ..WriteSet::default()
+            },
         ]
     }
 

@@ -115,6 +115,8 @@ pub(crate) struct Committer {
     pub(crate) archived: Written,
     /// Rows of edges in the last group that it has accepted.
     pub(crate) unpublished_rows: u64,
+    /// The newest commit that deletes edges as a batch does, also between ids without vertices.
+    pub(crate) deleted_by_batch: Sequence,
     /// What a load under way is to know of commits.
     pub(crate) branch: Option<Branch>,
     /// Why no more commits are taken.
@@ -431,6 +433,9 @@ impl Committer {
                 self.resolver.note_logged(&mut writes);
                 self.branch.iter_mut().for_each(|branch| branch.note_commit(&writes));
             }
+            if is_batch && writes.edges.iter().any(|(_, ops)| ops.deletes.is_some()) {
+                self.deleted_by_batch = self.sequence;
+            }
             let rows = writes.num_rows();
             (rows_before, self.unpublished_rows) = (rows_before + rows, self.unpublished_rows + rows);
             self.note(&writes, self.sequence);
@@ -455,6 +460,9 @@ impl Committer {
         let Resolver { schema, schema_is_unlogged, .. } = &mut self.resolver;
         let checked = newest.check_list_lengths(schema, &writes, rows_before);
         *schema_is_unlogged |= checked.is_err() && writes.schema.is_some();
+        if let (Err(_), Some(rebound)) = (&checked, &writes.rebound) {
+            self.resolver.recycler.note_unlogged(&rebound.ids);
+        }
         Ok(checked.map(|()| writes)?)
     }
 
@@ -473,6 +481,7 @@ impl Committer {
                 let schema = self.resolver.reconcile(&writes);
                 let schema = schema.ok_or_else(|| self.recent.late_for_schema(&writes.base_schema));
                 let valid = schema.and_then(|schema| {
+                    self.resolver.check_known_keys(&writes)?;
                     self.recent.validate(&writes, reads.as_deref(), &self.resolver)?;
                     self.validate_beside_load(reads.as_deref()).map(|()| schema)
                 });
@@ -500,6 +509,7 @@ impl Committer {
 
     /// Remembers what commit `sequence` changes, for transactions that began before it.
     pub(crate) fn note(&mut self, writes: &WriteSet, sequence: Sequence) {
+        self.resolver.recycler.note(writes);
         let schema = &self.resolver.schema;
         let symmetric = |edge_type| schema.edge_types[usize::from(edge_type)].options.symmetric;
         self.recent.note(writes, symmetric, sequence);

@@ -80,9 +80,19 @@ impl Late<'static> {
     pub(crate) fn for_load(edge_type: EdgeTypeId, sequence: Sequence) -> Self {
         Late { what: Thing::Edges(edge_type, None), sequence }
     }
+
+    /// What stands against a transaction that knows a vertex, gone by now, by an id which lost its key at this commit.
+    pub(crate) fn for_lost_key(vertex: VertexId, sequence: Sequence) -> Self {
+        Late { what: Thing::Vertex(vertex), sequence }
+    }
 }
 
-impl Late<'_> {
+impl<'a> Late<'a> {
+    /// What stands against one that puts an item made of ids, some of which may have lost their keys at this commit.
+    pub(crate) fn for_lost_ids(item: &'a str, sequence: Sequence) -> Self {
+        Late { what: Thing::Item(item), sequence }
+    }
+
     /// The error, with names in place of ids.
     pub(crate) fn named(self, resolver: &Resolver) -> CommitError {
         let key = |vertex| resolver.dictionary.key(vertex);

@@ -56,11 +56,20 @@ pub(crate) struct Cursors {
     state: Mutex<State>,
 }
 
+/// How far an open reader has come.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// The commit up to which it needs nothing of the log any more …
+    done: Sequence,
+    /// … and that up to which it has looked up the keys of ids.
+    keys: Sequence,
+}
+
 #[derive(Debug, Default)]
 struct State {
     next_id: ReaderId,
-    /// The commit up to which each open reader needs nothing any more.
-    open: BTreeMap<ReaderId, Sequence>,
+    /// By open reader.
+    open: BTreeMap<ReaderId, Place>,
     /// The last commit acknowledged by name, and who has the name now.
     named: BTreeMap<String, (Sequence, Option<ReaderId>)>,
 }
@@ -108,7 +117,19 @@ impl Cursors {
     pub(crate) fn floor(&self) -> Option<Sequence> {
         let state = self.state.lock();
         let named = state.named.values().map(|(sequence, _)| *sequence);
-        state.open.values().copied().chain(named).min()
+        state.open.values().map(|place| place.done).chain(named).min()
+    }
+
+    /// The commit up to which no reader will look up the key of an id any more; `None` if there is no reader.
+    pub(crate) fn keys_floor(&self) -> Option<Sequence> {
+        let state = self.state.lock();
+        let named = state.named.values().map(|(sequence, _)| *sequence);
+        state.open.values().map(|place| place.keys).chain(named).min()
+    }
+
+    /// Whether versions are kept for one of them.
+    pub(crate) fn keeps_versions(&self) -> bool {
+        self.place(VERSIONS_CURSOR).is_some()
     }
 
     /// Counts a reader that needs nothing up to `done`.
@@ -116,7 +137,7 @@ impl Cursors {
         let mut state = self.state.lock();
         state.next_id += 1;
         let id = state.next_id;
-        state.open.insert(id, done);
+        state.open.insert(id, Place { done, keys: done });
         id
     }
 
@@ -131,7 +152,7 @@ impl Cursors {
         }
         state.next_id += 1;
         *reader = Some(state.next_id);
-        state.open.insert(state.next_id, *done);
+        state.open.insert(state.next_id, Place { done: *done, keys: *done });
         Ok(Entered { id: state.next_id, done: *done, is_new })
     }
 
@@ -161,11 +182,11 @@ impl Cursors {
         state.named.iter().map(|(name, (sequence, _))| (name.clone(), *sequence)).collect()
     }
 
-    /// Notes that a reader needs nothing up to `done`.
-    pub(crate) fn pass(&self, id: ReaderId, done: Sequence) {
+    /// Notes that a reader needs nothing of the log up to `done`, and no keys of what is up to `keys`.
+    pub(crate) fn pass(&self, id: ReaderId, done: Sequence, keys: Sequence) {
         let mut state = self.state.lock();
         if let Some(place) = state.open.get_mut(&id) {
-            *place = done;
+            *place = Place { done, keys };
         }
         if let Some((place, _)) = state.named.values_mut().find(|(_, reader)| *reader == Some(id)) {
             *place = done;

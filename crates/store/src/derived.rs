@@ -75,7 +75,7 @@ pub struct DerivedGraph {
 impl DerivedGraph {
     /// An empty graph with edges of this type.
     pub fn new(source: &Version, edge_type: EdgeType) -> Self {
-        let current = Arc::new(Version::empty(Schema::default(), Dictionary::Dense));
+        let current = Arc::new(Version::empty(Schema::default(), Dictionary::dense()));
         let mut graph = DerivedGraph { shown: current.sequence, current };
         graph.set_schema(source, edge_type);
         graph
@@ -153,7 +153,7 @@ fn apply_ops(draft: &mut Draft, ops: EdgeOps) {
 impl Drop for DerivedGraph {
     fn drop(&mut self) {
         // From here on only readers keep the version alive.
-        let empty = Arc::new(Version::empty(Schema::default(), Dictionary::Dense));
+        let empty = Arc::new(Version::empty(Schema::default(), Dictionary::dense()));
         std::mem::replace(&mut self.current, empty).release();
     }
 }

@@ -1,22 +1,35 @@
 //! The dictionary: vertex keys to dense ids and back.
 //!
-//! Only the committer adds keys, with ids in order; readers look up at the same time without waiting. A reader of
-//! version `v` looks only at ids below its bound, and those were added before `v` was published.
+//! ```text
+//!  version ─► Dictionary ─┐
+//!  version ─► Dictionary ─┴─► index of the store      each pass of recycling makes a new one over the same index
+//! ```
 //!
-//! Invariant: a key once added keeps its id for ever; keys are never changed.
+//! Only the committer adds keys, and lets go of them; readers look up at the same time without waiting. A reader of
+//! version `v` looks only at ids below its bound, and those were added before `v` was published. Whoever holds a dictionary keeps
+//! the ids that had keys when it was made from being given to others: [`recycler`](crate::recycler) draws it.
+//!
+//! Invariant: an id tells its key until it is given to another, and nobody holds a dictionary then that was made before the key
+//! was let go of.
+
+use std::sync::Arc;
 
 use evergraph_types::{Key, KeyColumn, KeyKind, KeyRef, TextValues, VertexId};
 use rayon::prelude::*;
 
 use crate::key_index::{Index, IntKeys, Keys, TextKeys};
 use crate::pool::{PARALLEL_ROWS, in_pool};
+use crate::text_cell::OldText;
 
 /// Stands for a key that has no id.
 pub(crate) const NO_ID: VertexId = VertexId::MAX;
 
 /// Keys and ids of one store.
 #[derive(Debug)]
-pub(crate) enum Dictionary {
+pub(crate) struct Dictionary(Arc<ByKind>);
+
+#[derive(Debug)]
+enum ByKind {
     /// Keys are ids.
     Dense,
     /// Numbers.
@@ -25,86 +38,157 @@ pub(crate) enum Dictionary {
     Text(Index<TextKeys>),
 }
 
+/// As long as there is this, no id that had a key when it was made is given to another key. For whoever keeps ids without a version.
+#[derive(Debug)]
+pub struct KeyHold {
+    _dictionary: Arc<Dictionary>,
+}
+
+impl KeyHold {
+    pub(crate) fn of(dictionary: &Arc<Dictionary>) -> Self {
+        KeyHold { _dictionary: dictionary.clone() }
+    }
+}
+
 impl Dictionary {
     /// An empty dictionary for this kind of keys.
     pub(crate) fn new(kind: KeyKind) -> Self {
-        match kind {
-            KeyKind::Dense => Dictionary::Dense,
-            KeyKind::Int64 => Dictionary::Int(Index::default()),
-            KeyKind::Text => Dictionary::Text(Index::default()),
-        }
+        let by_kind = match kind {
+            KeyKind::Dense => ByKind::Dense,
+            KeyKind::Int64 => ByKind::Int(Index::default()),
+            KeyKind::Text => ByKind::Text(Index::default()),
+        };
+        Dictionary(Arc::new(by_kind))
     }
 
-    /// The id of a key, if it was ever given one. A key of another kind has none.
+    /// The dictionary whose keys are ids.
+    pub(crate) fn dense() -> Self {
+        Dictionary(Arc::new(ByKind::Dense))
+    }
+
+    /// Another one over the same keys and ids.
+    pub(crate) fn renewed(&self) -> Self {
+        Dictionary(self.0.clone())
+    }
+
+    pub(crate) fn is_dense(&self) -> bool {
+        matches!(*self.0, ByKind::Dense)
+    }
+
+    pub(crate) fn has_numbers(&self) -> bool {
+        matches!(*self.0, ByKind::Int(_))
+    }
+
+    /// The id of a key, if it has one. A key of another kind has none.
     pub(crate) fn lookup(&self, key: KeyRef<'_>) -> Option<VertexId> {
-        match (self, key) {
-            (Dictionary::Dense, KeyRef::Int(number)) => VertexId::try_from(number).ok(),
-            (Dictionary::Int(index), KeyRef::Int(number)) => index.find(&number),
-            (Dictionary::Text(index), KeyRef::Text(text)) => index.find(text),
+        match (&*self.0, key) {
+            (ByKind::Dense, KeyRef::Int(number)) => VertexId::try_from(number).ok(),
+            (ByKind::Int(index), KeyRef::Int(number)) => index.find(&number),
+            (ByKind::Text(index), KeyRef::Text(text)) => index.find(text),
             _ => None,
         }
     }
 
-    /// The key of an id that was given out.
+    /// The key of an id that was given out, the last one that it had.
     pub(crate) fn key(&self, id: VertexId) -> Key {
-        match self {
-            Dictionary::Dense => Key::Int(i64::from(id)),
-            Dictionary::Int(index) => Key::Int(index.keys().get(id)),
-            Dictionary::Text(index) => Key::Text(index.keys().get(id).to_owned()),
+        match &*self.0 {
+            ByKind::Dense => Key::Int(i64::from(id)),
+            ByKind::Int(index) => Key::Int(index.keys().get(id)),
+            ByKind::Text(index) => Key::Text(index.keys().get(id).to_owned()),
         }
     }
 
     /// Tells the ids of those of the keys from row `first` on whose place says [`NO_ID`]. Where a key has none, that stays.
     /// Of a dense dictionary no key is told.
     pub(crate) fn find_ids(&self, keys: &KeyColumn, first: usize, ids: &mut [VertexId]) {
-        match (self, keys) {
-            (Dictionary::Int(index), KeyColumn::Int(numbers)) => {
+        match (&*self.0, keys) {
+            (ByKind::Int(index), KeyColumn::Int(numbers)) => {
                 let numbers = &numbers[first..first + ids.len()];
                 find_ids(index, |row| &numbers[row], ids);
             }
-            (Dictionary::Text(index), KeyColumn::Text(texts)) => {
+            (ByKind::Text(index), KeyColumn::Text(texts)) => {
                 find_ids(index, |row| texts.get(first + row), ids);
             }
             _ => {}
         }
     }
 
-    /// Gives the next id, which is `id`, to a key that has none. Only the committer calls this.
-    pub(crate) fn add(&self, id: VertexId, key: KeyRef<'_>) {
-        match (self, key) {
-            (Dictionary::Int(index), KeyRef::Int(number)) => index.add(id, &number),
-            (Dictionary::Text(index), KeyRef::Text(text)) => index.add(id, text),
-            _ => {}
+    /// Gives an id to a key that has none; gives the string that the id had before, to be [freed](Self::free) in time. Only the
+    /// committer calls this, with the next id or one that was let go of.
+    #[must_use]
+    pub(crate) fn add(&self, id: VertexId, key: KeyRef<'_>) -> Option<OldText> {
+        match (&*self.0, key) {
+            (ByKind::Int(index), KeyRef::Int(number)) => index.add(id, &number),
+            (ByKind::Text(index), KeyRef::Text(text)) => index.add(id, text),
+            _ => None,
         }
     }
 
-    /// Gives the ids from `first` on, which are the next, to keys that have none. Only the committer calls this.
+    /// Gives the ids from `first` on, which never had keys, to keys that have none. Only the committer calls this.
     pub(crate) fn add_all(&self, first: VertexId, keys: &KeyColumn) {
-        let ids = first..first + keys.len() as VertexId;
-        match (self, keys) {
-            (Dictionary::Int(index), KeyColumn::Int(numbers)) => index.add_all(ids, |row| &numbers[row]),
-            (Dictionary::Text(index), KeyColumn::Text(texts)) => index.add_all(ids, |row| texts.get(row)),
+        self.add_some(first, keys, 0..keys.len());
+    }
+
+    /// As [`Dictionary::add_all`], of these rows; `first` is the id of row 0.
+    pub(crate) fn add_some(&self, first: VertexId, keys: &KeyColumn, rows: std::ops::Range<usize>) {
+        let ids = first + rows.start as VertexId..first + rows.end as VertexId;
+        match (&*self.0, keys) {
+            (ByKind::Int(index), KeyColumn::Int(numbers)) => {
+                index.add_all(ids, |row| &numbers[rows.start + row]);
+            }
+            (ByKind::Text(index), KeyColumn::Text(texts)) => {
+                index.add_all(ids, |row| texts.get(rows.start + row));
+            }
             _ => {}
         }
     }
 
-    /// Makes room for ids below `bound`. Only the committer calls this.
-    pub(crate) fn reserve(&self, bound: VertexId) {
-        match self {
-            Dictionary::Dense => {}
-            Dictionary::Int(index) => index.reserve(bound),
-            Dictionary::Text(index) => index.reserve(bound),
+    /// Lets go of the key of an id: nobody finds it any more, but the id tells it still. Only the committer calls this.
+    pub(crate) fn remove(&self, id: VertexId) {
+        let was_found = match &*self.0 {
+            ByKind::Dense => true,
+            ByKind::Int(index) => index.remove(id),
+            ByKind::Text(index) => index.remove(id),
+        };
+        debug_assert!(was_found, "the key of id {id}");
+    }
+
+    /// Frees a string that nobody reads any more.
+    pub(crate) fn free(&self, old: OldText) {
+        if let ByKind::Text(index) = &*self.0 {
+            index.keys().free(old);
+        }
+    }
+
+    /// Makes room for so many keys. Only the committer calls this.
+    pub(crate) fn reserve(&self, keys: u32) {
+        match &*self.0 {
+            ByKind::Dense => {}
+            ByKind::Int(index) => index.reserve(keys),
+            ByKind::Text(index) => index.reserve(keys),
         }
     }
 
     /// The keys of ids `range`, in order.
     pub(crate) fn keys(&self, range: std::ops::Range<VertexId>) -> KeyColumn {
-        match self {
-            Dictionary::Dense => KeyColumn::Int(range.map(i64::from).collect()),
-            Dictionary::Int(index) => KeyColumn::Int(range.map(|id| index.keys().get(id)).collect()),
-            Dictionary::Text(index) => {
+        self.keys_where(range, |_| true)
+    }
+
+    /// The keys of ids `range`, in order, with 0 or an empty string for those that are not wanted.
+    pub(crate) fn keys_where(
+        &self,
+        range: impl Iterator<Item = VertexId>,
+        mut is_wanted: impl FnMut(VertexId) -> bool,
+    ) -> KeyColumn {
+        match &*self.0 {
+            ByKind::Dense => KeyColumn::Int(range.map(i64::from).collect()),
+            ByKind::Int(index) => {
+                let keys = range.map(|id| if is_wanted(id) { index.keys().get(id) } else { 0 });
+                KeyColumn::Int(keys.collect())
+            }
+            ByKind::Text(index) => {
                 let mut keys = TextValues::default();
-                range.for_each(|id| keys.push(index.keys().get(id)));
+                range.for_each(|id| keys.push(if is_wanted(id) { index.keys().get(id) } else { "" }));
                 KeyColumn::Text(keys)
             }
         }
@@ -112,10 +196,10 @@ impl Dictionary {
 
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
-        match self {
-            Dictionary::Dense => 0,
-            Dictionary::Int(index) => index.slot_bytes() + index.keys().bytes(),
-            Dictionary::Text(index) => index.slot_bytes() + index.keys().bytes(),
+        match &*self.0 {
+            ByKind::Dense => 0,
+            ByKind::Int(index) => index.slot_bytes() + index.keys().bytes(),
+            ByKind::Text(index) => index.slot_bytes() + index.keys().bytes(),
         }
     }
 }
@@ -207,7 +291,9 @@ mod tests {
                 let new = column(kind, &new);
                 match at_once {
                     true => dictionary.add_all(first, &new),
-                    false => (0..new.len()).for_each(|row| dictionary.add(first + row as VertexId, new.get(row))),
+                    false => (0..new.len()).for_each(|row| {
+                        assert!(dictionary.add(first + row as VertexId, new.get(row)).is_none());
+                    }),
                 }
                 prop_assert_eq!(&dictionary.keys(first..ids.len() as VertexId), &new);
 
@@ -227,8 +313,8 @@ mod tests {
     #[test]
     fn keys_of_another_kind_have_no_id() {
         let (numbers, strings) = (Dictionary::new(KeyKind::Int64), Dictionary::new(KeyKind::Text));
-        numbers.add(0, KeyRef::Int(1));
-        strings.add(0, KeyRef::Text("1"));
+        assert!(numbers.add(0, KeyRef::Int(1)).is_none());
+        assert!(strings.add(0, KeyRef::Text("1")).is_none());
         assert_eq!(numbers.lookup(KeyRef::Text("1")), None);
         assert_eq!(strings.lookup(KeyRef::Int(1)), None);
         let mut ids = [NO_ID];
@@ -256,7 +342,9 @@ mod tests {
                     (0..100_000)
                         .all(|turn| dictionary.lookup(old.get(turn % 1000)) == Some(turn as VertexId % 1000))
                 });
-                (1000..3000).for_each(|id| dictionary.add(id as VertexId, keys(id..id + 1).get(0)));
+                (1000..3000).for_each(|id| {
+                    assert!(dictionary.add(id as VertexId, keys(id..id + 1).get(0)).is_none());
+                });
                 (3000..50_000)
                     .step_by(4700)
                     .for_each(|id| dictionary.add_all(id as VertexId, &keys(id..id + 4700)));

@@ -7,10 +7,13 @@
 //! Slots and keys of a large index are far away, so many keys are looked up, and many added, in step: all slots of a block of keys
 //! are asked for before the first is read, and then all keys that these lead to.
 //!
-//! One caller adds keys, others look up at the same time. A slot table that is being replaced by a larger one
-//! still holds all keys that its readers may look for.
+//! One caller adds keys and lets go of them, others look up at the same time. A slot table that is being replaced by another
+//! still holds all keys that its readers may look for. Where a key was let go of, its slot says [`GONE`], which those who look
+//! further pass over; a table is made anew before more than half of it is filled, those slots included, so that there is always an
+//! empty one to end at.
 //!
-//! Invariant: a key once added keeps its id for ever; keys are never changed.
+//! Invariant: a key keeps its id until it is let go of; an id gets another key only when nobody can be reading the one before
+//! who would take it for that (`recycler.rs`).
 
 use std::hash::{BuildHasher, Hash};
 use std::ops::Range;
@@ -25,17 +28,27 @@ use rayon::prelude::*;
 use crate::dictionary::NO_ID;
 use crate::pool::{PARALLEL_ROWS, in_pool};
 use crate::prefetch::prefetch;
+use crate::text_cell::{OldText, TextCell};
+
+/// A slot whose key was let go of.
+const GONE: u32 = u32::MAX;
+/// What that looks like where a slot is taken for an id: no vertex has it.
+const GONE_ID: VertexId = GONE - 1;
 
 /// So many keys are looked up in step.
 const IN_STEP: usize = 32;
+
+/// The smallest table.
+const FEWEST_SLOTS: usize = 64;
 
 /// Keys by id, as an index sees them.
 pub(crate) trait Keys: Default + Sync {
     type Key: Hash + ?Sized;
     fn is(&self, id: VertexId, key: &Self::Key) -> bool;
     fn hash(&self, id: VertexId, hasher: &DefaultHashBuilder) -> u64;
-    /// Sets the key of an id that has none.
-    fn put(&self, id: VertexId, key: &Self::Key);
+    /// Sets the key of an id; gives what was there before, which may be read for some time yet.
+    #[must_use]
+    fn put(&self, id: VertexId, key: &Self::Key) -> Option<OldText>;
     /// Asks the processor for where the key of an id begins.
     fn prefetch(&self, id: VertexId);
     /// Asks for the rest of it, once that has come.
@@ -48,13 +61,17 @@ pub(crate) struct Index<K> {
     keys: K,
     hasher: DefaultHashBuilder,
     slots: ArcSwap<Vec<AtomicU32>>,
-    used: AtomicU32,
+    /// Keys in it.
+    live: AtomicU32,
+    /// Slots that are not empty, at the most.
+    filled: AtomicU32,
 }
 
 impl<K: Keys> Default for Index<K> {
     fn default() -> Self {
-        let slots = ArcSwap::from_pointee(empty_slots(64));
-        Index { keys: K::default(), hasher: DefaultHashBuilder::default(), slots, used: AtomicU32::new(0) }
+        let slots = ArcSwap::from_pointee(empty_slots(FEWEST_SLOTS));
+        let (keys, hasher) = (K::default(), DefaultHashBuilder::default());
+        Index { keys, hasher, slots, live: AtomicU32::new(0), filled: AtomicU32::new(0) }
     }
 }
 
@@ -82,7 +99,7 @@ impl<K: Keys> Index<K> {
         let mut at = start(self.hasher.hash_one(key), slots.len());
         loop {
             let id = slots[at].load(Ordering::Acquire).checked_sub(1)?;
-            if self.keys.is(id, key) {
+            if id != GONE_ID && self.keys.is(id, key) {
                 return Some(id);
             }
             at = (at + 1) & (slots.len() - 1);
@@ -132,7 +149,7 @@ impl<K: Keys> Index<K> {
             let mut left = 0;
             for position in 0..sought.len() {
                 let (row, at) = sought[position];
-                if ids[row] != NO_ID && !self.keys.is(ids[row], key(row)) {
+                if ids[row] != NO_ID && (ids[row] == GONE_ID || !self.keys.is(ids[row], key(row))) {
                     sought[left] = (row, (at + 1) & (slots.len() - 1));
                     left += 1;
                 }
@@ -141,13 +158,37 @@ impl<K: Keys> Index<K> {
         }
     }
 
-    /// Gives an id to a key that has none. Keys are added by one caller at a time.
-    pub(crate) fn add(&self, id: VertexId, key: &K::Key) {
-        self.keys.put(id, key);
-        let used = self.used.load(Ordering::Relaxed) + 1;
-        self.reserve(used);
-        self.used.store(used, Ordering::Relaxed);
+    /// Gives an id to a key that has none; gives the key that it had before, if that takes memory of its own. Keys are added, and
+    /// let go of, by one caller at a time.
+    #[must_use]
+    pub(crate) fn add(&self, id: VertexId, key: &K::Key) -> Option<OldText> {
+        let old = self.keys.put(id, key);
+        self.make_room(1);
+        self.count(1);
         place(&self.slots.load(), self.keys.hash(id, &self.hasher), id);
+        old
+    }
+
+    /// Lets go of the key of an id: it is not found any more, but the id still tells it. Tells whether it was found.
+    pub(crate) fn remove(&self, id: VertexId) -> bool {
+        let slots = self.slots.load();
+        let mut at = start(self.keys.hash(id, &self.hasher), slots.len());
+        loop {
+            match slots[at].load(Ordering::Relaxed) {
+                0 => return false,
+                slot if slot == id + 1 => break,
+                _ => at = (at + 1) & (slots.len() - 1),
+            }
+        }
+        slots[at].store(GONE, Ordering::Release);
+        self.live.fetch_sub(1, Ordering::Relaxed);
+        true
+    }
+
+    /// Counts keys that are about to be placed.
+    fn count(&self, keys: u32) {
+        self.live.fetch_add(keys, Ordering::Relaxed);
+        self.filled.fetch_add(keys, Ordering::Relaxed);
     }
 
     /// Gives ids to keys that have none, given by row; many of them in parallel. Keys are added by one caller at a time.
@@ -155,11 +196,14 @@ impl<K: Keys> Index<K> {
     where
         K::Key: 'k,
     {
-        self.reserve(ids.end);
-        self.used.fetch_add(ids.len() as u32, Ordering::Relaxed);
+        self.make_room(ids.len() as u32);
+        self.count(ids.len() as u32);
         let slots = self.slots.load();
         let add = |part: Range<VertexId>| {
-            part.clone().for_each(|id| self.keys.put(id, key((id - ids.start) as usize)));
+            part.clone().for_each(|id| {
+                let old = self.keys.put(id, key((id - ids.start) as usize));
+                debug_assert!(old.is_none(), "ids of their own");
+            });
             self.place_all(&slots, part);
         };
         if ids.len() < PARALLEL_ROWS {
@@ -171,22 +215,35 @@ impl<K: Keys> Index<K> {
         });
     }
 
-    /// Makes room for ids below `bound`. Called by who adds keys.
-    pub(crate) fn reserve(&self, bound: VertexId) {
+    /// Makes room for so many keys in all. Called by who adds keys.
+    pub(crate) fn reserve(&self, keys: u32) {
+        self.make_room(keys.saturating_sub(self.filled.load(Ordering::Relaxed)));
+    }
+
+    /// Makes room for so many more keys. Slots of keys that were let go of take room until the table is made anew.
+    fn make_room(&self, more: u32) {
         let old = self.slots.load();
-        if bound as usize * 2 <= old.len() {
+        let (live, filled) = (self.live.load(Ordering::Relaxed), self.filled.load(Ordering::Relaxed));
+        if (filled as usize + more as usize) * 2 <= old.len() {
             return;
         }
-        let larger = empty_slots((bound as usize * 2).next_power_of_two());
+        let keys = live as usize + more as usize;
+        // What comes and goes is to have some room before that is done again.
+        let spare = if filled > live { keys / 4 } else { 0 };
+        let larger = empty_slots(((keys + spare) * 2).next_power_of_two().max(FEWEST_SLOTS));
         let move_slots = |slots: &[AtomicU32]| {
-            let ids = slots.iter().filter_map(|slot| slot.load(Ordering::Relaxed).checked_sub(1));
-            self.place_all(&larger, ids);
+            let ids = slots
+                .iter()
+                .map(|slot| slot.load(Ordering::Relaxed))
+                .filter(|slot| ![0, GONE].contains(slot));
+            self.place_all(&larger, ids.map(|slot| slot - 1));
         };
         match old.len() {
             0..PARALLEL_ROWS => move_slots(&old),
             _ => in_pool(|| old.par_chunks(PARALLEL_ROWS).for_each(move_slots)),
         }
         self.slots.store(std::sync::Arc::new(larger));
+        self.filled.store(live, Ordering::Relaxed);
     }
 
     /// Puts ids whose keys are set into slots.
@@ -219,9 +276,17 @@ impl<K: Keys> Index<K> {
     }
 }
 
+/// Puts an id whose key is in no slot into one.
 fn place(slots: &[AtomicU32], hash: u64, id: VertexId) {
     let mut at = start(hash, slots.len());
-    while slots[at].compare_exchange(0, id + 1, Ordering::Release, Ordering::Relaxed).is_err() {
+    loop {
+        let slot = slots[at].load(Ordering::Relaxed);
+        // Others may be putting theirs there, but nobody lets go of a key meanwhile.
+        let is_taken = ![0, GONE].contains(&slot)
+            || slots[at].compare_exchange(slot, id + 1, Ordering::Release, Ordering::Relaxed).is_err();
+        if !is_taken {
+            return;
+        }
         at = (at + 1) & (slots.len() - 1);
     }
 }
@@ -250,8 +315,9 @@ impl Keys for IntKeys {
     fn hash(&self, id: VertexId, hasher: &DefaultHashBuilder) -> u64 {
         hasher.hash_one(self.get(id))
     }
-    fn put(&self, id: VertexId, key: &i64) {
+    fn put(&self, id: VertexId, key: &i64) -> Option<OldText> {
         self.0.get_or_grow(id).store(*key, Ordering::Relaxed);
+        None
     }
     fn prefetch(&self, id: VertexId) {
         self.0.prefetch(id);
@@ -261,14 +327,20 @@ impl Keys for IntKeys {
 /// String keys by id.
 #[derive(Debug, Default)]
 pub(crate) struct TextKeys {
-    shelves: Shelves<OnceLock<Box<str>>>,
+    shelves: Shelves<TextCell>,
+    /// Of all texts, those included that ids do not have any more, until they are freed.
     text_bytes: AtomicUsize,
 }
 
 impl TextKeys {
     /// The key of an id that was given out.
     pub(crate) fn get(&self, id: VertexId) -> &str {
-        self.shelves.get(id).and_then(OnceLock::get).map_or("", |key| key)
+        self.shelves.get(id).map_or("", TextCell::get)
+    }
+
+    /// Frees a text that nobody reads any more.
+    pub(crate) fn free(&self, old: OldText) {
+        self.text_bytes.fetch_sub(old.bytes(), Ordering::Relaxed);
     }
 
     /// Bytes held.
@@ -285,9 +357,9 @@ impl Keys for TextKeys {
     fn hash(&self, id: VertexId, hasher: &DefaultHashBuilder) -> u64 {
         hasher.hash_one(self.get(id))
     }
-    fn put(&self, id: VertexId, key: &str) {
-        self.text_bytes.fetch_add(key.len(), Ordering::Relaxed);
-        self.shelves.get_or_grow(id).get_or_init(|| key.into());
+    fn put(&self, id: VertexId, key: &str) -> Option<OldText> {
+        self.text_bytes.fetch_add(TextCell::bytes_of(key), Ordering::Relaxed);
+        self.shelves.get_or_grow(id).replace(key)
     }
     fn prefetch(&self, id: VertexId) {
         self.shelves.prefetch(id);
@@ -346,6 +418,25 @@ impl<T: Default> Shelves<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Far more keys come and go than there is room for at once.
+    #[test]
+    fn a_table_is_made_anew_before_it_is_full_of_what_was_let_go_of() {
+        let index: Index<IntKeys> = Index::default();
+        for key in 0..100_000_i64 {
+            let id = (key % 40) as VertexId;
+            if key >= 40 {
+                assert!(index.remove(id) && !index.remove(id));
+                assert_eq!((index.find(&(key - 40)), index.keys().get(id)), (None, key - 40));
+            }
+            assert!(index.add(id, &key).is_none());
+            let oldest = (key - 39).max(0);
+            let mut ids = vec![NO_ID; 3];
+            index.find_all(|row| [&key, &oldest, &-1][row], &mut ids);
+            assert_eq!(ids, [id, (oldest % 40) as VertexId, NO_ID]);
+        }
+        assert!(index.slot_bytes() <= 4 * 128, "{} bytes", index.slot_bytes());
+    }
 
     #[test]
     fn the_last_id_has_a_place() {

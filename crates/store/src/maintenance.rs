@@ -341,7 +341,8 @@ impl Tidying {
         }
     }
 
-    /// Brings lists together while commits go on: with files all at once, if much is dead; without, some, and more after a rest.
+    /// Brings lists together while commits go on: with files all at once, if much is dead; without, some, and more after a rest, and
+    /// lets go of keys before.
     /// Tells whether nothing was left to do.
     fn tidy_amid_commits(&mut self, inner: &Inner) -> Result<bool, CommitError> {
         let begin = Instant::now();
@@ -354,6 +355,7 @@ impl Tidying {
             Some((pass, _)) => pass,
             None => {
                 self.took = Duration::ZERO;
+                inner.recycle(None, false, &Watch::until_closed(inner));
                 Pass::new(inner, UNDER_LOAD)
             }
         };
@@ -374,6 +376,7 @@ impl Inner {
     /// newest commit. Tells whether nothing was left to do.
     fn tidy_at_rest(&self, newest: Sequence) -> Result<bool, CommitError> {
         if self.home.is_none() {
+            self.recycle(None, false, &Watch::until_closed(self));
             let goes_on = || self.current.load().sequence() == newest;
             return Pass::new(self, AT_REST).go_on(self, &Watch::until_closed(self), goes_on);
         }

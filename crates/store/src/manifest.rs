@@ -29,8 +29,11 @@ use crate::version::{Adjacency, EdgeTables};
 
 /// The name of the file.
 pub(crate) const MANIFEST: &str = "MANIFEST";
-/// The format of stores this program writes, and the newest it reads.
-pub(crate) const FORMAT_VERSION: u32 = 1;
+/// The newest format of stores that this program reads. It writes the oldest one that says all there is: a store that has let go
+/// of keys is not to be opened by a program that does not know of that.
+pub(crate) const FORMAT_VERSION: u32 = 2;
+/// The format of those that have not.
+const FORMAT_WITHOUT_PASSES: u32 = 1;
 const MAGIC: &[u8; 8] = b"EVGMANI\0";
 const HEADER_BYTES: usize = 16;
 
@@ -60,11 +63,18 @@ pub(crate) struct Manifest {
     /// Commits up to this one were in the log, or archived, durably: later ones may have been, too.
     #[serde(default)]
     pub(crate) logged: Sequence,
+    /// The commit from which on ids that have lost their keys had no vertices; 0 if none has.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) last_pass: Sequence,
     /// By edge type.
     pub(crate) counts: Vec<EdgeCounts>,
     /// Behind the JSON, in the form they have in the log.
     #[serde(skip)]
     pub(crate) catalog: Arc<Catalog>,
+}
+
+fn is_zero(sequence: &Sequence) -> bool {
+    *sequence == 0
 }
 
 /// A segment of the store.
@@ -127,6 +137,7 @@ impl Manifest {
             format: ListFormat::Fast,
             bases: Some(Vec::new()),
             logged: 0,
+            last_pass: 0,
             counts: Vec::new(),
             catalog: Arc::default(),
         }
@@ -182,7 +193,8 @@ impl Manifest {
         let content = serde_json::to_vec(self).unwrap_or_default();
         let mut bytes = Vec::with_capacity(HEADER_BYTES + content.len() + 8);
         bytes.extend_from_slice(MAGIC);
-        bytes.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
+        let format = if self.last_pass > 0 { FORMAT_VERSION } else { FORMAT_WITHOUT_PASSES };
+        bytes.extend_from_slice(&format.to_le_bytes());
         bytes.extend_from_slice(&(content.len() as u32).to_le_bytes());
         bytes.extend_from_slice(&content);
         bytes.extend_from_slice(&self.catalog.encode());

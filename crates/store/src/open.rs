@@ -29,6 +29,8 @@ use crate::install::install;
 use crate::manifest::{MANIFEST, Manifest, SegmentEntry};
 use crate::options::Options;
 use crate::reclaim::Held;
+use crate::recycled_rows::KeysAnew;
+use crate::recycler::Recycler;
 use crate::resolve::Resolver;
 use crate::rows::keys_section;
 use crate::spill::SPILL_SUFFIX;
@@ -82,7 +84,7 @@ pub(crate) fn open(disk: Arc<dyn Disk>, directory: &Path, options: Options) -> R
         }
         Ok(log)
     });
-    let mut version = recovery.finish();
+    let (mut version, recycler) = recovery.finish_with_keys();
     version.format = manifest.format;
     let newest = version.sequence;
     let recovered = recovered.and_then(|log| {
@@ -102,7 +104,7 @@ pub(crate) fn open(disk: Arc<dyn Disk>, directory: &Path, options: Options) -> R
     let archived = Archived { manifest, segments, bases, past: Vec::new(), ghosts: Vec::new() };
     let home = Home::new(disk, directory, lock, archived, archived_heap_bytes);
     home.spills.store(first_free, Ordering::Relaxed);
-    Ok(Inner::new(version, log, Some(home), cursors, options))
+    Ok(Inner::new(version, recycler, log, Some(home), cursors, options))
 }
 
 /// Whether there is a store; an error if there is something else.
@@ -191,14 +193,33 @@ impl Recovery {
         let kind = manifest.schema.key_kind.unwrap_or(KeyKind::Dense);
         let dictionary = Arc::new(Dictionary::new(kind));
         dictionary.reserve(manifest.id_bound);
-        let recovery = Self::install_all(manifest, segments, dictionary.clone(), options.keys)?;
-        for segment in segments {
-            if let Err(damage) = add_keys(segment, &dictionary, manifest.id_bound) {
-                Arc::new(recovery.finish()).release();
-                return Err(damage.into());
-            }
+        let anew = KeysAnew::of(manifest, segments)?;
+        let mut recovery = Self::install_all(manifest, segments, dictionary.clone(), options.keys)?;
+        let mut add = |segment: &Arc<Segment>| add_keys(segment, &dictionary, manifest.id_bound, &anew);
+        let added =
+            segments.iter().try_for_each(&mut add).and_then(|()| recovery.check_free(&anew, segments));
+        if let Err(damage) = added {
+            Arc::new(recovery.finish()).release();
+            return Err(damage.into());
         }
+        for (id, key) in &anew.rebound {
+            let old = dictionary.add(*id, key.as_ref());
+            debug_assert!(old.is_none(), "each id gets one key");
+        }
+        recovery.resolver.recycler = Recycler::of_segments(&anew.free, manifest.last_pass);
         Ok(recovery)
+    }
+
+    /// Whether ids that are said to have no keys are no vertices.
+    fn check_free(&self, anew: &KeysAnew, segments: &[Arc<Segment>]) -> Result<(), Corruption> {
+        let vertices = &self.draft.version.vertices;
+        match (anew.free.iter().find(|id| vertices.get(**id).is_some()), segments.last()) {
+            (Some(id), Some(newest)) => {
+                let what = format!("vertex {id} is said to have no key");
+                Err(Corruption::new(newest.path(), 0, what))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// What the segments of a base hold, for a dictionary that knows its keys.
@@ -216,7 +237,7 @@ impl Recovery {
         dictionary: Arc<Dictionary>,
         wanted_kind: Option<KeyKind>,
     ) -> Result<Self, OpenError> {
-        let base = Version::empty(manifest.schema.clone(), Dictionary::Dense);
+        let base = Version::empty(manifest.schema.clone(), Dictionary::dense());
         let mut draft = Draft::new(&base, dictionary.clone(), manifest.sequence, manifest.time_micros);
         draft.version.format = manifest.format;
         draft.set_schema(manifest.schema.clone());
@@ -279,7 +300,7 @@ impl Recovery {
         let what = format!("the commits {} to {} make no sense", record.first_sequence, record.last_sequence);
         let damage = || Corruption::new(directory, 0, what.clone());
         for writes in decode(record.payload).ok_or_else(damage)? {
-            if !self.resolver.replay(&writes) {
+            if !self.resolver.replay(&writes, record.last_sequence) {
                 return Err(damage());
             }
             self.draft.apply(writes);
@@ -311,11 +332,17 @@ impl Recovery {
     }
 
     /// The newest version.
-    pub(crate) fn finish(mut self) -> Version {
+    pub(crate) fn finish(self) -> Version {
+        self.finish_with_keys().0
+    }
+
+    /// The newest version, and the ids that no key has in it.
+    fn finish_with_keys(mut self) -> (Version, Recycler) {
         self.draft.flush();
         self.free_replaced();
         self.draft.version.dictionary = self.resolver.dictionary;
-        self.draft.finish().0
+        self.resolver.recycler.settle();
+        (self.draft.finish().0, self.resolver.recycler)
     }
 }
 
@@ -326,8 +353,13 @@ fn open_error(error: ReplayError<Corruption>) -> OpenError {
     }
 }
 
-/// Adds the keys of a segment.
-fn add_keys(segment: &Segment, dictionary: &Dictionary, bound: u32) -> Result<(), Corruption> {
+/// Adds the keys of a segment, but those of ids that have none or others by now.
+fn add_keys(
+    segment: &Segment,
+    dictionary: &Dictionary,
+    bound: u32,
+    anew: &KeysAnew,
+) -> Result<(), Corruption> {
     for part in 0.. {
         let Some(bytes) = segment.section(keys_section(part)) else { break };
         let offset = segment.section_offset(keys_section(part)).unwrap_or(0);
@@ -338,7 +370,7 @@ fn add_keys(segment: &Segment, dictionary: &Dictionary, bound: u32) -> Result<()
         if first as usize + keys.len() > bound as usize {
             return Err(damage());
         }
-        dictionary.add_all(first, &keys);
+        anew.for_each_run(first, keys.len(), &mut |rows| dictionary.add_some(first, &keys, rows));
     }
     Ok(())
 }

@@ -252,6 +252,24 @@ pub struct VertexPut {
     pub properties: Vec<(PropertyId, Value)>,
 }
 
+/// Appends keys, which are of the same kind.
+fn append_keys(own: &mut KeyColumn, keys: KeyColumn) {
+    match (own, keys) {
+        (KeyColumn::Int(own), KeyColumn::Int(keys)) => own.extend(keys),
+        (KeyColumn::Text(own), KeyColumn::Text(keys)) => keys.iter().for_each(|key| own.push(key)),
+        _ => debug_assert!(false, "a store has keys of one kind"),
+    }
+}
+
+/// Keys that were given ids which other keys had before.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rebound {
+    /// The ids, each once.
+    pub ids: Vec<VertexId>,
+    /// Their keys.
+    pub keys: KeyColumn,
+}
+
 /// Everything one transaction changes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WriteSet {
@@ -261,6 +279,8 @@ pub struct WriteSet {
     pub new_keys: Option<KeyColumn>,
     /// The id of the first of them.
     pub first_new_id: VertexId,
+    /// More of them, whose ids other keys had before.
+    pub rebound: Option<Rebound>,
     /// Vertices deleted, with every edge they had before.
     pub vertex_deletes: Vec<VertexId>,
     /// Vertices put. The ends of edges put are not named here: they exist from then on.
@@ -302,14 +322,16 @@ impl WriteSet {
         self.schema = part.schema.or(self.schema.take());
         match (&mut self.new_keys, part.new_keys) {
             (_, None) => {}
-            (Some(KeyColumn::Int(own)), Some(KeyColumn::Int(keys))) => own.extend(keys),
-            (Some(KeyColumn::Text(own)), Some(KeyColumn::Text(keys))) => {
-                keys.iter().for_each(|key| own.push(key));
+            (Some(own), Some(keys)) => append_keys(own, keys),
+            (own, keys) => (*own, self.first_new_id) = (keys, part.first_new_id),
+        }
+        match (&mut self.rebound, part.rebound) {
+            (_, None) => {}
+            (Some(own), Some(Rebound { ids, keys })) => {
+                own.ids.extend(ids);
+                append_keys(&mut own.keys, keys);
             }
-            (own, keys) => {
-                debug_assert!(own.is_none(), "a store has keys of one kind");
-                (*own, self.first_new_id) = (keys, part.first_new_id);
-            }
+            (own, rebound) => *own = rebound,
         }
         self.vertex_deletes.extend(part.vertex_deletes);
         self.vertex_puts.extend(part.vertex_puts);
@@ -334,6 +356,7 @@ impl WriteSet {
     pub fn is_empty(&self) -> bool {
         self.schema.is_none()
             && self.new_keys.is_none()
+            && self.rebound.is_none()
             && self.vertex_deletes.is_empty()
             && self.vertex_puts.is_empty()
             && self.edges.iter().all(|(_, ops)| ops.len() == 0)

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! A past moves only forward, each version made from the one before as commits are, so that asking for one version
-//! after the other replays each commit once. Keys come from the store's own dictionary, which never forgets one.
+//! after the other replays each commit once. Keys come from the store's own dictionary, which forgets none while history is kept. Where
+//! it is not, what was archived and the log behind that give versions too, but none from before a pass ([`recycler`](crate::recycler)).
 //!
 //! Invariant: a past is the only one to make versions from the one it holds.
 
@@ -81,7 +82,8 @@ struct Past {
 impl Store {
     /// The version after a commit, or at a time. The newest version takes no time; another one that of opening a
     /// store and replaying the log from the base before it, or from the last version asked for. Versions asked for
-    /// in order, or again, take little.
+    /// in order, or again, take little. Where no history is kept, there is none from before the last time that an archive let go
+    /// of keys without vertices.
     ///
     /// ```
     /// # use evergraph_store::{At, Options, Retain, Store};
@@ -109,10 +111,10 @@ impl Store {
             None => Ok(self.version()?),
             Some(home) => loop {
                 let archived = || home.kept().last().map_or(0, |manifest| manifest.sequence);
-                let sequence = archived();
+                let sequence = archived().max(self.inner().last_pass.lock().0);
                 match self.version_at(At::Commit(sequence)) {
                     // An archive that came between has let go of it.
-                    Err(HistoryError::NotRetained { .. }) if sequence != archived() => {}
+                    Err(HistoryError::NotRetained { .. }) if sequence < archived() => {}
                     made => return made,
                 }
             },
@@ -140,6 +142,7 @@ impl Inner {
         // Looked for afterwards, for it must not be older.
         let newest = self.current.load();
         let (first, first_time_micros) = oldest.unwrap_or((newest.sequence, newest.time_micros));
+        let (first, first_time_micros) = (first, first_time_micros).max(*self.last_pass.lock());
         Retained { first, first_time_micros, last: newest.sequence }
     }
 
@@ -204,6 +207,9 @@ impl Inner {
             At::Commit(sequence) => sequence,
             At::Time(micros) => newest_at(&place, base, newest.sequence, micros)?,
         };
+        if target < self.last_pass.lock().0 {
+            return Err(self.not_retained(at));
+        }
         if let Some(version) = cache.recent.iter().find(|version| version.sequence == target) {
             return Ok(version.clone());
         }
@@ -296,7 +302,9 @@ impl Past {
                 return Err(OpenError::from(damage(&self.log, "the log ends too early")).into());
             };
             let (sequence, time_micros) = (last.sequence, last.time_micros);
-            if let Some(commit) = commits.iter().find(|commit| !self.resolver.replay(&commit.writes)) {
+            if let Some(commit) =
+                commits.iter().find(|commit| !self.resolver.replay(&commit.writes, commit.sequence))
+            {
                 let what = format!("commit {}, before this, makes no sense", commit.sequence);
                 return Err(OpenError::from(damage(&self.log, what)).into());
             }

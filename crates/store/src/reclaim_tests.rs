@@ -11,7 +11,7 @@ use crate::reclaim::{Held, Reclaimer, SWEEP_BLOCKS};
 use crate::version::Version;
 
 fn version(sequence: Sequence) -> Arc<Version> {
-    let mut version = Version::empty(Schema::default(), Dictionary::Dense);
+    let mut version = Version::empty(Schema::default(), Dictionary::dense());
     version.sequence = sequence;
     Arc::new(version)
 }

@@ -1,20 +1,22 @@
 //! From what callers wrote, in keys and handles, to write sets in ids. Runs in the committer, which alone gives out
 //! ids.
 //!
-//! Invariant: `bound` is one past the last id given out, published or not; new keys of one request get ids that
-//! follow each other.
+//! Invariant: `bound` is one past the last id given out, published or not; new keys of one request get ids that are free, and
+//! after these ids that follow each other.
 
 use std::sync::Arc;
 
 use evergraph_types::{
-    EdgeTypeId, Key, KeyColumn, KeyKind, KeyRef, MAX_VERTICES, Schema, SchemaError, VertexId,
+    EdgeTypeId, Key, KeyColumn, KeyKind, KeyRef, MAX_VERTICES, Schema, SchemaError, Sequence, VertexId,
 };
 use rayon::prelude::*;
 
 use crate::alteration::{extends, still_there, succeeds};
-use crate::dictionary::Dictionary;
-use crate::ops::{EdgeOps, VertexPut, WriteSet};
+use crate::conflict::Late;
+use crate::dictionary::{Dictionary, NO_ID};
+use crate::ops::{EdgeOps, Rebound, VertexPut, WriteSet};
 use crate::pool::PARALLEL_ROWS;
+use crate::recycler::{Recycler, is_view_of_ids};
 use crate::schema_change::{check_key, check_text_lengths};
 use crate::version::Version;
 use crate::writes::{Handle, Writes, base_id, id_of, new_position};
@@ -33,6 +35,8 @@ pub(crate) struct Resolver {
     pub(crate) wanted_kind: Option<KeyKind>,
     /// Whether the dictionary holds the keys of all commits to come, since they are those of the past.
     pub(crate) keys_are_known: bool,
+    /// Ids that lost their keys.
+    pub(crate) recycler: Recycler,
 }
 
 impl Resolver {
@@ -46,12 +50,13 @@ impl Resolver {
             schema_is_unlogged: false,
             wanted_kind,
             keys_are_known: false,
+            recycler: Recycler::default(),
         }
     }
 
-    /// Takes in a write set read back from the log.
+    /// Takes in a write set of commit `sequence` read back from the log.
     /// Tells whether it fits what was read before.
-    pub(crate) fn replay(&mut self, writes: &WriteSet) -> bool {
+    pub(crate) fn replay(&mut self, writes: &WriteSet, sequence: Sequence) -> bool {
         if let Some(schema) = &writes.schema {
             if !succeeds(schema, &self.schema) {
                 return false;
@@ -65,9 +70,100 @@ impl Resolver {
             {
                 return false;
             }
+            self.lose_keys(keys, writes.first_new_id, sequence);
             self.add_keys(writes.first_new_id, keys);
         }
-        self.fits(writes)
+        let rebound = writes.rebound.as_ref();
+        rebound.is_none_or(|rebound| self.replay_rebound(rebound, sequence)) && self.fits(writes)
+    }
+
+    /// Takes in keys of ids that other keys had before. Tells whether these ids have none, and what the segments say of it.
+    fn replay_rebound(&mut self, Rebound { ids, keys }: &Rebound, sequence: Sequence) -> bool {
+        let kind = self.schema.key_kind.filter(|kind| *kind != KeyKind::Dense);
+        let are_keys = kind.is_some_and(|kind| check_keys(&self.schema, kind, keys).is_ok());
+        let are_ids = ids.len() == keys.len() && ids.iter().all(|id| *id < self.bound);
+        if !are_keys || !are_ids || self.keys_are_known {
+            return are_keys && are_ids;
+        }
+        for (row, &id) in ids.iter().enumerate() {
+            let key = keys.get(row);
+            match self.lookup(key) {
+                // Its commit was refused after it was archived, and the next one brought it again.
+                Some(known) if known == id => continue,
+                Some(older) => self.lose_key(older, sequence),
+                None => {}
+            }
+            if !self.recycler.is_keyless(id) {
+                return false;
+            }
+            self.bind(id, key);
+        }
+        true
+    }
+
+    /// Has ids that the segments say to have these keys lose them: they were let go of before `sequence`, where the keys are new
+    /// again, and a crash came before an archive could say so. Those from `bound` on are about to get them.
+    fn lose_keys(&mut self, keys: &KeyColumn, bound: VertexId, sequence: Sequence) {
+        if self.keys_are_known {
+            return;
+        }
+        let mut ids = vec![NO_ID; keys.len()];
+        self.dictionary.find_ids(keys, 0, &mut ids);
+        for id in ids.into_iter().filter(|id| *id < bound) {
+            // The same key twice, in a log that makes no sense, is lost once.
+            if !self.recycler.is_keyless(id) {
+                self.lose_key(id, sequence);
+            }
+        }
+    }
+
+    fn lose_key(&mut self, id: VertexId, sequence: Sequence) {
+        self.dictionary.remove(id);
+        self.recycler.note_keyless(id);
+        self.recycler.note_pass(sequence);
+    }
+
+    /// Gives an id that has no key to a key that has no id.
+    fn bind(&mut self, id: VertexId, key: KeyRef<'_>) {
+        let old = self.dictionary.add(id, key);
+        self.recycler.note_bound(id, old);
+    }
+
+    /// Gives free ids to the first of some keys that have none, as many as there are; tells what was given.
+    pub(crate) fn rebind(&mut self, keys: &KeyColumn) -> Option<Rebound> {
+        let ids = self.recycler.take_free(keys.len());
+        if ids.is_empty() {
+            return None;
+        }
+        for (row, &id) in ids.iter().enumerate() {
+            self.bind(id, keys.get(row));
+        }
+        let given = (0..ids.len()).map(|row| keys.get(row).to_key());
+        KeyColumn::from_keys(given).map(|keys| Rebound { ids, keys })
+    }
+
+    /// What stands against writes that name ids which have lost their keys since their version was made.
+    pub(crate) fn check_known_keys<'a>(&self, writes: &'a Writes) -> Result<(), Late<'a>> {
+        if self.recycler.last_pass() == 0 {
+            return Ok(());
+        }
+        let sequence = self.recycler.last_pass();
+        if let Some(vertex) = writes.known_ids().find(|id| self.recycler.is_keyless(*id)) {
+            return Err(Late::for_lost_key(vertex, sequence));
+        }
+        if writes.dictionary.as_ref().is_none_or(|dictionary| Arc::ptr_eq(dictionary, &self.dictionary)) {
+            return Ok(());
+        }
+        let put = |(name, bytes): &(&Arc<str>, &Option<Arc<[u8]>>)| {
+            bytes.as_ref().is_some_and(|bytes| is_view_of_ids(name, bytes))
+        };
+        let lost = writes.items.iter().find(put);
+        lost.map_or(Ok(()), |(name, _)| Err(Late::for_lost_ids(name, sequence)))
+    }
+
+    /// The ids below this one have keys that are logged.
+    pub(crate) fn logged_bound(&self) -> VertexId {
+        self.unlogged
     }
 
     /// Whether all ids and columns of the writes are known.
@@ -110,10 +206,13 @@ impl Resolver {
         let own = if writes.new_keys.is_some() { writes.first_new_id } else { self.bound };
         let first_new_id = std::mem::replace(&mut self.unlogged, self.bound);
         let is_altered = std::mem::take(&mut self.schema_is_unlogged);
-        if first_new_id < own || is_altered {
+        let ids = self.recycler.take_unlogged();
+        if first_new_id < own || is_altered || !ids.is_empty() {
             let schema = is_altered.then(|| (*self.schema).clone());
             let new_keys = (first_new_id < own).then(|| self.dictionary.keys(first_new_id..own));
-            let brought = WriteSet { schema, new_keys, first_new_id, ..WriteSet::default() };
+            let keys = self.dictionary.keys_where(ids.iter().copied(), |_| true);
+            let rebound = (!ids.is_empty()).then_some(Rebound { ids, keys });
+            let brought = WriteSet { schema, new_keys, first_new_id, rebound, ..WriteSet::default() };
             let commit = std::mem::replace(writes, brought);
             writes.extend(commit);
         }
@@ -194,12 +293,18 @@ impl Resolver {
         }
         let first_new_id = self.bound;
         let mut ids = Vec::with_capacity(writes.new_keys.len());
-        let mut new_keys = Vec::new();
+        let (mut new_keys, mut rebound_ids, mut rebound_keys) = (Vec::new(), Vec::new(), Vec::new());
         for key in writes.new_keys {
             if let Some(id) = self.lookup(key.as_ref()) {
                 ids.push(id);
+            } else if let Some(&id) = self.recycler.take_free(1).first() {
+                self.bind(id, key.as_ref());
+                ids.push(id);
+                rebound_ids.push(id);
+                rebound_keys.push(key);
             } else {
-                self.dictionary.add(self.bound, key.as_ref());
+                let old = self.dictionary.add(self.bound, key.as_ref());
+                debug_assert!(old.is_none(), "an id that no key had");
                 ids.push(self.bound);
                 self.bound += 1;
                 new_keys.push(key);
@@ -228,13 +333,16 @@ impl Resolver {
                 edges.push((edge_type as EdgeTypeId, ops));
             }
         }
-        let new_keys = (!new_keys.is_empty()).then(|| KeyColumn::from_keys(new_keys)).flatten();
+        let column = |keys: Vec<Key>| (!keys.is_empty()).then(|| KeyColumn::from_keys(keys)).flatten();
+        let (new_keys, rebound_keys) = (column(new_keys), column(rebound_keys));
+        let rebound = rebound_keys.map(|keys| Rebound { ids: rebound_ids, keys });
         let items = writes.items.into_iter().collect();
-        Ok(WriteSet { schema, new_keys, first_new_id, vertex_deletes, vertex_puts, edges, items })
+        Ok(WriteSet { schema, new_keys, first_new_id, rebound, vertex_deletes, vertex_puts, edges, items })
     }
 
     pub(crate) fn check_room(&self, keys: usize) -> Result<(), SchemaError> {
-        if u64::from(self.bound) + keys as u64 <= MAX_VERTICES {
+        let new_ids = keys.saturating_sub(self.recycler.num_free());
+        if u64::from(self.bound) + new_ids as u64 <= MAX_VERTICES {
             Ok(())
         } else {
             Err(SchemaError::Limit { what: "vertices", max: MAX_VERTICES })
@@ -274,7 +382,7 @@ mod tests {
     /// As if a load had brought a kind of keys and an edge type, and was then given up.
     #[test]
     fn a_schema_that_is_taken_back_leaves_the_kind_of_keys_that_have_ids() {
-        let published = Version::empty(Schema::default(), Dictionary::Dense);
+        let published = Version::empty(Schema::default(), Dictionary::dense());
         for keys in [0, 2] {
             let mut resolver = Resolver::of(&published, None);
             let mut schema = Schema { key_kind: Some(KeyKind::Int64), ..Schema::default() };

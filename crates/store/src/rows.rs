@@ -8,11 +8,16 @@
 //!  VERTICES                         vertex: u32 | type: u16 | present: u16      ascending
 //!  COLUMN   (property)              vertex: u32 | present: u32 | bits: u64      ascending
 //!  TEXT     (property)              length: u32 | bytes, each 4-byte aligned
+//!  FREE                             first id: u32 | count: u32                  ascending: ids without keys
+//!  REBOUND                          count: u32 | ids, ascending | keys as in the log
 //!
 //!  place: bit 0 set = position in CHUNKS << 2; else the file offset of the one run, tagged like that of a chunk
 //!  offset of a chunk: bit 1 set = with columns, bit 63 set = compressed
 //!  bits of a string: the file offset of its length
 //! ```
+//!
+//! Of an id in FREE of the newest segment, no other section counts; of one in REBOUND, the newest one that names it, before KEYS.
+//! Neither is there in a store that has never let go of a key.
 //!
 //! Invariant: a row without a value (degree 0, not present) says that what an older segment holds is gone. None is written where
 //! no older one holds anything.
@@ -27,6 +32,8 @@ const VERTICES: u16 = 4;
 const COLUMN: u16 = 5;
 const TEXT: u16 = 6;
 const CHUNKS: u16 = 7;
+const FREE: u16 = 8;
+const REBOUND: u16 = 9;
 
 /// Bit 0 of a place: it is a position in the chunks.
 pub(crate) const CHUNKED: u64 = 1;
@@ -61,9 +68,15 @@ pub(crate) fn keys_section(part: u32) -> SectionId {
     SectionId { kind: KEYS, owner: 0, part }
 }
 
-/// Whether a section holds keys.
+/// The section of ids that have no keys.
+pub(crate) const FREE_SECTION: SectionId = SectionId { kind: FREE, owner: 0, part: 0 };
+
+/// The section of ids that have other keys than an older segment says.
+pub(crate) const REBOUND_SECTION: SectionId = SectionId { kind: REBOUND, owner: 0, part: 0 };
+
+/// Whether a section holds keys, or tells of them.
 pub(crate) fn is_keys(section: SectionId) -> bool {
-    section.kind == KEYS
+    [KEYS, FREE, REBOUND].contains(&section.kind)
 }
 
 /// The section of vertex types.

@@ -17,11 +17,12 @@ use evergraph_types::{Direction, EdgeTypeId, PropertyId, Sequence, VertexId};
 use crate::additions::{Additions, Side, SortKey, fit_32_bits};
 use crate::batch::EndIds;
 use crate::codec::encode_keys;
-use crate::dictionary::Dictionary;
 use crate::entry::Entry;
 use crate::list_parts::Selected;
 use crate::list_pieces::{Growth, ListSink, ListsWritten, write_in_background, write_rows};
 use crate::paged_array::{Cell, LEAF_CELLS, PagedArray};
+use crate::recycled_rows::write_recycled;
+use crate::recycler::Recycled;
 use crate::rows::{
     ListSections, Row, VERTICES_SECTION, VertexRow, WideRow, column_section, decode_rows, keys_section,
     text_section,
@@ -49,6 +50,8 @@ pub(crate) struct Contents<'a> {
     pub(crate) kept: &'a [Arc<Segment>],
     /// The keys of the ids from this one on.
     pub(crate) first_key: VertexId,
+    /// Which ids have no keys, and which have got others.
+    pub(crate) recycled: &'a Recycled,
     /// Edges to add.
     pub(crate) bulk: Option<&'a Bulk>,
     /// What lists on their way are to fit.
@@ -80,7 +83,7 @@ pub(crate) fn write_segment(
     let since = versions.1;
     let info = SegmentInfo { store_id, segment: number, lower: versions.0, upper: versions.1, since };
     let mut writer = SegmentWriter::create(disk, path, &info)?;
-    write_keys(&mut writer, version, contents.first_key)?;
+    write_keys(&mut writer, contents)?;
     let rows =
         contents.rows(&version.vertices, VERTICES_SECTION, |vertex, label| VertexRow { vertex, label });
     write_rows(&mut writer, VERTICES_SECTION, &rows)?;
@@ -347,25 +350,25 @@ impl<'a, R: Row> OlderRows<'a, R> {
     }
 }
 
-fn write_keys(
-    writer: &mut SegmentWriter,
-    version: &Version,
-    first_key: VertexId,
-) -> Result<(), SegmentError> {
-    if matches!(*version.dictionary, Dictionary::Dense) {
+fn write_keys(writer: &mut SegmentWriter, contents: Contents<'_>) -> Result<(), SegmentError> {
+    let Contents { version, recycled, first_key, merged, .. } = contents;
+    if version.dictionary.is_dense() {
         return Ok(());
     }
+    // What has no key now may be getting one while this is written.
+    let mut free = recycled.free[recycled.free.partition_point(|id| *id < first_key)..].iter().peekable();
+    let mut has_key = |id| free.next_if_eq(&&id).is_none();
     let mut first = first_key;
     let mut part = 0;
     while first < version.id_bound {
         let end = version.id_bound.min(first.saturating_add(KEYS_PER_PART));
         let mut bytes = first.to_le_bytes().to_vec();
-        encode_keys(Some(&version.dictionary.keys(first..end)), &mut bytes);
+        encode_keys(Some(&version.dictionary.keys_where(first..end, &mut has_key)), &mut bytes);
         writer.begin(keys_section(part));
         writer.write(&bytes)?;
         (first, part) = (end, part + 1);
     }
-    Ok(())
+    write_recycled(writer, &version.dictionary, recycled, first_key, merged)
 }
 
 fn write_column(

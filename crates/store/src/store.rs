@@ -33,6 +33,7 @@ use crate::pool::{give_back_here, in_pool};
 use crate::queue::CommitQueue;
 use crate::reads::Reads;
 use crate::reclaim::Reclaimer;
+use crate::recycler::Recycler;
 use crate::resolve::Resolver;
 use crate::retain::Retain;
 use crate::staged::BulkLoad;
@@ -101,6 +102,9 @@ pub(crate) struct Inner {
     pub(crate) follow: Follow,
     /// How much history is kept.
     pub(crate) retain: Retain,
+    /// The commit from which on ids that have lost their keys had no vertices, and about its time: new readers, and versions of the
+    /// past, begin no earlier.
+    pub(crate) last_pass: Mutex<(Sequence, i64)>,
     /// Versions of the past that were asked for.
     pub(crate) history: Mutex<HistoryCache>,
     /// The heaps of these, and of those that somebody still holds.
@@ -160,13 +164,15 @@ impl Store {
                 Err(error) => unreachable!("a new store in memory did not open: {error}"),
             };
         }
-        let mut version = Version::empty(Schema::default(), Dictionary::Dense);
+        let mut version = Version::empty(Schema::default(), Dictionary::dense());
         version.format = options.format.unwrap_or_default();
-        Store::start(Inner::new(version, None, None, Cursors::default(), options))
+        let recycler = Recycler::default();
+        Store::start(Inner::new(version, recycler, None, None, Cursors::default(), options))
     }
 
     fn start(inner: Inner) -> Store {
         let inner = Arc::new(inner);
+        inner.promote();
         inner.settle_access();
         crate::maintenance::start(&inner);
         Store { handle: Arc::new(Handle { inner }) }
@@ -533,7 +539,7 @@ impl Store {
                 Transaction::new(self.clone(), version, None, TransactionOptions::default());
             run(&mut transaction)?;
             match transaction.commit() {
-                // Only the schema can conflict.
+                // Only the schema can conflict, and a vertex that was gone and whose key lost its id meanwhile.
                 Err(CommitError::Conflict { .. }) if left > 0 => left -= 1,
                 outcome => return outcome,
             }
@@ -580,6 +586,7 @@ impl Inner {
     /// A store whose newest version is `version`.
     pub(crate) fn new(
         version: Version,
+        recycler: Recycler,
         log: Option<evergraph_log::Log>,
         home: Option<Home>,
         cursors: Cursors,
@@ -593,8 +600,11 @@ impl Inner {
             log.as_ref().map_or(0, |log| log.bytes_after(home.archived_sequence.load(Ordering::Relaxed)))
         };
         let logged_bytes = home.as_ref().map_or(0, replayed);
+        let last_pass = Mutex::new((recycler.last_pass(), version.time_micros));
+        let mut resolver = Resolver::of(&version, options.keys);
+        resolver.recycler = recycler;
         let committer = Committer {
-            resolver: Resolver::of(&version, options.keys),
+            resolver,
             recent: RecentChanges::default(),
             log,
             place: home.as_ref().map(Home::log_place),
@@ -604,6 +614,8 @@ impl Inner {
             logged_bytes,
             archived,
             unpublished_rows: 0,
+            // Of what was archived, it is not known when it was changed.
+            deleted_by_batch: version.sequence,
             branch: None,
             refusal: options.read_only.then_some(Refusal::ReadOnly),
         };
@@ -622,6 +634,7 @@ impl Inner {
             gathered_bytes: AtomicU64::new(0),
             given_back_bytes: AtomicU64::new(0),
             retain,
+            last_pass,
             history: Mutex::default(),
             pasts: Mutex::default(),
             follow,
@@ -727,7 +740,7 @@ impl Drop for Handle {
 impl Drop for Inner {
     fn drop(&mut self) {
         // From here on only snapshots keep the version alive.
-        let empty = Version::empty(Schema::default(), Dictionary::Dense);
+        let empty = Version::empty(Schema::default(), Dictionary::dense());
         take_unread(&mut vec![self.current.swap(Arc::new(empty))], Version::release);
     }
 }

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use evergraph_types::{
-    Alteration, Direction, EdgeTypeId, EdgeTypeOptions, Key, KeyRef, PropertyId, PropertyType, Schema,
-    Sequence, Value, VertexData, VertexId,
+    Alteration, Direction, EdgeTypeId, EdgeTypeOptions, Key, KeyKind, KeyRef, PropertyId, PropertyType,
+    Schema, Sequence, Value, VertexData, VertexId,
 };
 use hashbrown::{HashMap, HashSet};
 use parking_lot::Mutex;
@@ -263,7 +263,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Deletes a vertex with all its edges and properties. Tells whether there was one. The dictionary keeps its key and id.
+    /// Deletes a vertex with all its edges and properties. Tells whether there was one.
     ///
     /// # Errors
     /// [`WriteError::TimedOut`] after the deadline of the transaction.
@@ -579,11 +579,12 @@ impl Transaction {
     /// one is applied and it may be run again from the start.
     pub fn commit(self) -> Result<Sequence, CommitError> {
         self.check_writable()?;
-        let Transaction { store, version, writes, reads, pin: _pin, .. } = self;
+        let Transaction { store, version, mut writes, reads, pin: _pin, .. } = self;
         if writes.is_empty() {
             // What it read was the graph after its begin version.
             return Ok(version.sequence);
         }
+        writes.hold_keys(&version);
         // It was the last to hold it, maybe, and what the commit replaces is free then.
         drop(version);
         store.commit_writes(writes, reads.map(Mutex::into_inner))
@@ -613,10 +614,11 @@ impl Transaction {
     /// ```
     pub fn submit(self) -> Result<PendingCommit, CommitError> {
         self.check_writable()?;
-        let Transaction { store, version, writes, reads, pin, .. } = self;
+        let Transaction { store, version, mut writes, reads, pin, .. } = self;
         if writes.is_empty() {
             return Ok(PendingCommit::done(Ok(version.sequence)));
         }
+        writes.hold_keys(&version);
         let request = Request::Writes(writes, reads.map(|reads| Box::new(reads.into_inner())));
         PendingCommit::hand_in(store, request, pin)
     }
@@ -684,6 +686,12 @@ impl Transaction {
     /// The handle of a key that fits the schema, a new one if the dictionary has none.
     fn handle(&mut self, key: KeyRef<'_>) -> Handle {
         if let Some(handle) = self.find(key) {
+            if self.writes.schema().key_kind != Some(KeyKind::Dense)
+                && base_id(handle).is_some_and(|id| !self.version.has_vertex(id))
+            {
+                // Its key may be let go of at any time, and is the same to this transaction all the same.
+                self.new_index.insert(key.to_key(), handle);
+            }
             return handle;
         }
         let handle = NEW | self.writes.new_keys.len() as Handle;
@@ -697,9 +705,11 @@ impl Transaction {
         // A dense id is its own handle, known or not; other keys count from when the version holds them. A key that
         // a later commit added is new here: the committer finds its id.
         let dense = self.writes.schema().key_kind == Some(evergraph_types::KeyKind::Dense);
-        match known.filter(|&id| dense || id < self.version.id_bound) {
-            Some(id) => Some(Handle::from(id)),
-            None => self.new_index.get(&key.to_key()).copied(),
+        let known = known.filter(|&id| dense || id < self.version.id_bound);
+        match known {
+            Some(id) if self.new_index.is_empty() || self.version.has_vertex(id) => Some(Handle::from(id)),
+            // A later commit may have given it an id that the version knows, but no key had.
+            known => self.new_index.get(&key.to_key()).copied().or(known.map(Handle::from)),
         }
     }
 

@@ -16,7 +16,7 @@ use hashbrown::HashSet;
 use crate::adjacency::ChunkRef;
 use crate::catalog::Catalog;
 use crate::compression::RunBuffer;
-use crate::dictionary::Dictionary;
+use crate::dictionary::{Dictionary, KeyHold};
 use crate::entry::Entry;
 use crate::flat_table::FlatTable;
 use crate::fragment::ColumnArea;
@@ -182,13 +182,18 @@ impl Version {
         self.dictionary.lookup(key).filter(|&id| self.has_vertex(id))
     }
 
-    /// The id that a key has or had: of a vertex, or of none that has edges. For whoever looks for edges next, and so need
+    /// The id that a key has: of a vertex, or of none that has edges. For whoever looks for edges next, and so need
     /// not ask whether the vertex exists.
     pub fn id_with_edges(&self, key: evergraph_types::KeyRef<'_>) -> Option<VertexId> {
         self.dictionary.lookup(key).filter(|&id| id < self.id_bound)
     }
 
-    /// The key of an id below [`Version::id_bound`].
+    /// Keeps all ids that have keys now from being given to other keys, for whoever keeps ids and not the version.
+    pub fn hold_keys(&self) -> KeyHold {
+        KeyHold::of(&self.dictionary)
+    }
+
+    /// The key of an id below [`Version::id_bound`], also where the vertex is gone.
     pub fn key(&self, vertex: VertexId) -> evergraph_types::Key {
         self.dictionary.key(vertex)
     }

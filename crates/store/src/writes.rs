@@ -8,6 +8,9 @@ use std::sync::Arc;
 use evergraph_types::{Key, PropertyId, Schema, Sequence, Value, VertexId, VertexTypeId};
 use hashbrown::HashMap;
 
+use crate::dictionary::Dictionary;
+use crate::version::Version;
+
 /// A vertex inside a transaction: the id of a key the dictionary knows, or `NEW | position` among the new keys.
 pub(crate) type Handle = u64;
 pub(crate) const NEW: Handle = 1 << 40;
@@ -58,6 +61,9 @@ pub(crate) struct Writes {
     /// In the order of first touch.
     pub(crate) vertices: Vec<(Handle, VertexWrite)>,
     pub(crate) edges: Vec<EdgeWrites>,
+    /// The dictionary that handles of known keys come from, once there is no version any more to hold it: as long as it is held,
+    /// their ids are given to no other keys.
+    pub(crate) dictionary: Option<Arc<Dictionary>>,
     /// Items of the catalog as they become.
     pub(crate) items: BTreeMap<Arc<str>, Option<Arc<[u8]>>>,
 }
@@ -72,8 +78,21 @@ impl Writes {
             new_keys: Vec::new(),
             vertices: Vec::new(),
             edges: Vec::new(),
+            dictionary: None,
             items: BTreeMap::new(),
         }
+    }
+
+    /// Has handles of known keys mean what they do in the version until the writes are resolved.
+    pub(crate) fn hold_keys(&mut self, version: &Version) {
+        self.dictionary = (!version.dictionary.is_dense()).then(|| version.dictionary.clone());
+    }
+
+    /// The ids that the writes name.
+    pub(crate) fn known_ids(&self) -> impl Iterator<Item = VertexId> {
+        let ends = self.edges.iter().flat_map(|edges| &edges.writes).filter(|write| !write.dead);
+        let ends = ends.flat_map(|write| [write.src, write.dst]);
+        self.vertices.iter().map(|(handle, _)| *handle).chain(ends).filter_map(base_id)
     }
 }
 

@@ -163,7 +163,7 @@ impl Stream {
         };
         let edge_types = options.edge_types.as_ref().map(ids_of).transpose()?;
         let begins_now = options.after.is_none() && options.name.is_none();
-        let (reader, version) = loop {
+        let (mut reader, version) = loop {
             let (after, name) = (options.after, options.name.clone());
             let reader = store.changes(ChangeOptions { after, name })?;
             let version = store.version()?;
@@ -172,6 +172,8 @@ impl Stream {
                 break (reader, version);
             }
         };
+        // A batch is gathered before it gets the version that tells its keys.
+        reader.hold_keys();
         let given = reader.position();
         let gathered = Gathered::default();
         let mut stream =

@@ -17,6 +17,14 @@ impl Default for TextValues {
     }
 }
 
+impl<T: AsRef<str>> FromIterator<T> for TextValues {
+    fn from_iter<I: IntoIterator<Item = T>>(texts: I) -> Self {
+        let mut values = TextValues::default();
+        texts.into_iter().for_each(|text| values.push(text.as_ref()));
+        values
+    }
+}
+
 impl TextValues {
     /// How many strings there are.
     pub fn len(&self) -> usize {

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-use evergraph_store::{CommitError, Store, Transaction, Version};
+use evergraph_store::{CommitError, Store, Transaction, VIEW_ITEMS, Version};
 use evergraph_types::Sequence;
 use evergraph_view::{EdgeRule, GraphView, Snapshot};
 use parking_lot::Mutex;
@@ -26,7 +26,7 @@ use crate::part::Part;
 use crate::scratch::Scratch;
 
 /// Where the definitions are in the catalog.
-pub(crate) const VIEW_PREFIX: &str = "view/";
+pub(crate) const VIEW_PREFIX: &str = VIEW_ITEMS;
 /// The longest name of a view; what the catalog puts before it fits too.
 const NAME_CHARS: usize = 200;
 /// How many names an error lists.
@@ -278,7 +278,12 @@ impl View {
 
     /// Its scratch properties, which live as long as the process and the view.
     pub fn scratch(&self) -> Arc<Scratch> {
-        self.views.companion(&self.name).scratch.clone()
+        let scratch = self.views.companion(&self.name).scratch.clone();
+        // No ids are given out by a store that is closed.
+        if let Ok(version) = self.views.store.version() {
+            scratch.hold_keys(|| version.hold_keys());
+        }
+        scratch
     }
 
     /// Has a handler told of what changes in the view, on a thread of its own. Every commit after this returns is looked

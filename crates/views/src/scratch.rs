@@ -4,17 +4,27 @@
 //! Invariant: no null is kept.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
+use evergraph_store::KeyHold;
 use evergraph_types::{Value, VertexId};
 use parking_lot::Mutex;
 
 /// The scratch properties of one view. They are not stored: the next process starts with none.
+///
+/// As long as there are some, the vertices' ids are given to no others.
 #[derive(Debug, Default)]
 pub struct Scratch {
+    keys: OnceLock<KeyHold>,
     values: Mutex<BTreeMap<String, BTreeMap<VertexId, Value>>>,
 }
 
 impl Scratch {
+    /// Has ids mean what they do now, before there can be any values.
+    pub(crate) fn hold_keys(&self, hold: impl FnOnce() -> KeyHold) {
+        self.keys.get_or_init(hold);
+    }
+
     /// Sets a property of a vertex; null takes it away.
     pub fn set(&self, property: &str, vertex: VertexId, value: Value) {
         let mut values = self.values.lock();

@@ -40,6 +40,33 @@ fn sample_with_history() -> (SimDisk, States) {
     (disk, states)
 }
 
+/// A store whose segments and log say that ids have no keys, or others than before, and that of such a one.
+fn sample_with_ids_given_out_again() -> (SimDisk, States) {
+    let disk = SimDisk::new(0);
+    let store = open(&disk, options());
+    for key in 100..110i64 {
+        store.put_edge(key, key + 1, "knows", &[]).expect("it fits");
+    }
+    let mut states = States::new();
+    let mut turn = |keys: std::ops::Range<i64>, archives| {
+        keys.clone().for_each(|key| _ = store.delete_vertex(key).expect("deleted"));
+        (0..archives).for_each(|_| store.compact().expect("a good disk"));
+        states.clear();
+        keys.for_each(|key| {
+            store.put_edge(key + 100, 110, "knows", &[]).expect("it fits");
+            note(&store, &mut states);
+        });
+    };
+    turn(100..106, 2);
+    turn(106..109, 2);
+    store.checkpoint().expect("a good disk");
+    turn(203..206, 2);
+    let bound = store.version().expect("open").id_bound();
+    assert_eq!(bound, 11, "ids of those that are gone were given out");
+    store.close().expect("a good disk");
+    (disk, states)
+}
+
 /// A store as it was closed.
 fn closed(with: Options) -> (SimDisk, States) {
     let disk = SimDisk::new(0);
@@ -137,12 +164,21 @@ fn opens_as(disk: &SimDisk, expected: &Dump, what: &str) {
 /// Damages a file in one place after the other. The store must be refused, or it shows what it showed before; then each older
 /// version, too, is as it was or refused, and a check finds what makes that so. Gives how often it did.
 fn damage(places: impl Fn(usize) -> Vec<usize>, change: impl Fn(&mut Vec<u8>, usize), name: &str) -> u64 {
-    let (disk, states) = sample_with_history();
+    let samples = [sample_with_history(), sample_with_ids_given_out_again()];
+    samples.iter().map(|sample| damage_sample(sample, &places, &change, name)).sum()
+}
+
+fn damage_sample(
+    (disk, states): &(SimDisk, States),
+    places: &impl Fn(usize) -> Vec<usize>,
+    change: &impl Fn(&mut Vec<u8>, usize),
+    name: &str,
+) -> u64 {
     let mut count = 0;
-    for (path, bytes) in contents(&disk) {
+    for (path, bytes) in contents(disk) {
         for place in places(bytes.len()) {
             let what = format!("{name} of {} at {place}", path.display());
-            let damaged = copy_of(&disk);
+            let damaged = copy_of(disk);
             let mut changed = bytes.clone();
             change(&mut changed, place);
             if changed == bytes {
@@ -150,14 +186,14 @@ fn damage(places: impl Fn(usize) -> Vec<usize>, change: impl Fn(&mut Vec<u8>, us
             }
             count += 1;
             damaged.put(&path, &changed).expect("a file");
-            if shows_no_other_answer(&damaged, &states, &path, &what) {
+            if shows_no_other_answer(&damaged, states, &path, &what) {
                 continue;
             }
             let error = refused(&damaged, &what);
             assert!(matches!(error, OpenError::Corrupt(_)), "{what}: {error}");
             assert!(path_of(&error).is_some_and(|named| is_named(named, &path)), "{what}: {error}");
             damaged.put(&path, &bytes).expect("a file");
-            opens_as(&damaged, newest(&states), &what);
+            opens_as(&damaged, newest(states), &what);
         }
     }
     count
@@ -265,7 +301,7 @@ fn with_version(bytes: &[u8], version: u32, sum: usize) -> Vec<u8> {
 
 #[test]
 fn a_newer_format_is_named_with_its_file() {
-    for sample in [sample(), sample_with_history()] {
+    for sample in [sample(), sample_with_history(), sample_with_ids_given_out_again()] {
         newer_formats_are_named(sample);
     }
 }
@@ -288,7 +324,7 @@ fn newer_formats_are_named((disk, states): (SimDisk, States)) {
         disk.put(&path, &with_version(&bytes, 9, sum)).expect("a file");
         match refused(&disk, "a newer format") {
             OpenError::NewerFormat { path: named, found: 9, supported } => {
-                let newest = if is_in(&path, "segments") || is_in(&path, "log") { 2 } else { 1 };
+                let newest = if is_in(&path, "cursors") { 1 } else { 2 };
                 assert_eq!((named, supported), (path.clone(), newest));
             }
             error => panic!("{}: {error}", path.display()),
@@ -365,7 +401,7 @@ fn a_segment_of_another_copy_of_the_store_is_told() {
 
 #[test]
 fn missing_files_are_told() {
-    for (disk, states) in [sample(), sample_with_history()] {
+    for (disk, states) in [sample(), sample_with_history(), sample_with_ids_given_out_again()] {
         // Whoever had a cursor that is gone begins anew.
         for (path, bytes) in contents(&disk).into_iter().filter(|(path, _)| !is_in(path, "cursors")) {
             let lacking = copy_of(&disk);

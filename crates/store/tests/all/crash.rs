@@ -137,6 +137,48 @@ fn what_was_acknowledged_survives_a_crash_at_every_operation() {
     assert!(states >= 2000, "{states} states");
 }
 
+/// Keys come and go, so that ids are given to others: archives that let go of keys and say so, keys that come again before and after
+/// that, and loads between.
+fn coming_and_going() -> Vec<Action> {
+    let delete =
+        |keys: std::ops::Range<u16>| Action::Commit(keys.map(|key| Write::DeleteVertex { key }).collect());
+    let put = |keys: std::ops::Range<u16>| {
+        Action::Commit(keys.map(|key| put_edge(key, key + 1, usize::from(key % 4))).collect())
+    };
+    let many = |from: u16| (0..12).map(|row| (from + row % 7, from + row % 5)).collect::<Vec<_>>();
+    vec![
+        Action::Declare,
+        put(0..6),
+        Action::Checkpoint,
+        delete(1..5),
+        Action::Compact,
+        put(20..23),
+        Action::One(put_vertex(3)),
+        delete(20..22),
+        Action::Compact,
+        Action::One(put_edge(20, 2, 0)),
+        Action::Add { edge_type: 0, edges: many(30), columns: 0, parts: 1 },
+        delete(30..34),
+        Action::Compact,
+        Action::Add { edge_type: 1, edges: vec![(40, 41), (42, 30)], columns: 0, parts: 1 },
+        Action::Checkpoint,
+        put(50..53),
+        Action::Reopen,
+        delete(40..42),
+        Action::Compact,
+        Action::One(put_edge(40, 60, 1)),
+        Action::Add { edge_type: 0, edges: many(61), columns: 0, parts: 1 },
+        Action::Checkpoint,
+    ]
+}
+
+#[test]
+fn ids_that_are_given_to_other_keys_survive_a_crash_at_every_operation() {
+    let cases = [KeyKind::Text, KeyKind::Int64].map(|keys| Case { keys, ..CASE });
+    let states = cases.map(|case| crash(case, &coming_and_going(), 5, 9)).iter().sum::<u64>();
+    assert!(states >= 800, "{states} states");
+}
+
 #[test]
 fn loads_larger_than_memory_survive_a_crash_at_every_operation() {
     let states = crash(Case { memory_limit: Some(0), ..CASE }, &workload(), 3, 12);

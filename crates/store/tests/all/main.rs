@@ -36,6 +36,7 @@ mod pending;
 mod pools;
 mod read_only;
 mod recluster;
+mod recycle;
 mod savepoints;
 mod serial_order;
 mod serializable;

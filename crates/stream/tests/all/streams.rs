@@ -31,6 +31,43 @@ fn put(store: &Store, edges: std::ops::Range<i64>) {
     }
 }
 
+/// Batches tell their keys when those are gone and others have their ids: one that is held, and one that was being gathered.
+#[test]
+fn batches_tell_the_keys_that_their_vertices_had() {
+    for is_stateful in [false, true] {
+        let store = in_memory(None);
+        put(&store, 0..3);
+        let mut stream = stream(&store, 1000, is_stateful);
+        let waits = StreamOptions { every: Some(Duration::from_millis(200)), ..StreamOptions::default() };
+        let mut gathering = Stream::new(&store, waits).expect("a stream");
+        put(&store, 10..20);
+        let held = all(&mut stream);
+        assert!(gathering.try_next().expect("readable").is_none() && gathering.is_gathering());
+        let come_and_go = |stream: &mut Stream, first: i64| {
+            (first..first + 11).for_each(|key| _ = store.delete_vertex(key).expect("deleted"));
+            all(stream);
+            (0..2).for_each(|_| store.compact().expect("in memory"));
+            let bound = store.version().expect("open").id_bound();
+            put(&store, first + 90..first + 100);
+            (bound, store.version().expect("open").id_bound())
+        };
+        for round in 0..4 {
+            let (before, after) = come_and_go(&mut stream, 10 + 90 * round);
+            assert_eq!(after, before + 11, "one still gathers what names the ids");
+        }
+        let keys = |batch: &Batch| format!("{:?}", batch.names.keys_of(&batch.edges[0].src));
+        assert_eq!(held.len(), 1);
+        assert!(keys(&held[0]).contains("10,"), "{}", keys(&held[0]));
+        let found = gathering.next(Some(Duration::from_secs(60))).expect("readable").expect("a batch");
+        assert!(keys(&found).contains("10,"), "{}", keys(&found));
+        drop((held, found, gathering));
+        // A state is held from one batch to the next.
+        (4..6).for_each(|round| _ = come_and_go(&mut stream, 10 + 90 * round));
+        let (before, after) = come_and_go(&mut stream, 550);
+        assert_eq!(after, before, "nobody is behind");
+    }
+}
+
 #[test]
 fn batches_end_between_commits_and_miss_none() {
     let store = in_memory(None);

@@ -21,6 +21,8 @@ enum Step {
     Put(i64, i64, Option<i64>),
     Delete(i64, i64),
     DeleteVertex(i64),
+    /// Lets go of the keys of vertices that are gone, so that others get their ids.
+    Compact,
     Advance,
 }
 
@@ -40,7 +42,8 @@ fn any_steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         14 => (end(), end(), time).prop_map(|(src, dst, time)| Step::Put(src, dst, time)),
         2 => (end(), end()).prop_map(|(src, dst)| Step::Delete(src, dst)),
-        1 => end().prop_map(Step::DeleteVertex),
+        2 => end().prop_map(Step::DeleteVertex),
+        2 => Just(Step::Compact),
         4 => Just(Step::Advance),
     ];
     prop::collection::vec(step, 0..80)
@@ -215,6 +218,7 @@ fn apply(case: &Case, store: &Store, naive: &mut Naive, step: &Step, number: i64
                 .expect("deleted");
             naive.events.retain(|(_, (src, dst), _)| *src != vertex && *dst != vertex);
         }
+        Step::Compact => store.compact().expect("in memory"),
         Step::Advance => {}
     }
 }

@@ -1,7 +1,9 @@
 //! A store that is made of nothing but what a reader of another one's log is told.
 
 use evergraph_store::{Commit, CommitError, Options, Store, Version, WriteSet};
-use evergraph_types::{Alteration, Key, KeyKind, Property, PropertyOwner, PropertyType, Schema, Value};
+use evergraph_types::{
+    Alteration, Direction, Key, KeyKind, Property, PropertyOwner, PropertyType, Schema, Value,
+};
 
 use super::{Dump, dump};
 
@@ -155,6 +157,22 @@ impl Replica {
     /// Takes over the schema of a version, where the reader began after the commits that made it.
     pub(crate) fn declare_like(&mut self, version: &Version) {
         self.declare(version.schema());
+    }
+
+    /// Puts the vertices and edges of a version, which have no properties.
+    pub(crate) fn apply_all(&mut self, version: &Version) {
+        let put: Result<(), CommitError> = self.store.transact(0, |tx| {
+            for id in version.vertex_ids() {
+                tx.put_vertex(&version.key(id), None, &[])?;
+                for (edge_type, kind) in version.schema().live_edge_types() {
+                    for neighbor in version.neighbors(edge_type, Direction::Out, id).iter() {
+                        tx.put_edge(&version.key(id), &version.key(neighbor), &kind.name, &[])?;
+                    }
+                }
+            }
+            Ok(())
+        });
+        put.expect("nothing is in its way");
     }
 
     pub(crate) fn dump(&self) -> Dump {

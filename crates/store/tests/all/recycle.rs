@@ -1,0 +1,557 @@
+//! Ids of keys that came and went are given to other keys, and nobody takes one for the other: versions that are held, transactions
+//! and streams that began before, readers at the same time, and what is found after opening again.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::common::{Action, Case, Replica, Runner, Write, actions, batch, dump, for_all, open, options};
+use evergraph_disk::{CrashPlan, Fault, SimDisk};
+use evergraph_proof::{Random, tally};
+use evergraph_store::{
+    At, ChangeOptions, ChangeReader, ChangesError, CommitError, Contested, Durability, HistoryError,
+    Isolation, ListFormat, Options, Store, TransactionOptions, check_on,
+};
+use evergraph_types::{Direction, Key, KeyKind, Value};
+use proptest::prelude::*;
+
+const KINDS: [KeyKind; 2] = [KeyKind::Int64, KeyKind::Text];
+
+fn key(kind: KeyKind, number: i64) -> Key {
+    match kind {
+        KeyKind::Text => Key::Text(format!("session {number}")),
+        _ => Key::Int(number * 1_000_003),
+    }
+}
+
+fn options_for(kind: KeyKind) -> Options {
+    Options { keys: Some(kind), ..options() }
+}
+
+/// A store in memory, and one on a disk.
+fn stores(kind: KeyKind) -> [(Store, Option<SimDisk>); 2] {
+    let disk = SimDisk::new(0);
+    [(Store::in_memory(options_for(kind)), None), (open(&disk, options_for(kind)), Some(disk))]
+}
+
+fn add(store: &Store, kind: KeyKind, numbers: std::ops::Range<i64>) {
+    let edges = numbers.clone().map(|number| (key(kind, number), key(kind, numbers.end - 1)));
+    store.add_edges("knows", vec![batch(edges)]).expect("it fits");
+}
+
+fn delete(store: &Store, kind: KeyKind, numbers: std::ops::Range<i64>) {
+    let delete = |tx: &mut evergraph_store::Transaction| {
+        for number in numbers.clone() {
+            assert!(tx.delete_vertex(&key(kind, number))?);
+        }
+        Ok::<_, CommitError>(())
+    };
+    store.transact(0, delete).expect("nothing is in its way");
+}
+
+fn id_of(store: &Store, key: &Key) -> Option<u32> {
+    store.version().expect("open").vertex_id(key.as_ref())
+}
+
+/// Sessions that come and go, with an archive after each thousand.
+fn churn(kind: KeyKind, store: Store, disk: Option<&SimDisk>, in_a_batch: bool) {
+    let mut store = Some(store);
+    let mut early_bytes = 0;
+    for round in 0..100 {
+        let open_store = store.as_ref().expect("open");
+        let numbers = round * 1000..round * 1000 + 1000;
+        if in_a_batch {
+            add(open_store, kind, numbers.clone());
+        } else {
+            let put = |tx: &mut evergraph_store::Transaction| {
+                numbers.clone().try_for_each(|number| tx.put_vertex(&key(kind, number), None, &[]))?;
+                Ok::<_, CommitError>(())
+            };
+            open_store.transact(0, put).expect("nothing is in its way");
+        }
+        delete(open_store, kind, numbers.start..numbers.end - 1);
+        open_store.delete_vertex(&key(kind, numbers.end - 1)).expect("nothing is in its way");
+        open_store.checkpoint().expect("a good disk");
+        let stats = open_store.stats();
+        let bound = open_store.version().expect("open").id_bound();
+        assert!(bound <= 4000, "{bound} ids after {round} rounds, {kind:?}");
+        if round == 10 {
+            early_bytes = stats.dictionary_bytes;
+        }
+        assert!(round < 10 || stats.dictionary_bytes <= early_bytes + early_bytes / 4, "{stats:?}");
+        if let Some(disk) = disk.filter(|_| round % 33 == 32) {
+            drop(store.take());
+            let again = open(disk, options_for(kind));
+            let version = again.version().expect("open");
+            assert!(version.id_bound() <= 4000 && version.num_vertices() == 0);
+            assert_eq!(version.vertex_id(key(kind, numbers.start).as_ref()), None);
+            store = Some(again);
+        }
+    }
+    if let Some(disk) = disk {
+        drop(store);
+        let report = check_on(crate::common::on(disk), crate::common::directory()).expect("a store");
+        assert!(report.is_healthy(), "{report:?}");
+    }
+}
+
+#[test]
+fn keys_that_come_and_go_take_no_more_ids_and_memory_than_there_are_at_a_time() {
+    for kind in KINDS {
+        for in_a_batch in [true, false] {
+            for (store, disk) in stores(kind) {
+                churn(kind, store, disk.as_ref(), in_a_batch);
+            }
+        }
+    }
+}
+
+/// An archive that failed may not have said which ids have no keys: the log names none of them under others before one has.
+#[test]
+fn ids_are_given_out_only_once_the_disk_knows_that_they_have_no_keys() {
+    for kind in KINDS {
+        for failing in 0.. {
+            let disk = SimDisk::new(failing);
+            let store = open(&disk, options_for(kind));
+            add(&store, kind, 0..20);
+            store.checkpoint().expect("a good disk");
+            delete(&store, kind, 0..10);
+            disk.fail_at(failing, Fault::Enospc);
+            let is_archived = store.compact().is_ok();
+            if store.stats().failure.is_none() {
+                add(&store, kind, 100..108);
+                // Of these the segments say other ids.
+                add(&store, kind, 4..8);
+            }
+            let expected = dump(&store.version().expect("open"));
+            drop(store);
+            let store = open(&disk.crash(CrashPlan::KeepUnsynced), options_for(kind));
+            assert_eq!(dump(&store.version().expect("open")), expected, "{failing}");
+            if is_archived {
+                assert!(failing > 5, "an archive has more operations than {failing}");
+                break;
+            }
+        }
+    }
+}
+
+/// In memory it is done amid the commits, on a disk by the archives that come of a long log.
+#[test]
+fn ids_come_back_though_commits_never_pause() {
+    for kind in KINDS {
+        let disk = SimDisk::new(0);
+        let with = || Options { background: true, log_limit_bytes: 1 << 16, ..options_for(kind) };
+        for store in [Store::in_memory(with()), open(&disk, with())] {
+            let deadline = Instant::now() + Duration::from_secs(60);
+            let bound = || i64::from(store.version().expect("open").id_bound());
+            let mut number = 1;
+            while number < bound() + 1000 {
+                store.put_vertex(&key(kind, number), None, &[]).expect("it fits");
+                assert!(store.delete_vertex(&key(kind, number)).expect("nothing is in its way"));
+                number += 1;
+                assert!(Instant::now() < deadline, "{} ids of {number} keys", bound());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_version_that_is_held_finds_and_tells_its_keys_and_holds_their_ids() {
+    for kind in KINDS {
+        for (store, _) in stores(kind) {
+            add(&store, kind, 0..10);
+            let held = store.version().expect("open");
+            let ids: Vec<u32> =
+                (0..10).filter_map(|number| held.vertex_id(key(kind, number).as_ref())).collect();
+            delete(&store, kind, 0..10);
+            let tells = || {
+                for (number, &id) in (0..).zip(&ids) {
+                    assert_eq!(held.vertex_id(key(kind, number).as_ref()), Some(id));
+                    assert_eq!(held.key(id), key(kind, number));
+                }
+                assert_eq!(held.neighbors(0, Direction::In, ids[9]).len(), 10);
+            };
+            for round in 1..4 {
+                store.compact().expect("a good disk");
+                tells();
+                add(&store, kind, round * 10..round * 10 + 10);
+                tells();
+            }
+            assert!(store.version().expect("open").id_bound() >= 40, "none is given out");
+            drop(held);
+            delete(&store, kind, 10..40);
+            store.compact().expect("a good disk");
+            store.compact().expect("a good disk");
+            let bound = store.version().expect("open").id_bound();
+            add(&store, kind, 100..140);
+            assert_eq!(store.version().expect("open").id_bound(), bound);
+        }
+    }
+}
+
+#[test]
+fn a_transaction_from_before_a_pass_conflicts_where_it_knows_a_vertex_that_is_gone() {
+    for kind in KINDS {
+        for (store, _) in stores(kind) {
+            add(&store, kind, 0..5);
+            delete(&store, kind, 0..3);
+            store.compact().expect("a good disk");
+            // Gone, but with their ids, as those that go later are.
+            add(&store, kind, 10..13);
+            delete(&store, kind, 10..13);
+            let mut tx = store.begin().expect("open");
+            tx.put_edge(&key(kind, 10), &key(kind, 3), "knows", &[]).expect("it fits");
+            let mut other = store.begin().expect("open");
+            other.put_vertex(&key(kind, 4), None, &[("seen", Value::Int(1))]).expect("it fits");
+            // The first compaction is what the pass begins with where somebody holds an older dictionary.
+            let version = store.version().expect("open");
+            for _ in 0..2 {
+                store.compact().expect("a good disk");
+            }
+            drop(version);
+            assert!(tx.has_edge(&key(kind, 10), &key(kind, 3), "knows"));
+            let begun_after = {
+                let mut tx = store.begin().expect("open");
+                tx.put_edge(&key(kind, 11), &key(kind, 3), "knows", &[]).expect("it fits");
+                tx
+            };
+            let committed = tx.commit();
+            let id = id_of(&store, &key(kind, 10));
+            match committed {
+                Ok(_) => assert!(id.is_some(), "found by its key"),
+                Err(CommitError::Conflict { what: Contested::Vertex { key: named }, .. }) => {
+                    assert_eq!((named, id), (key(kind, 10), None));
+                }
+                Err(error) => panic!("{error}"),
+            }
+            other.commit().expect("what it knows is there");
+            begun_after.commit().expect("a new key");
+            assert!(id_of(&store, &key(kind, 11)).is_some());
+        }
+    }
+}
+
+/// As above, with nobody else in the way, so that keys are let go of while the transaction is open.
+#[test]
+fn a_key_that_is_let_go_of_under_a_transaction_is_the_same_to_it_and_no_other_gets_its_writes() {
+    for kind in KINDS {
+        for (store, _) in stores(kind) {
+            add(&store, kind, 0..20);
+            delete(&store, kind, 0..10);
+            // The pass has begun, and waits for who holds this.
+            let held = store.version().expect("open");
+            store.compact().expect("a good disk");
+            let mut tx = store.begin().expect("open");
+            tx.put_edge(&key(kind, 1), &key(kind, 15), "knows", &[]).expect("it fits");
+            let pending = {
+                let mut tx = store.begin().expect("open");
+                tx.put_vertex(&key(kind, 2), None, &[("seen", Value::Int(1))]).expect("it fits");
+                tx
+            };
+            drop(held);
+            store.compact().expect("a good disk");
+            tx.put_edge(&key(kind, 16), &key(kind, 1), "knows", &[]).expect("it fits");
+            assert!(tx.has_edge(&key(kind, 1), &key(kind, 15), "knows"));
+            let sources = tx.neighbors(&key(kind, 1), "knows", Direction::In);
+            assert_eq!(sources, Some(vec![key(kind, 16)]));
+            add(&store, kind, 100..130);
+            for outcome in [tx.commit(), pending.submit().and_then(|pending| pending.wait())] {
+                let Err(CommitError::Conflict { what: Contested::Vertex { key: named }, .. }) = outcome
+                else {
+                    panic!("{outcome:?}");
+                };
+                assert!([key(kind, 1), key(kind, 2)].contains(&named), "{named}");
+            }
+            assert_eq!(id_of(&store, &key(kind, 1)), None);
+            store.put_edge(&key(kind, 1), &key(kind, 15), "knows", &[]).expect("a new key");
+            let version = store.version().expect("open");
+            assert_eq!(version.num_vertices(), 10 + 30 + 1);
+            assert_eq!(version.num_edges(0), 10 + 30 + 1);
+        }
+    }
+}
+
+#[test]
+fn a_serializable_read_of_an_absent_key_conflicts_with_who_puts_it_under_another_id() {
+    for kind in KINDS {
+        for (store, _) in stores(kind) {
+            add(&store, kind, 0..20);
+            delete(&store, kind, 0..10);
+            let held = store.version().expect("open");
+            store.compact().expect("a good disk");
+            let serializable = TransactionOptions { isolation: Isolation::Serializable, timeout: None };
+            let reads = |number| {
+                let mut tx = store.begin_with(serializable).expect("open");
+                assert!(!tx.has_vertex(&key(kind, number)));
+                tx.put_vertex(&key(kind, 19), None, &[("seen", Value::Int(1))]).expect("it fits");
+                tx
+            };
+            let (put, alone) = (reads(1), reads(2));
+            drop(held);
+            store.compact().expect("a good disk");
+            store.put_vertex(&key(kind, 1), None, &[]).expect("it fits");
+            let outcome = put.commit();
+            assert!(matches!(outcome, Err(CommitError::Conflict { .. })), "{outcome:?}");
+            alone.commit().expect("the key is absent still");
+        }
+    }
+}
+
+fn read_all(reader: &mut ChangeReader, replica: &mut Replica) {
+    while let Some(commit) = reader.next().expect("readable") {
+        replica.apply(&commit, &reader.version());
+    }
+}
+
+#[test]
+fn a_cursor_behind_a_pass_gets_the_old_keys_and_a_new_one_is_refused() {
+    for kind in KINDS {
+        for (mut store, disk) in stores(kind) {
+            add(&store, kind, 0..3);
+            let after = store.version().expect("open").sequence();
+            let named = || ChangeOptions { after: Some(after), name: Some("copy".to_owned()) };
+            let mut replica = Replica::new(options_for(kind));
+            replica.declare_like(&store.version().expect("open"));
+            let mut own = store.changes(ChangeOptions { after: Some(after), name: None }).expect("a reader");
+            let mut reader = store.changes(named()).expect("a reader");
+            add(&store, kind, 10..20);
+            delete(&store, kind, 10..20);
+            store.compact().expect("a good disk");
+            store.compact().expect("a good disk");
+            add(&store, kind, 30..40);
+            if let Some(disk) = &disk {
+                drop((reader, own));
+                drop(store);
+                store = open(disk, options_for(kind));
+                reader = store.changes(named()).expect("a reader");
+                own = store.changes(ChangeOptions { after: Some(after), name: None }).expect("not let go of");
+                store.compact().expect("a good disk");
+                add(&store, kind, 50..55);
+            }
+            let mut other = Replica::new(options_for(kind));
+            other.declare_like(&store.version().expect("open"));
+            read_all(&mut reader, &mut replica);
+            read_all(&mut own, &mut other);
+            assert_eq!(replica.dump(), other.dump());
+            reader.acknowledge(reader.position()).expect("given out");
+            let bound = store.version().expect("open").id_bound();
+            for _ in 0..2 {
+                store.compact().expect("a good disk");
+            }
+            add(&store, kind, 60..68);
+            assert_eq!(store.version().expect("open").id_bound(), bound, "all have passed");
+            let refused = store.changes(ChangeOptions { after: Some(after), name: None });
+            assert!(matches!(refused, Err(ChangesError::Trimmed { .. })), "{refused:?}");
+            let refused = store.version_at(At::Commit(after));
+            assert!(matches!(refused, Err(HistoryError::NotRetained { .. })), "{refused:?}");
+            let first = store.retained().first;
+            store.changes(ChangeOptions { after: Some(first), name: None }).expect("as far back as it says");
+            read_all(&mut reader, &mut replica);
+            read_all(&mut own, &mut other);
+            assert_eq!(replica.dump(), other.dump());
+        }
+    }
+}
+
+/// Puts and deletes among few keys, with readers that come behind and are compared whenever they are there.
+fn follow(seed: u64, kind: KeyKind, on_disk: bool) {
+    let mut random = Random::new(seed);
+    let disk = SimDisk::new(seed);
+    let new_store =
+        || if on_disk { open(&disk, options_for(kind)) } else { Store::in_memory(options_for(kind)) };
+    let mut store = new_store();
+    add(&store, kind, 0..2);
+    let named = || ChangeOptions { after: Some(0), name: Some("copy".to_owned()) };
+    let begin = |store: &Store| store.changes(named()).expect("a reader");
+    let mut reader = (!on_disk).then(|| store.changes(ChangeOptions::default()).expect("a reader"));
+    let mut replica = Replica::new(options_for(kind));
+    if !on_disk {
+        replica.declare_like(&store.version().expect("open"));
+        replica.apply_all(&store.version().expect("open"));
+    }
+    let mut reader = reader.take().unwrap_or_else(|| begin(&store));
+    for _ in 0..120 {
+        let mut number = || random.below(40) as i64;
+        let (src, dst) = (key(kind, number()), key(kind, number()));
+        match number() {
+            0..12 => drop(store.put_edge(&src, &dst, "knows", &[]).expect("it fits")),
+            12..16 => {
+                let edges = [(src.clone(), dst.clone()), (dst, key(kind, number()))];
+                store.add_edges("knows", vec![batch(edges)]).expect("it fits");
+            }
+            16..18 => {
+                let edges = vec![batch([(src, dst)])];
+                store.delete_edges("knows", edges).expect("it fits");
+            }
+            18..28 => drop(store.delete_vertex(&src).expect("nothing is in its way")),
+            28..32 => store.compact().expect("a good disk"),
+            32..34 => store.checkpoint().expect("a good disk"),
+            34..36 if on_disk => {
+                drop(reader);
+                drop(store);
+                store = new_store();
+                reader = begin(&store);
+                replica = Replica::new(options_for(kind));
+                replica.declare_like(&store.version().expect("open"));
+                let acknowledged = reader.acknowledged();
+                assert!(acknowledged <= reader.position());
+                // What it had read is told by a copy of the store as it was at its place.
+                continue_at(&store, &mut reader, &mut replica);
+            }
+            _ => {
+                read_all(&mut reader, &mut replica);
+                reader.acknowledge(reader.position()).expect("given out");
+                assert_eq!(replica.dump(), dump(&store.version().expect("open")), "seed {seed}");
+            }
+        }
+    }
+}
+
+/// Goes on with a reader whose replica is gone.
+fn continue_at(store: &Store, reader: &mut ChangeReader, replica: &mut Replica) {
+    while reader.next().expect("readable").is_some() {}
+    reader.acknowledge(reader.position()).expect("given out");
+    replica.apply_all(&store.version().expect("open"));
+}
+
+#[test]
+fn a_store_made_of_what_a_reader_is_told_is_the_same() {
+    for seed in 0..24 {
+        follow(seed, KINDS[seed as usize % 2], seed % 4 < 2);
+    }
+}
+
+/// Actions in which keys come and go, with versions that are kept and archives that let go of keys.
+fn coming_and_going(longest: usize) -> impl Strategy<Value = Vec<Action>> {
+    let delete = (0..14u16).prop_map(|key| Write::DeleteVertex { key });
+    let put = (0..14u16, 0..14u16, 0..6usize).prop_map(|(src, dst, edge_type)| Write::PutEdge {
+        src,
+        dst,
+        edge_type,
+        given: Vec::new(),
+    });
+    let step = prop_oneof![
+        4 => actions(4),
+        4 => prop::collection::vec(delete, 1..8).prop_map(|writes| vec![Action::Commit(writes)]),
+        4 => prop::collection::vec(put, 1..4).prop_map(|writes| vec![Action::Commit(writes)]),
+        3 => Just(vec![Action::Compact]),
+        1 => Just(vec![Action::Checkpoint]),
+        1 => Just(vec![Action::Reopen]),
+        2 => Just(vec![Action::Keep]),
+        2 => Just(vec![Action::Release]),
+    ];
+    prop::collection::vec(step, 1..longest).prop_map(|steps| steps.into_iter().flatten().collect())
+}
+
+fn holds(cases: u32, longest: usize) {
+    let keys = prop_oneof![Just(KeyKind::Int64), Just(KeyKind::Text)];
+    let bulk = prop_oneof![Just(6), Just(usize::MAX)];
+    let case = (keys, bulk, prop::bool::weighted(0.8)).prop_map(|(keys, bulk_edges, on_disk)| Case {
+        keys,
+        bulk_edges,
+        memory_limit: None,
+        keeps_history: false,
+        on_disk,
+        durability: Durability::Sync,
+        format: ListFormat::Fast,
+    });
+    for_all(cases, &(case, coming_and_going(longest)), |(case, actions)| {
+        let mut runner = Runner::new(case);
+        actions.iter().for_each(|action| runner.run(action));
+        runner.run(&Action::Compact);
+        if case.on_disk {
+            runner.run(&Action::Reopen);
+        }
+        runner.finish();
+    });
+}
+
+#[test]
+fn a_store_whose_keys_come_and_go_is_what_its_model_is() {
+    holds(96, 30);
+}
+
+#[test]
+#[ignore = "long"]
+fn soak_a_store_whose_keys_come_and_go_is_what_its_model_is() {
+    holds(4000, 60);
+    tally("runs against the model", 4000);
+}
+
+/// Threads that put, delete and read while keys are let go of and ids given out: each key is found under the id that tells it, and
+/// what one thread alone puts is what it finds.
+#[test]
+fn who_reads_and_commits_while_passes_go_on_finds_the_right_keys() {
+    for kind in KINDS {
+        for (store, _) in stores(kind) {
+            let (is_over, archives, keys) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
+            let deadline = Instant::now() + Duration::from_secs(60);
+            let bound = || u64::from(store.version().expect("open").id_bound());
+            std::thread::scope(|scope| {
+                let (store, archives, keys, bound) = (&store, &archives, &keys, &bound);
+                // Archives of a small store are quick: ids come back once nobody has been reading for as long as two of them take.
+                let is_enough = move || {
+                    let have_come_back = bound() < keys.load(Ordering::Relaxed) / 2;
+                    (have_come_back && archives.load(Ordering::Relaxed) >= 25) || Instant::now() > deadline
+                };
+                let spawn = |thread| scope.spawn(move || come_and_go(store, kind, thread, keys, is_enough));
+                let writers: Vec<_> = (0..3).map(spawn).collect();
+                for _ in 0..2 {
+                    scope.spawn(|| {
+                        while !is_over.load(Ordering::Relaxed) {
+                            let version = store.version().expect("open");
+                            for id in version.vertex_ids() {
+                                let key = version.key(id);
+                                assert_eq!(version.vertex_id(key.as_ref()), Some(id), "{key}");
+                                let neighbors = version.neighbors(0, Direction::Out, id);
+                                neighbors.iter().for_each(|neighbor| assert!(version.has_vertex(neighbor)));
+                            }
+                            drop(version.keys(0..version.id_bound()));
+                        }
+                    });
+                }
+                let archiver = scope.spawn(|| {
+                    while !is_over.load(Ordering::Relaxed) {
+                        store.compact().expect("a good disk");
+                        archives.fetch_add(1, Ordering::Relaxed);
+                    }
+                });
+                let done: Vec<_> = writers.into_iter().map(|writer| writer.join()).collect();
+                is_over.store(true, Ordering::Relaxed);
+                assert!(archiver.join().is_ok() && done.iter().all(Result::is_ok));
+            });
+            let (bound, keys) = (bound(), keys.into_inner());
+            assert!(bound < keys / 2, "{bound} ids of {keys} keys");
+        }
+    }
+}
+
+/// Keys of this thread alone, some of which are there at a time; counts them.
+fn come_and_go(store: &Store, kind: KeyKind, thread: i64, keys: &AtomicU64, is_enough: impl Fn() -> bool) {
+    let own = |round: i64, at: i64| key(kind, thread * 1_000_000 + round * 10 + at);
+    for round in 0.. {
+        if is_enough() {
+            return;
+        }
+        keys.fetch_add(6, Ordering::Relaxed);
+        for at in 0..5 {
+            let value = Value::Int(round * 10 + at);
+            store
+                .put_edge(&own(round, at), &own(round, at + 1), "knows", &[("round", value)])
+                .expect("blind");
+        }
+        let version = store.version().expect("open");
+        for at in 0..5 {
+            let ends = [at, at + 1].map(|at| version.vertex_id(own(round, at).as_ref()).expect("just put"));
+            let mut found = Vec::new();
+            version.for_each_edge(0, Direction::Out, ends[0], &[0], &mut |neighbor, values| {
+                found.push((neighbor, values[0].clone()));
+            });
+            assert_eq!(found, [(ends[1], Value::Int(round * 10 + at))]);
+        }
+        drop(version);
+        for at in 0..6 {
+            assert!(store.delete_vertex(&own(round, at)).expect("its own"), "round {round}");
+            assert_eq!(store.version().expect("open").vertex_id(own(round, at).as_ref()), None);
+        }
+    }
+}
