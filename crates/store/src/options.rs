@@ -6,7 +6,7 @@ use std::time::Duration;
 use evergraph_log::LogOptions;
 use evergraph_types::KeyKind;
 
-use crate::retain::Retain;
+use crate::history::retain::Retain;
 
 /// When a commit is acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

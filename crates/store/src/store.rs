@@ -16,34 +16,34 @@ use evergraph_types::{
 };
 use parking_lot::{Condvar, Mutex};
 
-use crate::batch::BatchWrites;
-use crate::bulk::{STEPS_PER_ROW, commit_bulk};
-use crate::commit::{BatchSummary, Committer, Refusal, Request, Written};
-use crate::conflict::RecentChanges;
-use crate::current::{Current, Guard, take_unread};
-use crate::cursors::Cursors;
-use crate::dictionary::Dictionary;
+use crate::commits::batch::BatchWrites;
+use crate::commits::commit::{BatchSummary, Committer, Refusal, Request, Written};
+use crate::commits::conflict::RecentChanges;
+use crate::commits::queue::CommitQueue;
+use crate::commits::resolve::Resolver;
+use crate::commits::stages::{Both, Stages};
+use crate::commits::writers::Writers;
 use crate::error::{BackupError, Closed, CommitError, OpenError};
-use crate::follow::Follow;
-use crate::home::{Home, absolute};
-use crate::maintenance::Signal;
+use crate::files::home::{Home, absolute};
+use crate::history::cursors::Cursors;
+use crate::history::follow::Follow;
+use crate::history::past::HistoryCache;
+use crate::history::retain::Retain;
+use crate::keys::dictionary::Dictionary;
+use crate::keys::recycler::Recycler;
+use crate::loads::bulk::{STEPS_PER_ROW, commit_bulk};
+use crate::loads::staged::BulkLoad;
 use crate::options::Options;
-use crate::past::HistoryCache;
-use crate::pool::{give_back_here, in_pool};
-use crate::queue::CommitQueue;
-use crate::reads::Reads;
-use crate::reclaim::Reclaimer;
-use crate::recycler::Recycler;
-use crate::resolve::Resolver;
-use crate::retain::Retain;
-use crate::staged::BulkLoad;
-use crate::stages::{Both, Stages};
-use crate::stats::Stats;
-use crate::transaction::{Transaction, TransactionOptions};
-use crate::version::Version;
-use crate::watch::{TURN, Watch};
-use crate::writers::Writers;
-use crate::writes::Writes;
+use crate::reports::stats::Stats;
+use crate::system::pool::{give_back_here, in_pool};
+use crate::transactions::reads::Reads;
+use crate::transactions::transaction::{Transaction, TransactionOptions};
+use crate::transactions::writes::Writes;
+use crate::upkeep::maintenance::Signal;
+use crate::upkeep::watch::{TURN, Watch};
+use crate::versions::current::{Current, Guard, take_unread};
+use crate::versions::reclaim::Reclaimer;
+use crate::versions::version::Version;
 
 /// How often an operation that is a transaction of its own is run again after conflicts. Each of them means that
 /// another transaction got through.
@@ -147,15 +147,16 @@ impl Store {
     /// # Errors
     /// Those of [`Store::open`].
     pub fn open_on(disk: Arc<dyn Disk>, path: &Path, options: Options) -> Result<Store, OpenError> {
-        let inner = in_pool(|| crate::open::open(disk, path, options))?;
+        let inner = in_pool(|| crate::files::open::open(disk, path, options))?;
         Ok(Store::start(inner))
     }
 
     /// A new store that lives in memory only, with its history if the options ask for that.
     pub fn in_memory(options: Options) -> Store {
         if options.retain.is_some_and(|retain| retain != Retain::Nothing) {
-            let opened =
-                in_pool(|| crate::open::open(Arc::new(MemoryDisk::new()), Path::new("memory"), options));
+            let opened = in_pool(|| {
+                crate::files::open::open(Arc::new(MemoryDisk::new()), Path::new("memory"), options)
+            });
             return match opened {
                 Ok(mut inner) => {
                     inner.home.iter_mut().for_each(|home| home.is_in_memory = true);
@@ -174,7 +175,7 @@ impl Store {
         let inner = Arc::new(inner);
         inner.promote();
         inner.settle_access();
-        crate::maintenance::start(&inner);
+        crate::upkeep::maintenance::start(&inner);
         Store { handle: Arc::new(Handle { inner }) }
     }
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use evergraph_store::{BatchSummary, CommitError};
 use shuttle::thread;
 
-use crate::commit::{Committer, INTERRUPTED, Refusal};
-use crate::queue::{CommitQueue, HandedIn, Lead, Outcome, Pace};
-use crate::stages::{Applier, Stages};
-use crate::sync::{AtomicBool, AtomicU64, Ordering};
+use crate::commits::commit::{Committer, INTERRUPTED, Refusal};
+use crate::commits::queue::{CommitQueue, HandedIn, Lead, Outcome, Pace};
+use crate::commits::stages::{Applier, Stages};
+use crate::system::sync::{AtomicBool, AtomicU64, Ordering};
 
 /// What is wrong with those who lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,62 +4,77 @@
 //!
 //! A schedule that fails is printed as a string; `shuttle::replay` runs it again.
 
-mod commit;
 mod committing;
-mod heap;
-mod merge;
 mod publishing;
-mod reader_slots;
 mod reclaiming;
 mod remembering;
-mod spares;
-mod sync;
-mod version;
+
 /// What the queue answers with.
 mod error {
     pub(crate) use evergraph_store::CommitError;
 }
-/// Whom the death of a version tells: nobody, here.
-mod maintenance {
-    use std::sync::Arc;
 
-    pub(crate) const GIVE_BACK_BYTES_MIN: usize = 1 << 20;
-
-    #[derive(Debug)]
-    pub(crate) struct Signal;
-
-    impl Signal {
-        pub(crate) fn give_back(self: &Arc<Self>) {}
-    }
-}
-/// Where many blocks are freed.
-mod pool {
-    pub(crate) fn in_pool<R>(work: impl FnOnce() -> R) -> R {
-        work()
-    }
+mod commits {
+    pub(crate) mod commit;
+    #[path = "../../../src/commits/queue.rs"]
+    pub(crate) mod queue;
+    // What the applier keeps nobody looks at here.
+    #[allow(dead_code)]
+    #[path = "../../../src/commits/stages.rs"]
+    pub(crate) mod stages;
+    #[path = "../../../src/commits/writers.rs"]
+    pub(crate) mod writers;
 }
 
-#[path = "../../src/current.rs"]
-mod current;
-#[path = "../../src/queue.rs"]
-mod queue;
-// Of a stand-in for a block nothing is unsafe, and not all is asked.
-#[allow(dead_code, unused_unsafe)]
-#[path = "../../src/reclaim.rs"]
-mod reclaim;
-// What the applier keeps nobody looks at here.
-#[allow(dead_code)]
-#[path = "../../src/stages.rs"]
-mod stages;
-#[path = "../../src/writers.rs"]
-mod writers;
+mod lists {
+    pub(crate) mod heap;
+    pub(crate) mod merge;
+    pub(crate) mod spares;
+}
+
+mod system {
+    /// Where many blocks are freed.
+    pub(crate) mod pool {
+        pub(crate) fn in_pool<R>(work: impl FnOnce() -> R) -> R {
+            work()
+        }
+    }
+    pub(crate) mod sync;
+}
+
+mod upkeep {
+    /// Whom the death of a version tells: nobody, here.
+    pub(crate) mod maintenance {
+        use std::sync::Arc;
+
+        pub(crate) const GIVE_BACK_BYTES_MIN: usize = 1 << 20;
+
+        #[derive(Debug)]
+        pub(crate) struct Signal;
+
+        impl Signal {
+            pub(crate) fn give_back(self: &Arc<Self>) {}
+        }
+    }
+}
+
+mod versions {
+    #[path = "../../../src/versions/current.rs"]
+    pub(crate) mod current;
+    pub(crate) mod reader_slots;
+    // Of a stand-in for a block nothing is unsafe, and not all is asked.
+    #[allow(dead_code, unused_unsafe)]
+    #[path = "../../../src/versions/reclaim.rs"]
+    pub(crate) mod reclaim;
+    pub(crate) mod version;
+}
 
 use evergraph_proof::tally;
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::{Config, Runner};
 
+use commits::queue::Pace;
 use committing::Fault;
-use queue::Pace;
 
 /// Runs a body in many orders: random ones, and those with few changes of priority, which find other bugs.
 fn in_many_orders(orders: usize, body: impl Fn() + Copy + Send + Sync + 'static) {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use shuttle::thread;
 
-use crate::current::{Current, take_unread};
-use crate::reader_slots::forget_slots;
+use crate::versions::current::{Current, take_unread};
+use crate::versions::reader_slots::forget_slots;
 
 thread_local! {
     // The scheduler runs all threads of a test on the one that asked for it.

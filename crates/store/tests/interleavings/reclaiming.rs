@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use shuttle::thread;
 
-use crate::current::Current;
-use crate::heap::{Block, empty_heap, is_all_freed};
-use crate::reader_slots::forget_slots;
-use crate::reclaim::{Held, Reclaimer};
-use crate::spares::Spares;
-use crate::sync::{Mutex, lock};
-use crate::version::Version;
+use crate::lists::heap::{Block, empty_heap, is_all_freed};
+use crate::lists::spares::Spares;
+use crate::system::sync::{Mutex, lock};
+use crate::versions::current::Current;
+use crate::versions::reader_slots::forget_slots;
+use crate::versions::reclaim::{Held, Reclaimer};
+use crate::versions::version::Version;
 
 /// A store of a few blocks.
 struct Publishing {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use shuttle::thread;
 
-use crate::sync::{Mutex, lock};
-use crate::version::Version;
-use crate::writers::Writers;
+use crate::commits::writers::Writers;
+use crate::system::sync::{Mutex, lock};
+use crate::versions::version::Version;
 
 #[derive(Default)]
 struct Remembering {

@@ -1,0 +1,326 @@
+//! The commit queue: callers wait here, and one of them at a time commits all that wait as one group.
+//!
+//! ```text
+//!  A: submit ─► leads ── commits A ──────────────► offers the lead, answers A ─► returns
+//!  B:    submit ─► waits ......................... takes the lead ── commits B, C, D ─► answers B, C, D
+//!  C:        submit ─► waits ............................................................. returns
+//!  D:               submit ─► waits ...................................................... returns
+//! ```
+//!
+//! The lead goes on before the answers are given: to wake those who sleep takes as long as to commit for them, and the next
+//! group is committed meanwhile. Those of a group wait in one place, and one system call wakes them all.
+//!
+//! What a commit takes decides between two ways of waiting ([`Pace`]). Where it takes microseconds, sleeping and waking
+//! take longer: one who waits looks a while whether the answer has come before it sleeps, unless others sleep already, who
+//! could use the processor; and the lead is free for whoever comes first while one who waits wakes. Where it waits for a disk,
+//! the lead is kept for those who wait: until one of them is awake, those who were just answered come back and join its group.
+//! There, whoever leads looks a while for as many as asked during the last group, if they are few: they are on their way, and
+//! would wait for the end of this group's sync and then for their own.
+//!
+//! A request may be handed in by a caller who waits for its answer later, or for those of many: it is committed with the group of
+//! whoever is the next to wait, who leads unless another does.
+//!
+//! Nobody who waits holds or wants the committer, so that callers whose commit is done can ask for the next one
+//! while the group after theirs is being synced.
+//!
+//! Invariant: as long as anyone waits, one caller leads or the lead is offered to those who wait; every request is
+//! answered, even if whoever leads panics.
+
+use std::ops::RangeInclusive;
+use std::sync::{Arc, LazyLock};
+use std::thread::available_parallelism;
+use std::time::Duration;
+
+use crate::commits::commit::{BatchSummary, INTERRUPTED, Request};
+use crate::error::CommitError;
+use crate::system::sync::{
+    AtomicBool, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, lock, look, look_for, wait,
+};
+
+pub(crate) type Outcome = Result<BatchSummary, CommitError>;
+
+/// Requests that wait for the committer.
+#[derive(Debug, Default)]
+pub(crate) struct CommitQueue {
+    state: Mutex<QueueState>,
+    /// How many callers sleep; those of a group change it while they have its lock.
+    sleepers: AtomicUsize,
+    /// How many requests wait for the next group: changed with the state, and looked at without.
+    gathered: AtomicUsize,
+}
+
+/// How long a commit takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pace {
+    /// It waits for a disk.
+    Disk,
+    /// It does not.
+    Memory,
+}
+
+/// How long whoever leads looks for others: less than a quick sync takes.
+const PATIENCE: Duration = Duration::from_micros(30);
+
+/// How many it looks for, where they have another processor to come on: while one looks, more would be in want of it.
+const LOOKED_FOR: RangeInclusive<usize> = 2..=3;
+
+static HAS_PROCESSORS: LazyLock<bool> =
+    LazyLock::new(|| available_parallelism().is_ok_and(|processors| processors.get() > 1));
+
+/// How often a caller looks before it sleeps: for some commits' time.
+const LOOKS: u32 = 1_000;
+
+#[derive(Debug, Default)]
+struct QueueState {
+    /// What the next group is to commit.
+    requests: Vec<Request>,
+    /// Where its callers wait.
+    group: Arc<Group>,
+    is_led: bool,
+    /// How many callers asked during the last group: its own, and those who waited when it was done.
+    seen: usize,
+}
+
+/// A request that was handed in: whose caller is to be told its answer.
+#[derive(Debug)]
+pub(crate) struct HandedIn {
+    group: Arc<Group>,
+    place: usize,
+}
+
+impl HandedIn {
+    /// Whether it was answered.
+    pub(crate) fn is_answered(&self) -> bool {
+        lock(&self.group.state).answers.is_some()
+    }
+}
+
+/// Callers whose requests are committed together.
+#[derive(Debug, Default)]
+struct Group {
+    /// Whether there is more to see than that they wait.
+    is_called: AtomicBool,
+    state: Mutex<GroupState>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct GroupState {
+    /// The lead, until one of them takes it.
+    offered: Option<Offer>,
+    /// In the order of the requests, once there are any; each caller takes its own.
+    answers: Option<Vec<Option<Outcome>>>,
+}
+
+/// The lead, as it is offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Offer {
+    /// It is kept for those who wait.
+    Kept,
+    /// It is for whoever comes first.
+    Free,
+}
+
+/// What a caller who waits is told.
+enum Told {
+    Answer(Outcome),
+    Offer(Offer),
+}
+
+impl QueueState {
+    /// Whether others are about to ask, for whom the next group is to wait.
+    fn expects_others(&self, pace: Pace) -> bool {
+        pace == Pace::Disk && LOOKED_FOR.contains(&self.seen) && *HAS_PROCESSORS
+    }
+}
+
+impl CommitQueue {
+    /// Hands in a request and waits for its answer, which `commit` gives, in order, for all requests of the group it is
+    /// called with; this caller's may be among them.
+    pub(crate) fn submit(
+        &self,
+        pace: Pace,
+        request: Request,
+        commit: impl FnOnce(Vec<Request>, &mut Lead<'_>) -> Vec<Outcome>,
+    ) -> Outcome {
+        let mut state = lock(&self.state);
+        let comes_first = !state.is_led && state.requests.is_empty();
+        if comes_first && !state.expects_others(pace) {
+            state.is_led = true;
+            drop(state);
+            let mut lead = Lead::new(self, pace, None, 1);
+            let answer = commit(vec![request], &mut lead).pop();
+            return answer.unwrap_or_else(interrupted);
+        }
+        let handed_in = self.join(&mut state, request);
+        self.await_answer(pace, state, handed_in, commit)
+    }
+
+    /// Hands in a request whose answer is asked for later. It is committed with the group of whoever is the next to wait.
+    pub(crate) fn hand_in(&self, request: Request) -> HandedIn {
+        self.join(&mut lock(&self.state), request)
+    }
+
+    /// Waits for the answer to a request that was handed in; `commit` is that of [`submit`](Self::submit).
+    pub(crate) fn answer(
+        &self,
+        pace: Pace,
+        handed_in: HandedIn,
+        commit: impl FnOnce(Vec<Request>, &mut Lead<'_>) -> Vec<Outcome>,
+    ) -> Outcome {
+        self.await_answer(pace, lock(&self.state), handed_in, commit)
+    }
+
+    /// How many requests wait for the next group.
+    pub(crate) fn gathered(&self) -> usize {
+        self.gathered.load(Ordering::Relaxed)
+    }
+
+    fn join(&self, state: &mut QueueState, request: Request) -> HandedIn {
+        let handed_in = HandedIn { group: state.group.clone(), place: state.requests.len() };
+        state.requests.push(request);
+        self.gathered.store(state.requests.len(), Ordering::Relaxed);
+        handed_in
+    }
+
+    /// Leads the group of this request, unless another caller does.
+    fn await_answer<'a>(
+        &'a self,
+        pace: Pace,
+        mut state: MutexGuard<'a, QueueState>,
+        HandedIn { group: own, place }: HandedIn,
+        commit: impl FnOnce(Vec<Request>, &mut Lead<'_>) -> Vec<Outcome>,
+    ) -> Outcome {
+        while state.is_led {
+            drop(state);
+            let looks = pace == Pace::Memory && self.sleepers.load(Ordering::Relaxed) == 0;
+            let told = self.wait(&own, place, if looks { LOOKS } else { 0 });
+            state = match told {
+                Told::Answer(outcome) => return outcome,
+                Told::Offer(_) => lock(&self.state),
+            };
+            if matches!(told, Told::Offer(Offer::Kept)) {
+                break;
+            }
+        }
+        if Arc::ptr_eq(&own, &state.group) {
+            self.lead(pace, state, commit);
+        } else {
+            drop(state);
+        }
+        loop {
+            // An offer that was left is too late: the group is led, or was.
+            if let Told::Answer(outcome) = self.wait(&own, place, 0) {
+                return outcome;
+            }
+        }
+    }
+
+    /// Commits those who wait.
+    fn lead<'a>(
+        &'a self,
+        pace: Pace,
+        mut state: MutexGuard<'a, QueueState>,
+        commit: impl FnOnce(Vec<Request>, &mut Lead<'_>) -> Vec<Outcome>,
+    ) {
+        state.is_led = true;
+        if state.expects_others(pace) {
+            let seen = state.seen;
+            drop(state);
+            look_for(PATIENCE, || self.gathered() >= seen);
+            state = lock(&self.state);
+        }
+        let requests = std::mem::take(&mut state.requests);
+        let group = std::mem::take(&mut state.group);
+        self.gathered.store(0, Ordering::Relaxed);
+        drop(state);
+        let mut lead = Lead::new(self, pace, Some(group), requests.len());
+        lead.answers = commit(requests, &mut lead);
+    }
+
+    /// Waits until there is something to tell the caller of a group whose request has this place; sleeps only after so many
+    /// looks.
+    fn wait(&self, group: &Group, place: usize, looks: u32) -> Told {
+        look(looks, || group.is_called.load(Ordering::Acquire));
+        let mut state = lock(&group.state);
+        loop {
+            if let Some(answers) = &mut state.answers {
+                let answer = answers.get_mut(place).and_then(Option::take);
+                return Told::Answer(answer.unwrap_or_else(interrupted));
+            }
+            if let Some(offer) = state.offered.take() {
+                group.is_called.store(false, Ordering::Relaxed);
+                return Told::Offer(offer);
+            }
+            self.sleepers.fetch_add(1, Ordering::Relaxed);
+            state = wait(&group.changed, state);
+            self.sleepers.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Changes what a group is told, and has it notified.
+    fn tell(&self, group: &Group, change: impl FnOnce(&mut GroupState), notify: impl FnOnce(&Condvar)) {
+        let mut state = lock(&group.state);
+        change(&mut state);
+        group.is_called.store(true, Ordering::Release);
+        let sleepers = self.sleepers.load(Ordering::Relaxed);
+        drop(state);
+        if sleepers > 0 {
+            notify(&group.changed);
+        }
+    }
+}
+
+/// The answer to whoever gets none.
+fn interrupted() -> Outcome {
+    Err(CommitError::Durability { reason: INTERRUPTED.to_owned() })
+}
+
+/// The lead. When dropped it goes on, unless it has, and the group is answered.
+pub(crate) struct Lead<'a> {
+    queue: &'a CommitQueue,
+    pace: Pace,
+    /// Where those of the group wait; `None` if it is the caller alone, who leads.
+    group: Option<Arc<Group>>,
+    is_passed_on: bool,
+    /// How many requests it commits.
+    size: usize,
+    answers: Vec<Outcome>,
+}
+
+impl<'a> Lead<'a> {
+    fn new(queue: &'a CommitQueue, pace: Pace, group: Option<Arc<Group>>, size: usize) -> Self {
+        Lead { queue, pace, group, size, is_passed_on: false, answers: Vec::new() }
+    }
+
+    /// Lets the next group be committed, if those who may wait for it are awake: if some sleep, it is the larger for waiting.
+    pub(crate) fn pass_on(&mut self) {
+        if self.queue.sleepers.load(Ordering::Relaxed) == 0 {
+            self.go_on();
+        }
+    }
+
+    fn go_on(&mut self) {
+        if std::mem::replace(&mut self.is_passed_on, true) {
+            return;
+        }
+        let mut state = lock(&self.queue.state);
+        let is_kept = self.pace == Pace::Disk && !state.requests.is_empty();
+        state.is_led = is_kept;
+        state.seen = self.size + state.requests.len();
+        if !state.requests.is_empty() {
+            let offer = if is_kept { Offer::Kept } else { Offer::Free };
+            // Within the lock: what is offered here must not come after the answers.
+            self.queue.tell(&state.group, |group| group.offered = Some(offer), Condvar::notify_one);
+        }
+    }
+}
+
+impl Drop for Lead<'_> {
+    fn drop(&mut self) {
+        self.go_on();
+        let Some(group) = &self.group else { return };
+        let answers = std::mem::take(&mut self.answers).into_iter().map(Some).collect();
+        self.queue.tell(group, |group| group.answers = Some(answers), Condvar::notify_all);
+    }
+}

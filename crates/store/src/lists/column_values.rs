@@ -1,0 +1,307 @@
+//! The values of one column of a run: as they are, or, in compact areas, in fewer bits where that takes less room.
+//!
+//! ```text
+//!  plain       fixed width:     cell × rows
+//!              variable width:  end: u32 × (rows + 1), the first 0 │ bytes
+//!  packed      fixed width:     width: u8 │ base: a cell │ how far each value lies above the base: width bits × rows
+//!  dictionary  variable width:  width: u8 │ strings, less 1: u8 │ which string: width bits × rows │ end: u16 × strings │ bytes
+//! ```
+//!
+//! Packed values are cells modulo 2^bits, so that the base is the least in the order that needs fewer bits, signed or not,
+//! and reading knows of neither: base and number are added up. Nulls have the number 0.
+//!
+//! Invariants: each form gives the value of a row without looking at other rows; a form that takes no less room than the
+//! plain one is not written.
+
+use std::ops::Range;
+
+use evergraph_types::Cells;
+use hashbrown::HashMap;
+
+use crate::lists::bits::{Numbers, WIDTH_MAX, append, packed_bytes, width_of};
+
+/// Strings of a dictionary, at most.
+const STRINGS_MAX: usize = 1 << 8;
+
+/// How the values of a column are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// As they are.
+    Plain,
+    /// As how far they lie above the least.
+    Packed,
+    /// As positions among those that there are.
+    Dictionary,
+}
+
+impl Form {
+    /// The number that stands for it in files.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Form::Plain => 0,
+            Form::Packed => 1,
+            Form::Dictionary => 2,
+        }
+    }
+
+    /// The form of this number, if there is one.
+    pub(crate) fn from_code(code: u8) -> Option<Self> {
+        [Form::Plain, Form::Packed, Form::Dictionary].into_iter().find(|form| form.code() == code)
+    }
+}
+
+/// The values of a column, for reading.
+#[derive(Clone, Copy)]
+pub(crate) enum Values<'a> {
+    /// Cells of `width` bytes.
+    Cells { width: usize, bytes: &'a [u8] },
+    /// Cells in few bits.
+    Packed(Packed<'a>),
+    /// Strings of the rows; `ends` begins with the start of the first one.
+    Texts { ends: &'a [u8], heap: &'a [u8] },
+    /// Positions of strings.
+    Dictionary { positions: Numbers<'a>, ends: &'a [u8], heap: &'a [u8] },
+}
+
+/// Numbers that are added to the base, modulo the bits of the mask.
+#[derive(Clone, Copy)]
+pub(crate) struct Packed<'a> {
+    base: u64,
+    mask: u64,
+    numbers: Numbers<'a>,
+}
+
+impl Packed<'_> {
+    #[inline]
+    fn get(self, row: usize) -> u64 {
+        self.base.wrapping_add(self.numbers.get(row)) & self.mask
+    }
+
+    /// Bytes of a cell.
+    fn width(self) -> usize {
+        self.mask.count_ones() as usize / 8
+    }
+}
+
+impl<'a> Values<'a> {
+    /// The values of fixed width, `width`, at the start of `bytes`.
+    pub(crate) fn fixed(form: Form, width: usize, bytes: &'a [u8]) -> Option<Self> {
+        if form == Form::Plain {
+            return Some(Values::Cells { width, bytes });
+        }
+        let (&bits, rest) = bytes.split_first()?;
+        let (base, numbers) = rest.split_at_checked(width)?;
+        let numbers = Numbers::new(numbers, bits)?;
+        Some(Values::Packed(Packed { base: cell(base), mask: mask_of(width), numbers }))
+    }
+
+    /// The values of variable width of so many rows at the start of `bytes`; plain strings begin after `ends_bytes`.
+    pub(crate) fn variable(form: Form, rows: usize, ends_bytes: usize, bytes: &'a [u8]) -> Option<Self> {
+        if form == Form::Plain {
+            let (ends, heap) = bytes.split_at_checked(ends_bytes)?;
+            return Some(Values::Texts { ends, heap });
+        }
+        let (&[bits, last], rest) = bytes.split_first_chunk()?;
+        let positions = Numbers::new(rest, bits)?;
+        let ends = rest.get(packed_bytes(rows, bits.into())..)?;
+        let (ends, heap) = ends.split_at_checked(2 * (usize::from(last) + 1))?;
+        Some(Values::Dictionary { positions, ends, heap })
+    }
+
+    /// Whether there is a value for each of so many rows; where `is_text`, whether all of them are text.
+    pub(crate) fn is_whole(&self, rows: usize, is_text: bool) -> bool {
+        match *self {
+            Values::Cells { width, bytes } => width * rows <= bytes.len(),
+            Values::Packed(packed) => packed.numbers.holds(rows),
+            Values::Texts { ends, heap } => {
+                let ends = ends.chunks_exact(4).map(|end| cell(end) as usize).take(rows + 1);
+                ends.len() == rows + 1 && are_strings(ends, heap, is_text)
+            }
+            Values::Dictionary { positions, ends, heap } => {
+                let is_there = |row| 2 * (positions.get(row) as usize) < ends.len();
+                let ends = ends.chunks_exact(2).map(|end| cell(end) as usize);
+                positions.holds(rows)
+                    && (0..rows).all(is_there)
+                    && are_strings(std::iter::once(0).chain(ends), heap, is_text)
+            }
+        }
+    }
+
+    /// The bits of a cell of fixed width; 0 for one of variable width.
+    #[inline]
+    pub(crate) fn bits(&self, row: usize) -> u64 {
+        match *self {
+            Values::Cells { width, bytes } => cell(&bytes[width * row..width * (row + 1)]),
+            Values::Packed(packed) => packed.get(row),
+            Values::Texts { .. } | Values::Dictionary { .. } => 0,
+        }
+    }
+
+    /// Appends the cells of these rows, none of them null, as plain ones; of variable width, with where each ends.
+    pub(crate) fn push_rows(&self, rows: Range<usize>, cells: &mut Vec<u8>, ends: &mut Vec<u32>) {
+        match *self {
+            Values::Cells { width, bytes } => {
+                cells.extend_from_slice(&bytes[width * rows.start..width * rows.end]);
+            }
+            Values::Packed(packed) => rows.for_each(|row| push_cell(packed.get(row), packed.width(), cells)),
+            Values::Texts { ends: from, heap } => {
+                let mut bounds = from[4 * rows.start..4 * rows.end + 4].chunks_exact(4).map(cell_of_4);
+                let start = bounds.next().unwrap_or(0);
+                let moved = (cells.len() as u32).wrapping_sub(start);
+                let before = ends.len();
+                ends.extend(bounds.map(|end| end.wrapping_add(moved)));
+                let end = ends[before..].last().map_or(start, |end| end.wrapping_sub(moved));
+                cells.extend_from_slice(&heap[start as usize..end as usize]);
+            }
+            Values::Dictionary { .. } => rows.for_each(|row| push_text(self.bytes(row), cells, ends)),
+        }
+    }
+
+    /// The bytes of a cell of variable width; none for one of fixed width.
+    #[inline]
+    pub(crate) fn bytes(&self, row: usize) -> &'a [u8] {
+        match *self {
+            Values::Cells { .. } | Values::Packed(_) => &[],
+            Values::Texts { ends, heap } => {
+                &heap[cell(&ends[4 * row..4 * row + 4]) as usize
+                    ..cell(&ends[4 * row + 4..4 * row + 8]) as usize]
+            }
+            Values::Dictionary { positions, ends, heap } => {
+                let at = 2 * positions.get(row) as usize;
+                let end = |at: usize| cell(&ends[at..at + 2]) as usize;
+                &heap[if at == 0 { 0 } else { end(at - 2) }..end(at)]
+            }
+        }
+    }
+
+    /// Appends the cells of these rows to those of a column of the same type; where `is_null`, zero or empty ones.
+    pub(crate) fn copy_cells(
+        &self,
+        rows: impl Iterator<Item = usize>,
+        is_null: impl Fn(usize) -> bool,
+        into: &mut Cells,
+    ) {
+        match *self {
+            Values::Cells { bytes, .. } => into.extend_rows_from_le(bytes, rows),
+            Values::Packed(packed) => {
+                into.extend_bits(rows.map(|row| if is_null(row) { 0 } else { packed.get(row) }))
+            }
+            Values::Texts { .. } | Values::Dictionary { .. } => {
+                let Some(texts) = into.texts_mut() else { return };
+                rows.for_each(|row| texts.push_bytes(if is_null(row) { &[] } else { self.bytes(row) }));
+            }
+        }
+    }
+}
+
+/// Whether strings lie side by side from the start of the heap on, with these bounds.
+fn are_strings(bounds: impl Iterator<Item = usize> + Clone, heap: &[u8], is_text: bool) -> bool {
+    let ascends = bounds.clone().is_sorted() && bounds.clone().next() == Some(0);
+    let Some(bytes) = bounds.clone().last().and_then(|end| heap.get(..end)) else { return false };
+    let are_text =
+        || std::str::from_utf8(bytes).is_ok_and(|text| bounds.clone().all(|end| text.is_char_boundary(end)));
+    ascends && (!is_text || are_text())
+}
+
+/// A little-endian number.
+///
+/// # Panics
+/// If it has not 1, 2, 4 or 8 bytes, as all cells have.
+#[inline]
+fn cell(bytes: &[u8]) -> u64 {
+    // By length: copying as many bytes as there happen to be would be a call.
+    match *bytes {
+        [a, b, c, d, e, f, g, h] => u64::from_le_bytes([a, b, c, d, e, f, g, h]),
+        [a, b, c, d] => u32::from_le_bytes([a, b, c, d]).into(),
+        [a, b] => u16::from_le_bytes([a, b]).into(),
+        [a] => a.into(),
+        _ => unreachable!("a cell of {} bytes", bytes.len()),
+    }
+}
+
+fn cell_of_4(bytes: &[u8]) -> u32 {
+    bytes.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes))
+}
+
+/// The bits of a cell of so many bytes.
+fn mask_of(width: usize) -> u64 {
+    u64::MAX >> (64 - 8 * width)
+}
+
+/// Appends a cell of `width` bytes as it is.
+#[inline]
+pub(crate) fn push_cell(bits: u64, width: usize, cells: &mut Vec<u8>) {
+    cells.extend_from_slice(&bits.to_le_bytes()[..width]);
+}
+
+/// Appends a cell of variable width as it is, and where it ends.
+pub(crate) fn push_text(text: &[u8], cells: &mut Vec<u8>, ends: &mut Vec<u32>) {
+    cells.extend_from_slice(text);
+    ends.push(cells.len() as u32);
+}
+
+/// Appends cells of `width` bytes in few bits; tells whether it did, for it does not where that would take no less room.
+pub(crate) fn write_packed(cells: &[u8], valid: &[bool], width: usize, out: &mut Vec<u8>) -> bool {
+    let bits: Vec<u64> = cells.chunks_exact(width).map(cell).collect();
+    let (base, range) = frame(&bits, valid, width);
+    let number_width = width_of(range);
+    let total = 1 + width + packed_bytes(bits.len(), number_width);
+    if number_width > WIDTH_MAX || total >= width * bits.len() {
+        return false;
+    }
+    out.push(number_width as u8);
+    push_cell(base, width, out);
+    let number =
+        |(bits, valid): (&u64, &bool)| if *valid { bits.wrapping_sub(base) & mask_of(width) } else { 0 };
+    append(bits.iter().zip(valid).map(number), number_width, out);
+    true
+}
+
+/// The least value that is not null, and how far the greatest lies above it, in the order where that is nearer: as
+/// unsigned numbers, or as signed ones.
+fn frame(bits: &[u64], valid: &[bool], width: usize) -> (u64, u64) {
+    let sign = mask_of(width) ^ mask_of(width) >> 1;
+    let in_order = |flip: u64| {
+        let values = || bits.iter().zip(valid).filter(|(_, valid)| **valid).map(|(bits, _)| bits ^ flip);
+        let (least, greatest) = (values().min().unwrap_or(flip), values().max().unwrap_or(flip));
+        (least ^ flip, greatest - least)
+    };
+    let (unsigned, signed) = (in_order(0), in_order(sign));
+    if signed.1 < unsigned.1 { signed } else { unsigned }
+}
+
+/// Appends strings, the one of row `i` from `ends[i - 1]` to `ends[i]`, in a dictionary; tells whether it did, for it does not
+/// where that would take no less room.
+pub(crate) fn write_dictionary(ends: &[u32], text: &[u8], valid: &[bool], out: &mut Vec<u8>) -> bool {
+    let (mut known, mut last, mut heap) = (HashMap::new(), Vec::new(), Vec::new());
+    let mut positions = Vec::with_capacity(ends.len());
+    let starts = std::iter::once(&0).chain(ends);
+    for ((start, end), valid) in starts.zip(ends).zip(valid) {
+        if !valid {
+            positions.push(0);
+            continue;
+        }
+        let string = &text[*start as usize..*end as usize];
+        let next = last.len() as u64;
+        let position = *known.entry(string).or_insert(next);
+        if position == next {
+            heap.extend_from_slice(string);
+            let Ok(end) = u16::try_from(heap.len()) else { return false };
+            last.push(end);
+            if last.len() > STRINGS_MAX {
+                return false;
+            }
+        }
+        positions.push(position);
+    }
+    let width = width_of(last.len().saturating_sub(1) as u64);
+    let total = 2 + packed_bytes(positions.len(), width) + 2 * last.len() + heap.len();
+    if last.is_empty() || total >= 4 * (ends.len() + 1) + text.len() {
+        return false;
+    }
+    out.extend([width as u8, (last.len() - 1) as u8]);
+    append(positions.into_iter(), width, out);
+    out.extend(last.iter().flat_map(|end| end.to_le_bytes()));
+    out.extend_from_slice(&heap);
+    true
+}

@@ -1,0 +1,389 @@
+//! When a retired block may be freed: epochs made of versions.
+//!
+//! ```text
+//!  versions      5 ──── 6 ──── 7 ──── 8 (current)
+//!  groups        [5→6]  [6→7]  [7→8]            what each publish retired
+//!  freed when    5 dead 5,6 dead 5,6,7 dead     or no living version in born..=retired-1
+//! ```
+//!
+//! Invariant: a block retired by the publish after version `v` is reachable only from versions `born..=v`. Blocks keep
+//! the low half of `born` only, so births count as known for the first 2^31 commits of a process; after those, blocks
+//! are freed by the death of versions alone.
+#![allow(unsafe_code)]
+
+use std::collections::VecDeque;
+use std::sync::{Arc, OnceLock, Weak};
+
+use evergraph_disk::Process;
+use evergraph_types::Sequence;
+use rayon::prelude::*;
+
+use crate::lists::heap::Block;
+use crate::lists::spares::Spares;
+use crate::system::pool::in_pool;
+use crate::system::sync::fair::Mutex;
+use crate::system::sync::{AtomicU64, AtomicUsize, Ordering, fence};
+use crate::upkeep::maintenance::{GIVE_BACK_BYTES_MIN, Signal};
+use crate::versions::current::{Replaced, take_unread};
+use crate::versions::version::Version;
+
+/// Groups pile up only behind a pinned version; they are swept when there are twice as many as after the last sweep.
+pub(crate) const SWEEP_BLOCKS: usize = 1 << 16;
+
+/// Fewer blocks than this are not worth a parallel task.
+const PARALLEL_BLOCKS: usize = 1 << 11;
+
+/// Some of so few blocks, which a small commit gave up, are kept for the next one.
+const SMALL_BLOCKS: usize = 1 << 6;
+
+/// What a dead version leaves to the next commit at the most: what some commits of few edges give up.
+const LEFT_BYTES: usize = 1 << 16;
+
+/// A list of blocks that wait gives back its room for so many more.
+const ROOM_BLOCKS: usize = 1 << 8;
+
+/// So many blocks before one is looked at it is asked for.
+const BLOCKS_AHEAD: usize = 1 << 4;
+
+/// Frees what no living version reaches.
+#[derive(Debug, Default)]
+pub(crate) struct Reclaimer {
+    pub(crate) queue: Mutex<Queue>,
+    /// Bytes of the blocks in the queue, for those who look before they lock it.
+    queued_bytes: AtomicUsize,
+    written_bytes: AtomicU64,
+    freed_bytes: AtomicU64,
+    spare_bytes: AtomicUsize,
+    /// Whose threads lock the queue.
+    process: Process,
+    /// Whom to ask that memory is given back which the death of a version has freed.
+    pub(crate) signal: OnceLock<Arc<Signal>>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Queue {
+    pub(crate) groups: VecDeque<Group>,
+    /// Versions that were being read, when last looked, by somebody who has counted no reference.
+    noted: Vec<Replaced<Version>>,
+    /// The first version that blocks were retired with: nothing was born long before it.
+    first: Option<Sequence>,
+    blocks: usize,
+    bytes: usize,
+    /// Of the groups themselves, with their lists of blocks.
+    list_bytes: usize,
+    sweep_at: usize,
+}
+
+/// Who keeps the version alive that blocks are retired with.
+#[derive(Debug)]
+pub(crate) enum Held {
+    /// Those who have counted it, if any.
+    Counted(Weak<Version>),
+    /// Maybe also those who have noted it.
+    Noted(Replaced<Version>),
+}
+
+#[derive(Debug)]
+pub(crate) struct Group {
+    version: Weak<Version>,
+    sequence: Sequence,
+    blocks: Vec<Block>,
+    bytes: usize,
+}
+
+impl Reclaimer {
+    /// Takes in what a commit allocated.
+    pub(crate) fn allocated(&self, bytes: usize) {
+        self.written_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// Bytes of all blocks there ever were.
+    pub(crate) fn written_bytes(&self) -> u64 {
+        self.written_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of blocks that are not freed, headers included.
+    pub(crate) fn live_bytes(&self) -> usize {
+        // What is freed was written, and is looked at first.
+        let freed = self.freed_bytes.load(Ordering::Acquire);
+        self.written_bytes().saturating_sub(freed) as usize
+    }
+
+    /// Of these, bytes of blocks that no newer version than one that was replaced reaches.
+    pub(crate) fn retired_bytes(&self) -> usize {
+        self.queue.lock().bytes
+    }
+
+    /// Bytes of the lists of these blocks.
+    pub(crate) fn list_bytes(&self) -> usize {
+        self.queue.lock().list_bytes
+    }
+
+    /// Bytes of freed blocks that wait for the next commit.
+    pub(crate) fn spare_bytes(&self) -> usize {
+        self.spare_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Takes note of the blocks that wait for the next commit.
+    pub(crate) fn note_spares(&self, spares: &Spares) {
+        self.spare_bytes.store(spares.bytes(), Ordering::Relaxed);
+    }
+
+    /// Takes over the blocks that version `sequence` and older ones may reach, but no newer one, and frees what can be freed
+    /// now: some of it to `spares`, if there are any to keep. Blocks born after that version were replaced before they were
+    /// published: nobody ever reached them.
+    pub(crate) fn retire(
+        &self,
+        held: Held,
+        sequence: Sequence,
+        mut blocks: Vec<Block>,
+        mut spares: Option<&mut Spares>,
+    ) {
+        let (unpublished, dead) = {
+            let mut queue = self.queue.lock();
+            let births_are_known = queue.knows_births(sequence);
+            let mut bytes = 0;
+            let is_unpublished = |block: Block| {
+                // SAFETY: retired blocks are not freed yet.
+                let (born, footprint) = unsafe { (block.born(), block.footprint()) };
+                let is_unpublished = births_are_known && sequence_distance(sequence, born) < 0;
+                bytes += if is_unpublished { 0 } else { footprint };
+                is_unpublished
+            };
+            let unpublished = extract_asked(&mut blocks, is_unpublished);
+            let version = queue.watch(held);
+            queue.push(Group { version, sequence, blocks, bytes });
+            let dead = self.pop_free(&mut queue);
+            queue.shrink_newest();
+            (unpublished, dead)
+        };
+        self.free(unpublished, spares.as_deref_mut());
+        self.free(dead, spares);
+    }
+
+    /// Whether births can be told from their low halves for a billion commits more.
+    pub(crate) fn will_know_births(&self, sequence: Sequence) -> bool {
+        let mut queue = self.queue.lock();
+        queue.knows_births(sequence) && queue.knows_births(sequence.saturating_add(1 << 30))
+    }
+
+    /// Frees those of the blocks that were born with `sequence`, by a draft of it that is not published.
+    pub(crate) fn discard(&self, sequence: Sequence, mut blocks: Vec<Block>) {
+        if self.queue.lock().knows_births(sequence) {
+            // SAFETY: none of the blocks is freed yet.
+            blocks.retain(|block| unsafe { block.born() } == sequence as u32);
+            self.free(blocks, None);
+        }
+    }
+
+    /// A version is dead: frees what can be freed now, unless it is so little that it is left to the next commit, which takes such
+    /// blocks for its own.
+    pub(crate) fn version_died(&self) {
+        // In a process that was forked meanwhile, whoever had the queue then has it for ever.
+        if !self.process.is_here() || self.queued_bytes.load(Ordering::Relaxed) <= LEFT_BYTES {
+            return;
+        }
+        let freed = self.collect();
+        if freed > GIVE_BACK_BYTES_MIN {
+            self.signal.get().into_iter().for_each(Signal::give_back);
+        }
+    }
+
+    /// Frees what can be freed now; tells how many bytes.
+    pub(crate) fn collect(&self) -> usize {
+        let dead = self.pop_free(&mut self.queue.lock());
+        self.free(dead, None)
+    }
+
+    /// Whether a version that was replaced is still read by somebody who has counted no reference, and so does not say when it is done.
+    pub(crate) fn is_read(&self) -> bool {
+        !self.queue.lock().noted.is_empty()
+    }
+
+    /// Takes out the blocks that no living version reaches, as far as that is looked for now.
+    fn pop_free(&self, queue: &mut Queue) -> Vec<Block> {
+        take_unread(&mut queue.noted, drop_quietly);
+        let mut free = queue.pop_dead();
+        if queue.blocks > queue.sweep_at.max(SWEEP_BLOCKS) {
+            queue.sweep(&mut free);
+            queue.sweep_at = 2 * queue.blocks;
+        }
+        self.queued_bytes.store(queue.bytes, Ordering::Relaxed);
+        // A version was seen to be dead without synchronizing with its last reader: this does.
+        fence(Ordering::Acquire);
+        free
+    }
+
+    fn free(&self, mut blocks: Vec<Block>, spares: Option<&mut Spares>) -> usize {
+        let mut bytes = 0;
+        if blocks.len() < SMALL_BLOCKS
+            && let Some(spares) = spares
+        {
+            let mut keep = |block: &mut Block| {
+                // SAFETY: the queue hands out a block once, when no version that reaches it is alive.
+                unsafe { spares.keep(*block) }.map(|kept| bytes += kept).is_err()
+            };
+            blocks.retain_mut(&mut keep);
+        }
+        let free = |blocks: &[Block]| -> usize {
+            // SAFETY: as above.
+            asked(blocks).map(|block| unsafe { block.free() }).sum()
+        };
+        bytes += match blocks.len() {
+            0..PARALLEL_BLOCKS => free(&blocks),
+            _ => in_pool(|| blocks.par_chunks(PARALLEL_BLOCKS / 4).map(free).sum()),
+        };
+        if bytes > 0 {
+            self.freed_bytes.fetch_add(bytes as u64, Ordering::Release);
+        }
+        bytes
+    }
+}
+
+/// Lets go of a version whose blocks are looked for after this.
+pub(crate) fn drop_quietly(version: Arc<Version>) {
+    Arc::into_inner(version).into_iter().for_each(|mut version| version.has_retired = true);
+}
+
+/// Takes out those of the blocks, all of them alive, that were born with commit `sequence` or before.
+pub(crate) fn take_born_by(sequence: Sequence, blocks: &mut Vec<Block>) -> Vec<Block> {
+    // SAFETY: alive by contract.
+    extract_asked(blocks, |block| sequence_distance(sequence, unsafe { block.born() }) >= 0)
+}
+
+/// How many commits `born` lies before `sequence`; negative if behind it.
+fn sequence_distance(sequence: Sequence, born: u32) -> i32 {
+    (sequence as u32).wrapping_sub(born) as i32
+}
+
+/// The blocks, all of them alive, each asked for some time before it comes: their headers lie anywhere in memory.
+fn asked(blocks: &[Block]) -> impl Iterator<Item = Block> {
+    (0..blocks.len()).map(|at| ask_ahead(blocks, at))
+}
+
+/// As [`Vec::extract_if`], of all blocks at once, which are [`asked`] for.
+fn extract_asked(blocks: &mut Vec<Block>, mut is_taken: impl FnMut(Block) -> bool) -> Vec<Block> {
+    let (mut taken, mut kept) = (Vec::new(), 0);
+    for at in 0..blocks.len() {
+        let block = ask_ahead(blocks, at);
+        if is_taken(block) {
+            taken.push(block);
+        } else {
+            blocks[kept] = block;
+            kept += 1;
+        }
+    }
+    blocks.truncate(kept);
+    taken
+}
+
+/// The block at a place, one some places on asked for.
+#[inline]
+fn ask_ahead(blocks: &[Block], at: usize) -> Block {
+    blocks.get(at + BLOCKS_AHEAD).into_iter().for_each(|next| next.prefetch());
+    blocks[at]
+}
+
+impl Group {
+    fn list_bytes(&self) -> usize {
+        size_of::<Self>() + size_of::<Block>() * self.blocks.capacity()
+    }
+
+    fn shrink(&mut self) {
+        if self.blocks.capacity() > self.blocks.len() + ROOM_BLOCKS {
+            self.blocks.shrink_to_fit();
+        }
+    }
+}
+
+impl Queue {
+    /// Whether the births of all blocks retired with this version or before can be told from their low halves.
+    fn knows_births(&mut self, sequence: Sequence) -> bool {
+        let first = *self.first.get_or_insert(sequence);
+        sequence.saturating_sub(first) < 1 << 31
+    }
+
+    /// The version that blocks are retired with, to see whether it is alive.
+    fn watch(&mut self, held: Held) -> Weak<Version> {
+        match held {
+            Held::Counted(version) => version,
+            Held::Noted(version) => {
+                let watched = version.watched();
+                self.noted.push(version);
+                watched
+            }
+        }
+    }
+
+    fn push(&mut self, group: Group) {
+        // One without blocks waits for nothing but those before it.
+        let is_over = |last: &mut Group| last.blocks.is_empty() && last.version.strong_count() == 0;
+        while let Some(over) = self.groups.pop_back_if(is_over) {
+            self.list_bytes -= over.list_bytes();
+        }
+        self.blocks += group.blocks.len();
+        self.bytes += group.bytes;
+        self.list_bytes += group.list_bytes();
+        self.groups.push_back(group);
+    }
+
+    /// What still waits was retired with a version that somebody holds, maybe for long: it keeps no room that it has no use for.
+    fn shrink_newest(&mut self) {
+        let Some(newest) = self.groups.back_mut() else { return };
+        self.list_bytes -= newest.list_bytes();
+        newest.shrink();
+        self.list_bytes += newest.list_bytes();
+    }
+
+    fn pop_dead(&mut self) -> Vec<Block> {
+        let mut dead = Vec::new();
+        while let Some(group) = self.groups.pop_front_if(|group| group.version.strong_count() == 0) {
+            self.blocks -= group.blocks.len();
+            self.bytes -= group.bytes;
+            self.list_bytes -= group.list_bytes();
+            match dead.is_empty() {
+                true => dead = group.blocks,
+                false => dead.extend(group.blocks),
+            }
+        }
+        dead
+    }
+
+    /// Takes out the blocks that lived only between two pinned versions.
+    fn sweep(&mut self, dead: &mut Vec<Block>) {
+        let newest = self.groups.back().map_or(0, |group| group.sequence);
+        if !self.knows_births(newest) {
+            return;
+        }
+        let mut pinned: Option<Sequence> = None;
+        for group in &mut self.groups {
+            if group.version.strong_count() > 0 {
+                pinned = Some(group.sequence);
+            }
+            let Some(newest_pinned) = pinned else { continue };
+            let (last, bytes) = (group.sequence, &mut group.bytes);
+            dead.extend(extract_asked(&mut group.blocks, |block| {
+                // SAFETY: a block in the queue is not freed yet.
+                let (born, footprint) = unsafe { (block.born(), block.footprint()) };
+                let age = sequence_distance(last, born);
+                let is_dead = last.saturating_sub_signed(age.into()) > newest_pinned;
+                *bytes -= if is_dead { footprint } else { 0 };
+                is_dead
+            }));
+            group.shrink();
+        }
+        // Groups of dead versions that hold nothing any more would pile up behind a pinned one.
+        self.groups.retain(|group| !group.blocks.is_empty() || group.version.strong_count() > 0);
+        self.blocks = self.groups.iter().map(|group| group.blocks.len()).sum();
+        self.bytes = self.groups.iter().map(|group| group.bytes).sum();
+        self.list_bytes = self.groups.iter().map(Group::list_bytes).sum();
+    }
+}
+
+impl Drop for Reclaimer {
+    fn drop(&mut self) {
+        // Every version holds the reclaimer, so none is alive.
+        let groups = std::mem::take(&mut self.queue.get_mut().groups);
+        self.free(groups.into_iter().flat_map(|group| group.blocks).collect(), None);
+    }
+}

@@ -1,0 +1,109 @@
+//! Small examples of what is freed when. They lie apart from [`reclaim`](crate::versions::reclaim), which the tests of interleavings
+//! compile as well.
+
+use std::sync::Arc;
+
+use evergraph_types::{Schema, Sequence};
+
+use crate::keys::dictionary::Dictionary;
+use crate::lists::heap::Block;
+use crate::versions::reclaim::{Held, Reclaimer, SWEEP_BLOCKS};
+use crate::versions::version::Version;
+
+fn version(sequence: Sequence) -> Arc<Version> {
+    let mut version = Version::empty(Schema::default(), Dictionary::dense());
+    version.sequence = sequence;
+    Arc::new(version)
+}
+
+/// Retires `count` blocks of one birth with a version.
+fn retire(reclaimer: &Reclaimer, version: &Arc<Version>, born: Sequence, count: usize) {
+    let blocks: Vec<Block> = (0..count).map(|_| Block::allocate(8, born as u32)).collect();
+    reclaimer.allocated(count * Block::footprint_of(8));
+    reclaimer.retire(Held::Counted(Arc::downgrade(version)), version.sequence, blocks, None);
+}
+
+#[test]
+fn a_block_lives_as_long_as_the_versions_that_reach_it() {
+    let reclaimer = Reclaimer::default();
+    let versions: Vec<_> = (5..9).map(version).collect();
+    versions.iter().for_each(|version| retire(&reclaimer, version, 5, 1));
+    let mut live = Vec::new();
+    for version in versions {
+        live.push(reclaimer.live_bytes());
+        drop(version);
+        reclaimer.collect();
+    }
+    assert_eq!(live, [64, 48, 32, 16]);
+    assert_eq!(reclaimer.live_bytes(), 0);
+}
+
+#[test]
+fn what_no_version_ever_reached_goes_at_once() {
+    let reclaimer = Reclaimer::default();
+    let version = version(7);
+    retire(&reclaimer, &version, 8, 3);
+    assert_eq!(reclaimer.live_bytes(), 0);
+}
+
+#[test]
+fn between_two_kept_versions_blocks_are_swept() {
+    let reclaimer = Reclaimer::default();
+    let (kept, middle, newest) = (version(10), version(20), version(30));
+    retire(&reclaimer, &kept, 3, 1);
+    retire(&reclaimer, &middle, 11, SWEEP_BLOCKS - 10);
+    retire(&reclaimer, &middle, 10, 5);
+    drop(middle);
+    retire(&reclaimer, &newest, 30, 10);
+    assert_eq!(reclaimer.live_bytes(), 16 * (1 + 5 + 10));
+    drop(kept);
+    reclaimer.collect();
+    assert_eq!(reclaimer.live_bytes(), 16 * 10);
+}
+
+#[test]
+fn behind_a_kept_version_groups_do_not_pile_up() {
+    let reclaimer = Reclaimer::default();
+    let kept = version(1);
+    retire(&reclaimer, &kept, 1, 1);
+    for sequence in 2..20_000 {
+        retire(&reclaimer, &version(sequence), sequence, 8);
+    }
+    assert!(reclaimer.queue.lock().groups.len() < 10_000);
+    assert!(reclaimer.live_bytes() < 16 * 2 * SWEEP_BLOCKS);
+    drop(kept);
+    reclaimer.collect();
+    assert_eq!(reclaimer.live_bytes(), 0);
+}
+
+/// Whatever the low halves of births say after billions of commits, nothing that a kept version reaches is freed.
+#[test]
+fn births_long_ago_free_nothing_early() {
+    for commits in [1 << 31, (1 << 31) + 5, (1 << 32) - 1, 1 << 32, (1 << 32) + 1, 1 << 40] {
+        let reclaimer = Reclaimer::default();
+        let (first, kept) = (version(1), version(2));
+        retire(&reclaimer, &first, 1, 1);
+        retire(&reclaimer, &kept, 1, 1);
+        let late = version(2 + commits);
+        retire(&reclaimer, &late, 2, 2 * SWEEP_BLOCKS);
+        assert_eq!(reclaimer.live_bytes(), 16 * (2 + 2 * SWEEP_BLOCKS), "{commits}");
+        drop((first, kept, late));
+        reclaimer.collect();
+        assert_eq!(reclaimer.live_bytes(), 0);
+    }
+}
+
+#[test]
+fn a_version_that_dies_leaves_little() {
+    let reclaimer = Reclaimer::default();
+    let (small, large) = (version(1), version(2));
+    retire(&reclaimer, &small, 1, 10);
+    drop(small);
+    reclaimer.version_died();
+    assert_eq!(reclaimer.live_bytes(), 16 * 10);
+    retire(&reclaimer, &large, 2, 10_000);
+    assert_eq!(reclaimer.live_bytes(), 16 * 10_000);
+    drop(large);
+    reclaimer.version_died();
+    assert_eq!((reclaimer.live_bytes(), reclaimer.retired_bytes()), (0, 0));
+}
