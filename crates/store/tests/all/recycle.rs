@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::common::{Action, Case, Replica, Runner, Write, actions, batch, dump, for_all, open, options};
-use evergraph_disk::{CrashPlan, Fault, SimDisk};
+use evergraph_disk::{CrashPlan, Disk, Fault, SimDisk};
 use evergraph_proof::{Random, tally};
 use evergraph_store::{
     At, ChangeOptions, ChangeReader, ChangesError, CommitError, Contested, Durability, HistoryError,
@@ -131,6 +131,34 @@ fn ids_are_given_out_only_once_the_disk_knows_that_they_have_no_keys() {
                 break;
             }
         }
+    }
+}
+
+/// Small segments are merged with each other while the large one, which says other keys of the same ids, stays.
+#[test]
+fn keys_that_got_ids_of_others_are_found_after_their_segments_were_merged() {
+    for kind in KINDS {
+        let disk = SimDisk::new(0);
+        let mut store = open(&disk, options_for(kind));
+        (0..4).for_each(|part| add(&store, kind, part * 1000..part * 1000 + 1000));
+        delete(&store, kind, 0..400);
+        (0..2).for_each(|_| store.compact().expect("a good disk"));
+        let bound = store.version().expect("open").id_bound();
+        let mut counts = Vec::new();
+        for round in 0..12 {
+            add(&store, kind, 10_000 + round * 20..10_020 + round * 20);
+            store.checkpoint().expect("a good disk");
+            counts.push(disk.list(&crate::common::directory().join("segments")).expect("a folder").len());
+            let expected = dump(&store.version().expect("open"));
+            drop(store);
+            store = open(&disk, options_for(kind));
+            assert_eq!(dump(&store.version().expect("open")), expected, "round {round}");
+        }
+        assert_eq!(store.version().expect("open").id_bound(), bound);
+        assert!(
+            counts.windows(2).any(|pair| pair[1] <= pair[0]) && counts.iter().all(|&count| count > 1),
+            "{counts:?}"
+        );
     }
 }
 
