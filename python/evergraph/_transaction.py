@@ -135,7 +135,8 @@ class Transaction(_text.Shown, Schematic["_native.Transaction"]):
     def delete_vertex(self, key: Key) -> bool:
         """Delete a vertex with all its edges, and tell whether there was one.
 
-        What its key takes is given back by a later archive or `compact`, once nobody holds a version that has the vertex.
+        What its key takes is given back by a later archive or `compact`, once nobody holds a version
+        that has the vertex.
 
         Parameters
         ----------

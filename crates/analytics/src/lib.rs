@@ -16,121 +16,78 @@
 //! Algorithms take any [`GraphView`](evergraph_view::GraphView), run on the current rayon pool, and never print. What
 //! they give does not depend on the number of threads.
 
-pub mod bellman_ford;
-pub mod betweenness_centrality;
-pub mod bfs;
-mod bitmap;
-mod buckets;
-pub mod closeness_centrality;
-mod closures;
-pub mod clustering;
-pub mod connected_components;
-mod control;
-pub mod core_number;
-pub mod degree_statistics;
-mod delta_stepping;
-pub mod diameter;
-mod dijkstra;
+mod communities;
 mod documentation;
-mod edge_list;
-mod edge_map;
-pub mod eigenvector_centrality;
-mod fetch;
-mod gather;
-pub mod greedy_color;
-pub mod hits;
-mod incident;
+mod engine;
 pub mod incremental;
-mod intersect;
-pub mod k_hop;
-pub mod katz_centrality;
-pub mod label_propagation;
-pub mod leiden;
-mod lengths;
-pub mod link_prediction;
-pub mod local_cluster;
-pub mod louvain;
-mod matrix;
-pub mod maximal_independent_set;
-pub mod maximal_matching;
-pub mod minimum_spanning_edges;
-mod modularity;
-mod multi_bfs;
-pub mod multi_source_bfs;
-pub mod nibble;
-pub mod node2vec_walk;
-mod oriented;
-pub mod pagerank;
-mod parallel;
-mod per_thread;
-mod power_iteration;
-mod prefetch;
-mod random;
-pub mod random_walk;
-mod ranges;
+mod pairs;
+mod paths;
+mod ranking;
 mod registry;
-pub mod shortest_path;
-mod simple;
-mod sort;
-pub mod sssp;
-pub mod strongly_connected_components;
-pub mod temporal_reachability;
-pub mod topological_sort;
-pub mod triangle_count;
-mod vertex_subset;
-mod weighted_betweenness;
-pub mod weighted_clustering;
-mod weighted_edge_map;
-mod weighted_pagerank;
-mod weights;
+mod structure;
 
-pub use bellman_ford::{BellmanFord, bellman_ford};
-pub use betweenness_centrality::{BetweennessOptions, Sources, betweenness_centrality};
-pub use bfs::{Bfs, BfsOptions, UNREACHED, bfs};
-pub use bitmap::Bitmap;
-pub use buckets::{Buckets, OwnBuckets};
-pub use closeness_centrality::{ClosenessOptions, closeness_centrality};
-pub use closures::{edge_map_with, weighted_edge_map_with};
-pub use clustering::{Clustering, Definition, clustering, local_clustering_coefficient};
-pub use connected_components::{Components, connected_components};
-pub use control::{AlgorithmError, Control, NO_VERTEX, Progress, VerifyError};
-pub use core_number::{CoreNumbers, core_number};
-pub use degree_statistics::{DegreeStatistics, degree_statistics};
-pub use diameter::{Diameter, diameter};
+pub use communities::label_propagation::{Labels, label_propagation};
+pub use communities::leiden::leiden;
+pub use communities::local_cluster::{LocalCluster, LocalClusterOptions, local_cluster};
+pub use communities::louvain::{Communities, LouvainOptions, louvain};
+pub use communities::nibble::{NibbleOptions, nibble};
+pub use communities::{label_propagation, leiden, local_cluster, louvain, nibble};
 pub use documentation::documentation;
-pub use edge_list::{EdgeList, edge_list};
-pub use edge_map::{EdgeFunction, Way, edge_map};
-pub use eigenvector_centrality::{EigenvectorOptions, eigenvector_centrality};
-pub use greedy_color::{ColorOrder, Coloring, greedy_color};
-pub use hits::{Hits, HitsOptions, hits};
-pub use k_hop::{KHop, k_hop};
-pub use katz_centrality::{KatzOptions, katz_centrality};
-pub use label_propagation::{Labels, label_propagation};
-pub use leiden::leiden;
-pub use link_prediction::{Measure, link_prediction};
-pub use local_cluster::{LocalCluster, LocalClusterOptions, local_cluster};
-pub use louvain::{Communities, LouvainOptions, louvain};
-pub use maximal_independent_set::maximal_independent_set;
-pub use maximal_matching::maximal_matching;
-pub use minimum_spanning_edges::{SpanningForest, minimum_spanning_edges};
-pub use multi_source_bfs::{MultiSourceBfs, multi_source_bfs};
-pub use nibble::{NibbleOptions, nibble};
-pub use node2vec_walk::{Node2vecOptions, node2vec_walks};
-pub use pagerank::{PageRank, PageRankOptions, pagerank};
-pub use power_iteration::PowerIteration;
-pub use random_walk::{WalkOptions, random_walks};
-pub use ranges::Ranges;
+pub use engine::bitmap::Bitmap;
+pub use engine::buckets::{Buckets, OwnBuckets};
+pub use engine::closures::{edge_map_with, weighted_edge_map_with};
+pub use engine::control::{AlgorithmError, Control, NO_VERTEX, Progress, VerifyError};
+pub use engine::edge_list::{EdgeList, edge_list};
+pub use engine::edge_map::{EdgeFunction, Way, edge_map};
+pub use engine::power_iteration::PowerIteration;
+pub use engine::ranges::Ranges;
+pub use engine::vertex_subset::{VertexSubset, vertex_filter, vertex_map, vertex_reduce};
+pub use engine::weighted_edge_map::weighted_edge_map;
+pub use engine::weights::{Sign, Weight, WeightedTable};
+pub use pairs::link_prediction;
+pub use pairs::link_prediction::{Measure, link_prediction};
+pub use paths::bellman_ford::{BellmanFord, bellman_ford};
+pub use paths::bfs::{Bfs, BfsOptions, UNREACHED, bfs};
+pub use paths::diameter::{Diameter, diameter};
+pub use paths::k_hop::{KHop, k_hop};
+pub use paths::multi_source_bfs::{MultiSourceBfs, multi_source_bfs};
+pub use paths::node2vec_walk::{Node2vecOptions, node2vec_walks};
+pub use paths::random_walk::{WalkOptions, random_walks};
+pub use paths::shortest_path::{ShortestPath, shortest_path};
+pub use paths::sssp::{Sssp, SsspOptions, sssp};
+pub use paths::temporal_reachability::{TemporalOptions, TemporalReachability, temporal_reachability};
+pub use paths::{
+    bellman_ford, bfs, diameter, k_hop, multi_source_bfs, node2vec_walk, random_walk, shortest_path, sssp,
+    temporal_reachability,
+};
+pub use ranking::betweenness_centrality::{BetweennessOptions, Sources, betweenness_centrality};
+pub use ranking::closeness_centrality::{ClosenessOptions, closeness_centrality};
+pub use ranking::degree_statistics::{DegreeStatistics, degree_statistics};
+pub use ranking::eigenvector_centrality::{EigenvectorOptions, eigenvector_centrality};
+pub use ranking::hits::{Hits, HitsOptions, hits};
+pub use ranking::katz_centrality::{KatzOptions, katz_centrality};
+pub use ranking::pagerank::{PageRank, PageRankOptions, pagerank};
+pub use ranking::{
+    betweenness_centrality, closeness_centrality, degree_statistics, eigenvector_centrality, hits,
+    katz_centrality, pagerank,
+};
 pub use registry::{
     Algorithm, Argument, Arguments, Check, Field, Kind, Outcome, Rows, Scalar, Value, VertexColumn,
     algorithm, algorithms,
 };
-pub use shortest_path::{ShortestPath, shortest_path};
-pub use sssp::{Sssp, SsspOptions, sssp};
-pub use strongly_connected_components::strongly_connected_components;
-pub use temporal_reachability::{TemporalOptions, TemporalReachability, temporal_reachability};
-pub use topological_sort::{TopologicalOrder, find_cycle, topological_sort};
-pub use triangle_count::triangle_count;
-pub use vertex_subset::{VertexSubset, vertex_filter, vertex_map, vertex_reduce};
-pub use weighted_clustering::weighted_clustering;
-pub use weighted_edge_map::weighted_edge_map;
-pub use weights::{Sign, Weight, WeightedTable};
+pub use structure::clustering::{Clustering, Definition, clustering, local_clustering_coefficient};
+pub use structure::connected_components::{Components, connected_components};
+pub use structure::core_number::{CoreNumbers, core_number};
+pub use structure::greedy_color::{ColorOrder, Coloring, greedy_color};
+pub use structure::maximal_independent_set::maximal_independent_set;
+pub use structure::maximal_matching::maximal_matching;
+pub use structure::minimum_spanning_edges::{SpanningForest, minimum_spanning_edges};
+pub use structure::strongly_connected_components::strongly_connected_components;
+pub use structure::topological_sort::{TopologicalOrder, find_cycle, topological_sort};
+pub use structure::triangle_count::triangle_count;
+pub use structure::weighted_clustering::weighted_clustering;
+pub use structure::{
+    clustering, connected_components, core_number, greedy_color, maximal_independent_set, maximal_matching,
+    minimum_spanning_edges, strongly_connected_components, topological_sort, triangle_count,
+    weighted_clustering,
+};

@@ -21,7 +21,7 @@ pub const UNSAFE_FILES: &[(&str, &str)] = &[
     ),
     ("apps/cli/src/interrupt.rs", "asks the system to say when the user presses Ctrl-C"),
     (
-        "crates/analytics/src/intersect.rs",
+        "crates/analytics/src/engine/intersect.rs",
         "calls a function compiled for instructions that were found to be there",
     ),
     ("crates/disk/src/mapped_room.rs", "maps room in a file to write it, which nobody else maps meanwhile"),

@@ -11,7 +11,7 @@ use evergraph_view::{FlatView, GraphView};
 
 use super::Changes;
 use super::paths::{Lengths, PathTree};
-use crate::control::require_sources;
+use crate::engine::control::require_sources;
 use crate::{AlgorithmError, Bfs, BfsOptions, Control, NO_VERTEX, UNREACHED, bfs};
 
 /// A breadth-first search that follows a graph.

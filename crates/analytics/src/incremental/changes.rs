@@ -9,7 +9,7 @@ use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatView, GraphView};
 use rayon::prelude::*;
 
-use crate::parallel::map;
+use crate::engine::parallel::map;
 
 /// Two ends of an edge.
 pub(super) type Edge = (VertexId, VertexId);

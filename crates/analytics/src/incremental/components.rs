@@ -27,8 +27,8 @@ use hashbrown::HashMap;
 
 use super::Changes;
 use super::changes::{EDGES_AT_A_TIME, Edge};
-use crate::incident::directions;
-use crate::parallel::map;
+use crate::engine::incident::directions;
+use crate::engine::parallel::map;
 use crate::{AlgorithmError, Components, Control, NO_VERTEX};
 
 /// Cells beyond those of one for each vertex that are let pass before all are numbered anew.

@@ -23,8 +23,8 @@ use evergraph_view::{FlatView, GraphView};
 use hashbrown::HashMap;
 
 use super::Changes;
-use crate::incident::{FlatIncident, directions};
-use crate::parallel::{in_pool, of_vertices};
+use crate::engine::incident::{FlatIncident, directions};
+use crate::engine::parallel::{in_pool, of_vertices};
 use crate::{AlgorithmError, Control, CoreNumbers, core_number};
 
 /// Core numbers that follow a graph.

@@ -6,8 +6,8 @@ use evergraph_types::VertexId;
 use evergraph_view::GraphView;
 
 use super::{Changes, TopK};
-use crate::degree_statistics::{DegreeStatistics, degree_statistics, summary};
-use crate::incident::Incident;
+use crate::engine::incident::Incident;
+use crate::ranking::degree_statistics::{DegreeStatistics, degree_statistics, summary};
 use crate::{AlgorithmError, Control};
 
 /// Degrees that follow a graph.

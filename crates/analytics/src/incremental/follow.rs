@@ -11,7 +11,7 @@ use super::{
     IncrementalPageRank, IncrementalSssp, IncrementalTriangles, TopK,
 };
 use crate::registry::invalid;
-use crate::triangle_count::outcome;
+use crate::structure::triangle_count::outcome;
 use crate::{
     AlgorithmError, Arguments, BfsOptions, Control, Outcome, PageRankOptions, SsspOptions, VertexColumn,
     algorithm,

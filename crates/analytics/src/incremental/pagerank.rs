@@ -25,8 +25,8 @@ use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatView, GraphView};
 
 use super::Changes;
-use crate::gather::sum_over;
-use crate::parallel::{in_pool, map};
+use crate::engine::gather::sum_over;
+use crate::engine::parallel::{in_pool, map};
 use crate::registry::invalid;
 use crate::{AlgorithmError, Control, PageRank, PageRankOptions, Ranges, Weight};
 

@@ -25,10 +25,10 @@ use std::ops::ControlFlow;
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatTable, GraphView};
 
+use crate::engine::parallel::map;
+use crate::engine::prefetch::prefetch_place;
 use crate::incremental::Changes;
 use crate::incremental::changes::Edge;
-use crate::parallel::map;
-use crate::prefetch::prefetch_place;
 use crate::{AlgorithmError, NO_VERTEX};
 
 /// Changed edges that one task looks at.

@@ -13,8 +13,8 @@ use evergraph_view::{FlatView, GraphView, WeightedList, WeightedLists};
 
 use super::Changes;
 use super::paths::{Lengths, PathTree};
-use crate::control::require_sources;
-use crate::weights::{Sign, check};
+use crate::engine::control::require_sources;
+use crate::engine::weights::{Sign, check};
 use crate::{AlgorithmError, Sssp, SsspOptions};
 
 /// The distance of a vertex that is not reached: above that of every number.

@@ -23,7 +23,7 @@ use hashbrown::HashMap;
 
 use super::Changes;
 use super::changes::multiplicity;
-use crate::incident::directions;
+use crate::engine::incident::directions;
 use crate::{AlgorithmError, Control, triangle_count};
 
 /// A search in a list costs about as much as so many entries of a scan.

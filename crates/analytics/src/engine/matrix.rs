@@ -1,0 +1,190 @@
+//! The adjacency matrix of a view times a vector: the step that all spectral methods repeat.
+//!
+//! ```text
+//!  times(x)[v] = finish(v, sum of w(u, v) * x[u] over the entries u of the list of v)
+//!
+//!  Direction::In   lists of edges coming in:  x * A,  a vertex gathers from those that point to it
+//!  Direction::Out  lists of edges going out:  A * x,  a vertex gathers from those that it points to
+//! ```
+//!
+//! Parallel edges count each. With weights lists are laid out once, and without where they lie apart.
+//!
+//! Invariant: each sum is taken in the order of its list, a hub's in pieces of a fixed size, so that products do not
+//! depend on the number of threads.
+
+use std::sync::Arc;
+
+use evergraph_types::{Direction, VertexId};
+use evergraph_view::{FlatTable, FlatView, GraphView};
+
+use crate::engine::gather::sum_over;
+use crate::engine::parallel::{ITEMS_PER_TASK, blocks, for_each, map};
+use crate::engine::ranges::{HUB_DEGREE, HUB_PIECE};
+use crate::engine::weights::{Sign, Weight, WeightedTable};
+use crate::{AlgorithmError, Control, Ranges};
+
+/// The lists of one direction as rows of a matrix.
+pub(crate) struct Matrix {
+    flat: Arc<FlatView>,
+    ranges: Ranges,
+    rows: Rows,
+}
+
+enum Rows {
+    /// Lists whose edges weigh 1.
+    Plain(FlatTable),
+    Weighted(WeightedTable),
+}
+
+impl Matrix {
+    pub(crate) fn new(
+        view: &dyn GraphView,
+        flat: &Arc<FlatView>,
+        direction: Direction,
+        (weight, sign): (&Weight, Sign),
+        control: &Control,
+    ) -> Result<Self, AlgorithmError> {
+        let rows = match weight.lists(view)? {
+            Some(_) => Rows::Weighted(WeightedTable::new(view, flat, weight, direction, sign, control)?),
+            None => Rows::Plain(flat.table(direction).end_to_end(|| control.check())?),
+        };
+        Ok(Matrix { flat: flat.clone(), ranges: Ranges::by_edges(flat, direction), rows })
+    }
+
+    /// Writes `finish(vertex, sum)` of every vertex that exists to `into`, and 0 for the others.
+    pub(crate) fn times(
+        &self,
+        vector: &[f64],
+        into: &mut [f64],
+        control: &Control,
+        finish: impl Fn(VertexId, f64) -> f64 + Sync,
+    ) -> Result<(), AlgorithmError> {
+        let pieces = self.ranges.split_mut(into);
+        let done = self.ranges.try_map_with(control, pieces, |range, into| {
+            for (vertex, place) in range.zip(into) {
+                let exists = self.flat.has_vertex(vertex);
+                *place = if exists { finish(vertex, self.row(vertex, vector)) } else { 0.0 };
+            }
+            Ok(())
+        });
+        done.map(drop)
+    }
+
+    /// The sum of the weights of each row.
+    pub(crate) fn row_sums(&self, control: &Control) -> Result<Vec<f64>, AlgorithmError> {
+        let mut sums = vec![0.0; self.flat.id_bound() as usize];
+        let pieces = self.ranges.iter().zip(self.ranges.split_mut(&mut sums));
+        for_each(control, pieces, |(range, sums)| {
+            for (vertex, sum) in range.zip(sums) {
+                *sum = match &self.rows {
+                    Rows::Weighted(table) => table.list(vertex).1.iter().sum(),
+                    Rows::Plain(table) => table.degree(vertex) as f64,
+                };
+            }
+        })?;
+        Ok(sums)
+    }
+
+    /// The powers of two that bring the largest weight of each row to about 1.
+    pub(crate) fn row_scales(&self, control: &Control) -> Result<Vec<f64>, AlgorithmError> {
+        match &self.rows {
+            Rows::Weighted(table) => table.scales(control),
+            Rows::Plain(table) => Ok(vec![1.0; table.len()]),
+        }
+    }
+
+    /// Multiplies each row of weights by a number of its own.
+    pub(crate) fn scale_rows(&mut self, by: &[f64], control: &Control) -> Result<(), AlgorithmError> {
+        match &mut self.rows {
+            Rows::Weighted(table) => table.scale(control, |vertex, _| by[vertex as usize]),
+            Rows::Plain(_) => Ok(()),
+        }
+    }
+
+    /// The same for the columns: the weights of all edges to or from a neighbor.
+    pub(crate) fn scale_columns(&mut self, by: &[f64], control: &Control) -> Result<(), AlgorithmError> {
+        match &mut self.rows {
+            Rows::Weighted(table) => table.scale(control, |_, neighbor| by[neighbor as usize]),
+            Rows::Plain(_) => Ok(()),
+        }
+    }
+
+    fn row(&self, vertex: VertexId, vector: &[f64]) -> f64 {
+        match &self.rows {
+            Rows::Weighted(table) => {
+                let (neighbors, weights) = table.list(vertex);
+                weighted_row(neighbors, weights, vector)
+            }
+            Rows::Plain(table) => sum_over(table.neighbors(vertex), vector, |number| *number),
+        }
+    }
+}
+
+fn weighted_row(neighbors: &[VertexId], weights: &[f64], vector: &[f64]) -> f64 {
+    let sum = |neighbors: &[VertexId], weights: &[f64]| {
+        let entries = neighbors.iter().zip(weights);
+        entries.fold(0.0, |sum, (&neighbor, weight)| sum + weight * vector[neighbor as usize])
+    };
+    if neighbors.len() < HUB_DEGREE {
+        return sum(neighbors, weights);
+    }
+    let pieces = neighbors.chunks(HUB_PIECE).zip(weights.chunks(HUB_PIECE));
+    map(pieces, |(neighbors, weights)| sum(neighbors, weights)).iter().sum()
+}
+
+/// The sum of `term` over all positions, taken piece by piece in a fixed order.
+pub(crate) fn sum(len: usize, term: impl Fn(usize) -> f64 + Sync) -> f64 {
+    // A sum of nothing is -0.
+    map(blocks(len, ITEMS_PER_TASK), |piece| piece.map(&term).sum::<f64>()).iter().sum::<f64>() + 0.0
+}
+
+/// The largest magnitude, 0 of nothing.
+pub(crate) fn largest(vector: &[f64]) -> f64 {
+    let largest = |piece: &[f64]| piece.iter().map(|item| item.abs()).fold(0.0, f64::max);
+    largest(&map(vector.chunks(ITEMS_PER_TASK), largest))
+}
+
+/// The Euclidean length: scaled first, so that no square overflows.
+pub(crate) fn length(vector: &[f64]) -> f64 {
+    let largest = largest(vector);
+    if largest == 0.0 || !largest.is_finite() {
+        return largest;
+    }
+    largest * sum(vector.len(), |at| (vector[at] / largest).powi(2)).sqrt()
+}
+
+/// The sum of the magnitudes of differences.
+pub(crate) fn distance(left: &[f64], right: &[f64]) -> f64 {
+    sum(left.len(), |at| (left[at] - right[at]).abs())
+}
+
+/// The power of two that brings a number from 0 to about 1, as far as there is one: what is multiplied by it has the same
+/// digits, and can be summed and divided by without leaving the range of numbers.
+pub(crate) fn near_one(number: f64) -> f64 {
+    let exponent = (number.to_bits() >> 52 & 0x7ff) as i64 - 1023;
+    f64::from_bits(((1023 - exponent.clamp(-1022, 1022)) as u64) << 52)
+}
+
+/// Whether a sum of numbers from 0 is so large or so small that dividing by it loses digits.
+pub(crate) fn is_extreme(sum: f64) -> bool {
+    sum != 0.0 && !(1e-290..=1e290).contains(&sum)
+}
+
+/// Multiplies every item.
+pub(crate) fn scale(vector: &mut [f64], by: f64) {
+    map(vector.chunks_mut(ITEMS_PER_TASK), |piece| piece.iter_mut().for_each(|item| *item *= by));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_numbers_are_brought_near_one_and_keep_their_digits() {
+        for number in [1.0, 1.5, 3e-5, 7e19, f64::MAX, f64::MIN_POSITIVE, 1e-310, 5e-324] {
+            let scaled = number * near_one(number);
+            assert!((1e-16..4.0).contains(&scaled), "{number:e} became {scaled:e}");
+            assert_eq!(scaled / near_one(number), number);
+        }
+    }
+}

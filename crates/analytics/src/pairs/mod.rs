@@ -1,0 +1,3 @@
+//! Measures of pairs of vertices.
+
+pub mod link_prediction;
