@@ -509,7 +509,6 @@ impl Committer {
 
     /// Remembers what commit `sequence` changes, for transactions that began before it.
     pub(crate) fn note(&mut self, writes: &WriteSet, sequence: Sequence) {
-        self.resolver.recycler.note(writes);
         let schema = &self.resolver.schema;
         let symmetric = |edge_type| schema.edge_types[usize::from(edge_type)].options.symmetric;
         self.recent.note(writes, symmetric, sequence);

@@ -403,4 +403,23 @@ mod tests {
             assert!(later.is_empty());
         }
     }
+
+    /// As only a log tells it that nobody wrote.
+    #[test]
+    fn a_key_gets_no_id_that_another_key_has() {
+        let schema = Schema { key_kind: Some(KeyKind::Int64), ..Schema::default() };
+        let mut resolver = Resolver::of(&Version::empty(schema, Dictionary::new(KeyKind::Int64)), None);
+        resolver.add_keys(0, &KeyColumn::Int(vec![7, 8]));
+        let rebound = |id, key| {
+            let rebound = Some(Rebound { ids: vec![id], keys: KeyColumn::Int(vec![key]) });
+            WriteSet { rebound, ..WriteSet::default() }
+        };
+        assert!(!resolver.replay(&rebound(1, 9), 1), "it is that of 8");
+        assert!(!resolver.replay(&rebound(2, 9), 1), "there is none");
+        assert!(resolver.replay(&rebound(1, 8), 1), "it has it");
+        resolver.lose_key(1, 1);
+        assert!(resolver.replay(&rebound(1, 9), 2));
+        assert_eq!([7, 8, 9].map(|key| resolver.lookup(KeyRef::Int(key))), [Some(0), None, Some(1)]);
+        assert!(!resolver.replay(&rebound(1, 10), 3), "it is that of 9");
+    }
 }

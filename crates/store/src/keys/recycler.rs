@@ -22,8 +22,8 @@
 //! from before the place of the last of these readers is told that the log was trimmed there, and so is who asks for such a version.
 //!
 //! Not let go of at all are keys while history is kept, or versions are for handlers; while a load is under way, which holds
-//! ids of vertices that are not there yet; and while a view is in the catalog that is made of ids. Nor are
-//! ids given out while there is such a view.
+//! ids of vertices that are not there yet; and while a view is in the catalog that is made of ids. (One that comes later cannot name an id
+//! without a key: who makes it of a version from before conflicts.)
 //!
 //! Invariants: a key that was let go of has no vertex in any version that is held; its id is given to another key only when nobody holds a
 //! dictionary from before; which ids have no keys as of the manifest its newest segment says, and which got some since the log.
@@ -35,7 +35,6 @@ use evergraph_types::{Sequence, VertexId};
 use crate::keys::dictionary::Dictionary;
 use crate::keys::text_cell::OldText;
 use crate::write_sets::catalog::Catalog;
-use crate::write_sets::ops::WriteSet;
 
 /// Catalog items of this prefix are the definitions of views.
 pub const VIEW_ITEMS: &str = "view/";
@@ -232,31 +231,15 @@ impl Recycler {
         self.older.iter().map(|(number, _)| *number).min().unwrap_or(self.number)
     }
 
-    /// Makes ids free that nobody can take for another vertex, unless a view is made of ids, and frees strings that nobody can be
-    /// reading. All that was accepted is published.
-    pub(crate) fn promote(&mut self, dictionary: &Dictionary, is_held_back: bool) {
+    /// Makes ids free that nobody can take for another vertex, and frees strings that nobody can be reading. All that was accepted is
+    /// published.
+    pub(crate) fn promote(&mut self, dictionary: &Dictionary) {
         let oldest = self.oldest_held();
         let unread = self.old_texts.extract_if(.., |(number, _)| *number < oldest);
         unread.for_each(|(_, text)| dictionary.free(text));
-        if is_held_back {
-            return;
-        }
         let free = self.waiting.extract_if(.., |lot| lot.is_written && lot.dictionary < oldest);
         free.for_each(|lot| self.free.extend(lot.ids));
         self.free.sort_unstable_by(|left, right| right.cmp(left));
-    }
-
-    /// Has no id given out until the next time that is looked at.
-    fn hold_back(&mut self) {
-        let ids = std::mem::take(&mut self.free);
-        self.waiting.push(Lot { dictionary: 0, is_written: true, ids });
-    }
-
-    /// Notes what is accepted.
-    pub(crate) fn note(&mut self, writes: &WriteSet) {
-        if !self.free.is_empty() && names_ids(writes).is_some() {
-            self.hold_back();
-        }
     }
 
     /// How many ids there are to give out.
@@ -327,12 +310,6 @@ pub(crate) fn is_in(bits: &[u64], id: VertexId) -> bool {
     bits.get((id / 64) as usize).is_some_and(|word| word >> (id % 64) & 1 == 1)
 }
 
-/// The item among these changes that is the definition of a view made of ids.
-pub(crate) fn names_ids(writes: &WriteSet) -> Option<&str> {
-    let mut items = writes.items.iter().filter_map(|(name, bytes)| Some((&**name, bytes.as_deref()?)));
-    items.find(|(name, bytes)| is_view_of_ids(name, bytes)).map(|(name, _)| name)
-}
-
 /// Whether a view in a catalog is made of ids.
 pub(crate) fn holds_ids(catalog: &Catalog) -> bool {
     let views = catalog.with_prefix(VIEW_ITEMS);
@@ -378,29 +355,27 @@ mod tests {
         dictionary = recycler.let_go(&dictionary.clone(), vec![1], 7, true);
         assert_eq!(dictionary.lookup(KeyRef::Text("b")), None);
         assert_eq!(held.key(1), "b".into());
-        recycler.promote(&dictionary, false);
+        recycler.promote(&dictionary);
         assert_eq!(recycler.num_free(), 0);
         recycler.note_written(&recycler.recycled());
-        recycler.promote(&dictionary, false);
+        recycler.promote(&dictionary);
         assert_eq!(recycler.num_free(), 0, "somebody holds the one before");
         drop(held);
-        recycler.promote(&dictionary, true);
-        assert_eq!(recycler.num_free(), 0, "a view is made of ids");
-        recycler.promote(&dictionary, false);
+        recycler.promote(&dictionary);
         assert_eq!(recycler.take_free(5), [1]);
         let bytes = dictionary.bytes();
         recycler.note_bound(1, dictionary.add(1, KeyRef::Text("bb")));
         assert_eq!(dictionary.lookup(KeyRef::Text("bb")), Some(1));
         assert_eq!((recycler.recycled().free, recycler.recycled().rebound), (vec![], vec![1]));
-        recycler.promote(&dictionary, false);
+        recycler.promote(&dictionary);
         assert_eq!(dictionary.bytes(), bytes + 6, "the old string may be read still");
         let held = dictionary.clone();
         dictionary.remove(0);
         dictionary = recycler.let_go(&dictionary.clone(), vec![0], 8, true);
-        recycler.promote(&dictionary, false);
+        recycler.promote(&dictionary);
         assert_eq!(dictionary.bytes(), bytes + 6);
         drop(held);
-        recycler.promote(&dictionary, false);
+        recycler.promote(&dictionary);
         assert_eq!(dictionary.bytes(), bytes + 1);
     }
 

@@ -584,9 +584,7 @@ impl Transaction {
             // What it read was the graph after its begin version.
             return Ok(version.sequence);
         }
-        writes.hold_keys(&version);
-        // It was the last to hold it, maybe, and what the commit replaces is free then.
-        drop(version);
+        writes.let_go_of(version);
         store.commit_writes(writes, reads.map(Mutex::into_inner))
     }
 
@@ -618,7 +616,7 @@ impl Transaction {
         if writes.is_empty() {
             return Ok(PendingCommit::done(Ok(version.sequence)));
         }
-        writes.hold_keys(&version);
+        writes.let_go_of(version);
         let request = Request::Writes(writes, reads.map(|reads| Box::new(reads.into_inner())));
         PendingCommit::hand_in(store, request, pin)
     }

@@ -83,8 +83,9 @@ impl Writes {
         }
     }
 
-    /// Has handles of known keys mean what they do in the version until the writes are resolved.
-    pub(crate) fn hold_keys(&mut self, version: &Version) {
+    /// Gives up the version, so that what a commit replaces in it is free if nobody else holds it. Handles of known keys mean what they
+    /// do in it until the writes are resolved.
+    pub(crate) fn let_go_of(&mut self, version: Arc<Version>) {
         self.dictionary = (!version.dictionary.is_dense()).then(|| version.dictionary.clone());
     }
 

@@ -160,9 +160,8 @@ impl Inner {
         }
         self.reclaimer.collect();
         let mut committer = self.committer.lock();
-        let is_held_back = holds_ids(&self.current.load().catalog);
         let resolver = &mut committer.resolver;
-        resolver.recycler.promote(&resolver.dictionary, is_held_back);
+        resolver.recycler.promote(&resolver.dictionary);
     }
 }
 

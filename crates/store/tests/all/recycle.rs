@@ -1,6 +1,7 @@
 //! Ids of keys that came and went are given to other keys, and nobody takes one for the other: versions that are held, transactions
 //! and streams that began before, readers at the same time, and what is found after opening again.
 
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -9,9 +10,9 @@ use evergraph_disk::{CrashPlan, Disk, Fault, SimDisk};
 use evergraph_proof::{Random, tally};
 use evergraph_store::{
     At, ChangeOptions, ChangeReader, ChangesError, CommitError, Contested, Durability, HistoryError,
-    Isolation, ListFormat, Options, Store, TransactionOptions, check_on,
+    Isolation, ListFormat, Options, Retain, Store, TransactionOptions, check_on,
 };
-use evergraph_types::{Direction, Key, KeyKind, Value};
+use evergraph_types::{Direction, Key, KeyKind, Progress, Value};
 use proptest::prelude::*;
 
 const KINDS: [KeyKind; 2] = [KeyKind::Int64, KeyKind::Text];
@@ -114,9 +115,16 @@ fn ids_are_given_out_only_once_the_disk_knows_that_they_have_no_keys() {
             let store = open(&disk, options_for(kind));
             add(&store, kind, 0..20);
             store.checkpoint().expect("a good disk");
+            let before = store.version().expect("open");
+            let (before, as_it_was) = (before.sequence(), dump(&before));
             delete(&store, kind, 0..10);
             disk.fail_at(failing, Fault::Enospc);
             let is_archived = store.compact().is_ok();
+            // Of the keys that it shows, some may not be found any more.
+            match store.version_at(At::Commit(before)) {
+                Ok(version) => assert_eq!(dump(&version), as_it_was),
+                Err(error) => assert!(matches!(error, HistoryError::NotRetained { .. }), "{error}"),
+            }
             if store.stats().failure.is_none() {
                 add(&store, kind, 100..108);
                 // Of these the segments say other ids.
@@ -298,6 +306,36 @@ fn a_key_that_is_let_go_of_under_a_transaction_is_the_same_to_it_and_no_other_ge
     }
 }
 
+/// It is handed in behind one whose keys are new, and both come to their turn once the key is gone.
+#[test]
+fn what_is_handed_in_is_not_written_to_who_has_got_the_id_meanwhile() {
+    for kind in KINDS {
+        for (store, _) in stores(kind) {
+            add(&store, kind, 0..20);
+            delete(&store, kind, 0..10);
+            let held = store.version().expect("open");
+            store.compact().expect("a good disk");
+            let put = |numbers: std::ops::Range<i64>| {
+                let mut tx = store.begin().expect("open");
+                numbers.for_each(|number| tx.put_vertex(&key(kind, number), None, &[]).expect("it fits"));
+                tx
+            };
+            let (new, old) = (put(100..110), put(0..10));
+            drop(held);
+            let handed_in = [new, old].map(|tx| tx.submit().expect("open"));
+            (0..2).for_each(|_| store.compact().expect("a good disk"));
+            let [new, old] = handed_in.map(|pending| pending.wait());
+            new.expect("new keys");
+            assert!(matches!(old, Err(CommitError::Conflict { .. })), "{old:?}");
+            let version = store.version().expect("open");
+            let there = |numbers: std::ops::Range<i64>| {
+                numbers.filter(|&number| version.vertex_id(key(kind, number).as_ref()).is_some()).count()
+            };
+            assert_eq!((there(100..110), there(0..10), version.num_vertices()), (10, 0, 20));
+        }
+    }
+}
+
 #[test]
 fn a_serializable_read_of_an_absent_key_conflicts_with_who_puts_it_under_another_id() {
     for kind in KINDS {
@@ -376,6 +414,98 @@ fn a_cursor_behind_a_pass_gets_the_old_keys_and_a_new_one_is_refused() {
             read_all(&mut reader, &mut replica);
             read_all(&mut own, &mut other);
             assert_eq!(replica.dump(), other.dump());
+        }
+    }
+}
+
+#[test]
+fn a_named_cursor_that_nobody_reads_by_holds_the_keys_of_what_is_to_come() {
+    for kind in KINDS {
+        let disk = SimDisk::new(0);
+        let store = open(&disk, options_for(kind));
+        add(&store, kind, 0..20);
+        let named = || ChangeOptions { after: None, name: Some("copy".to_owned()) };
+        drop(store.changes(named()).expect("a reader"));
+        delete(&store, kind, 0..10);
+        (0..2).for_each(|_| store.compact().expect("a good disk"));
+        add(&store, kind, 100..110);
+        let mut reader = store.changes(named()).expect("a reader");
+        let deleted = reader.next().expect("readable").expect("a commit").writes.vertex_deletes;
+        let keys: Vec<Key> = deleted.iter().map(|&id| reader.version().key(id)).collect();
+        assert_eq!(keys, (0..10).map(|number| key(kind, number)).collect::<Vec<_>>());
+    }
+}
+
+/// Only by deletes of a batch does a commit name keys that had no vertices.
+#[test]
+fn a_reader_is_told_the_keys_of_edges_that_were_not_there_to_be_deleted() {
+    for kind in KINDS {
+        for (store, _) in stores(kind) {
+            add(&store, kind, 0..20);
+            delete(&store, kind, 0..10);
+            let mut reader = store.changes(ChangeOptions::default()).expect("a reader");
+            let absent = (0..9).map(|number| (key(kind, number), key(kind, number + 1)));
+            store.delete_edges("knows", vec![batch(absent.clone())]).expect("it fits");
+            (0..2).for_each(|_| store.compact().expect("a good disk"));
+            add(&store, kind, 100..110);
+            let writes = reader.next().expect("readable").expect("a commit").writes;
+            let ops = &writes.edges[0].1;
+            let told = ops.src.iter().zip(&ops.dst).map(|(&src, &dst)| {
+                let version = reader.version();
+                (version.key(src), version.key(dst))
+            });
+            assert_eq!(told.collect::<Vec<_>>(), absent.collect::<Vec<_>>());
+        }
+    }
+}
+
+#[test]
+fn keys_stay_where_history_is_kept() {
+    for kind in KINDS {
+        let disk = SimDisk::new(0);
+        let store = open(&disk, Options { retain: Some(Retain::Everything), ..options_for(kind) });
+        let mut states = Vec::new();
+        for round in 0..4 {
+            add(&store, kind, round * 20..round * 20 + 20);
+            states.push(store.version().expect("open").sequence());
+            delete(&store, kind, round * 20..round * 20 + 15);
+            (0..2).for_each(|_| store.compact().expect("a good disk"));
+        }
+        for (round, &sequence) in (0..).zip(&states) {
+            let version = store.version_at(At::Commit(sequence)).expect("retained");
+            assert_eq!(version.num_vertices(), 20 + 5 * round);
+            for number in round as i64 * 20..round as i64 * 20 + 20 {
+                let id = version.vertex_id(key(kind, number).as_ref()).expect("it was there");
+                assert_eq!(version.key(id), key(kind, number));
+            }
+        }
+    }
+}
+
+/// Compacts whenever it is asked.
+struct Compacts<'a>(&'a Store);
+
+impl Progress for Compacts<'_> {
+    fn update(&self, _done: u64, _total: Option<u64>) -> ControlFlow<()> {
+        self.0.compact().expect("memory");
+        ControlFlow::Continue(())
+    }
+}
+
+/// Its keys have ids before there are vertices.
+#[test]
+fn keys_of_a_load_under_way_stay() {
+    for kind in KINDS {
+        let store = Store::in_memory(Options { bulk_edges: 1000, ..options_for(kind) });
+        add(&store, kind, 0..500);
+        delete(&store, kind, 0..500);
+        let edges = (0..200_000).map(|row| (key(kind, 1000 + row % 5000), key(kind, 1000 + row / 10 % 5000)));
+        store.watched(&Compacts(&store)).add_edges("knows", vec![batch(edges)]).expect("it fits");
+        let version = store.version().expect("open");
+        assert_eq!(version.num_vertices(), 5000);
+        for number in 1000..6000 {
+            let id = version.vertex_id(key(kind, number).as_ref()).expect("it was loaded");
+            assert_eq!(version.key(id), key(kind, number));
         }
     }
 }
