@@ -112,6 +112,13 @@ mod tests {
         vec![EdgeBatch { src: column(src.collect()), dst: column(dst.collect()), columns: Vec::new() }]
     }
 
+    /// Their ids are for the next two keys, of which one comes with a commit that is refused.
+    fn let_go_of_two_keys(store: &Store) -> Result<(), CommitError> {
+        (500..502).try_for_each(|key| store.put_vertex(key, None, &[]).map(drop))?;
+        (500..502).try_for_each(|key| store.delete_vertex(key).map(drop))?;
+        (0..2).try_for_each(|_| store.compact())
+    }
+
     /// Whatever way edges come, the last that fits is taken and one more is not; then all goes on, and opens again.
     #[test]
     fn a_list_is_as_long_as_it_may_be() -> Result<(), Box<dyn std::error::Error>> {
@@ -132,20 +139,17 @@ mod tests {
                 let store = open(options.clone())?;
                 let kind = EdgeTypeOptions { multi: true, symmetric, ..EdgeTypeOptions::default() };
                 store.create_edge_type("calls", kind)?;
-                let add = |count: usize, reverse: bool| {
+                let add = |store: &Store, count: usize, reverse: bool| {
                     let (hub, others) =
                         (std::iter::repeat_n(7, count), (0..count as i64).map(|row| 8 + row % 5));
                     let edges = if reverse { batch(others, hub) } else { batch(hub, others) };
                     store.add_edges("calls", edges).map(drop)
                 };
-                refused(add(most + 1, false));
-                refused(add(most + 1, true));
-                add(most - 1, false)?;
-                refused(add(200, false));
-                // Their ids are for the next two keys, of which one comes with a commit that is refused.
-                (500..502).try_for_each(|key| store.put_vertex(key, None, &[]).map(drop))?;
-                (500..502).try_for_each(|key| store.delete_vertex(key).map(drop))?;
-                (0..2).try_for_each(|_| store.compact())?;
+                refused(add(&store, most + 1, false));
+                refused(add(&store, most + 1, true));
+                add(&store, most - 1, false)?;
+                refused(add(&store, 200, false));
+                let_go_of_two_keys(&store)?;
                 let bound = store.version()?.id_bound();
                 store.put_edge(7, 99, "calls", &[])?;
                 refused(store.put_edge(7, 100, "calls", &[]).map(drop));
@@ -156,24 +160,24 @@ mod tests {
                 assert_eq!(store.version()?.id_bound(), bound);
                 let check = |store: &Store| {
                     let version = store.version().expect("open");
-                    let degree = |key: i64| {
-                        let vertex = version.vertex_id(key.into()).expect("a vertex");
-                        version.neighbors(0, evergraph_types::Direction::Out, vertex).len() as u64
-                    };
+                    let id = |key: i64| version.vertex_id(key.into()).expect("a vertex");
+                    let degree =
+                        |key| version.neighbors(0, evergraph_types::Direction::Out, id(key)).len() as u64;
                     assert_eq!(degree(7), LIST_MAX, "{symmetric} {on_disk} {bulk_edges}");
-                    assert!(
-                        degree(8) > 0
-                            && version.has_edge(
-                                0,
-                                version.vertex_id(8.into()).expect("a vertex"),
-                                version.vertex_id(100.into()).expect("a vertex")
-                            )
-                    );
+                    assert!(degree(8) > 0 && version.has_edge(0, id(8), id(100)));
+                };
+                check(&store);
+                let store = match on_disk {
+                    true => {
+                        store.close()?;
+                        open(options.clone())?
+                    }
+                    false => store,
                 };
                 check(&store);
                 store.checkpoint()?;
                 check(&store);
-                refused(add(200, false));
+                refused(add(&store, 200, false));
                 store.delete_edge(7, 99, "calls")?;
                 store.put_edge(7, 99, "calls", &[])?;
                 check(&store);

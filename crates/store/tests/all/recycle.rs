@@ -3,6 +3,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::common::{Action, Case, Replica, Runner, Write, actions, batch, dump, for_all, open, options};
@@ -10,7 +11,7 @@ use evergraph_disk::{CrashPlan, Disk, Fault, SimDisk};
 use evergraph_proof::{Random, tally};
 use evergraph_store::{
     At, ChangeOptions, ChangeReader, ChangesError, CommitError, Contested, Durability, HistoryError,
-    Isolation, ListFormat, Options, Retain, Store, TransactionOptions, check_on,
+    Isolation, ListFormat, Options, Retain, Store, TransactionOptions, Version, check_on,
 };
 use evergraph_types::{Direction, Key, KeyKind, Progress, Value};
 use proptest::prelude::*;
@@ -115,8 +116,10 @@ fn ids_are_given_out_only_once_the_disk_knows_that_they_have_no_keys() {
             let store = open(&disk, options_for(kind));
             add(&store, kind, 0..20);
             store.checkpoint().expect("a good disk");
-            let before = store.version().expect("open");
-            let (before, as_it_was) = (before.sequence(), dump(&before));
+            let (before, as_it_was) = {
+                let version = store.version().expect("open");
+                (version.sequence(), dump(&version))
+            };
             delete(&store, kind, 0..10);
             disk.fail_at(failing, Fault::Enospc);
             let is_archived = store.compact().is_ok();
@@ -482,12 +485,16 @@ fn keys_stay_where_history_is_kept() {
     }
 }
 
-/// Compacts whenever it is asked.
-struct Compacts<'a>(&'a Store);
+/// Commits and compacts whenever it is asked, and lets go of a version once the load has begun.
+struct Compacts<'a>(&'a Store, KeyKind, Mutex<Option<Arc<Version>>>);
 
 impl Progress for Compacts<'_> {
-    fn update(&self, _done: u64, _total: Option<u64>) -> ControlFlow<()> {
-        self.0.compact().expect("memory");
+    fn update(&self, done: u64, _total: Option<u64>) -> ControlFlow<()> {
+        let Compacts(store, kind, held) = self;
+        held.lock().expect("nobody panics").take_if(|_| done > 0);
+        // From here on the newest version knows the ids that the load's keys have.
+        store.put_vertex(&key(*kind, -1), None, &[]).expect("it fits");
+        store.compact().expect("memory");
         ControlFlow::Continue(())
     }
 }
@@ -498,11 +505,16 @@ fn keys_of_a_load_under_way_stay() {
     for kind in KINDS {
         let store = Store::in_memory(Options { bulk_edges: 1000, ..options_for(kind) });
         add(&store, kind, 0..500);
+        // A pass begins, and waits for who holds this, so that it goes on amid the load.
+        let held = Mutex::new(Some(store.version().expect("open")));
         delete(&store, kind, 0..500);
+        store.compact().expect("memory");
         let edges = (0..200_000).map(|row| (key(kind, 1000 + row % 5000), key(kind, 1000 + row / 10 % 5000)));
-        store.watched(&Compacts(&store)).add_edges("knows", vec![batch(edges)]).expect("it fits");
+        let progress = Compacts(&store, kind, held);
+        let watched = store.watched(&progress);
+        watched.add_edges("knows", vec![batch(edges)]).expect("it fits");
         let version = store.version().expect("open");
-        assert_eq!(version.num_vertices(), 5000);
+        assert_eq!(version.num_vertices(), 5001);
         for number in 1000..6000 {
             let id = version.vertex_id(key(kind, number).as_ref()).expect("it was loaded");
             assert_eq!(version.key(id), key(kind, number));

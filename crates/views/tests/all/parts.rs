@@ -224,6 +224,28 @@ fn a_predicate_follows_the_data_and_a_frozen_view_does_not() {
     assert_eq!(text, "5 vertices, frozen from number >= 5");
 }
 
+/// A view of vertices one by one knows them by ids, which no other keys get as long as it is there.
+#[test]
+fn a_member_that_is_gone_is_not_taken_for_another_vertex() {
+    let (store, _) = graph(&[]);
+    let views = Views::new(store.clone());
+    let come_and_go = |gone: std::ops::Range<i64>, new: std::ops::Range<i64>| {
+        gone.for_each(|key| assert!(store.delete_vertex(key).unwrap()));
+        (0..2).for_each(|_| store.compact().unwrap());
+        let bound = store.version().unwrap().id_bound();
+        new.for_each(|key| _ = store.put_vertex(key, None, &[]).unwrap());
+        store.version().unwrap().id_bound() - bound
+    };
+    let chosen = ViewRequest { vertices: (0..4).map(Key::Int).collect(), ..ViewRequest::default() };
+    let view = views.create("chosen", &chosen).unwrap();
+    assert_eq!(come_and_go(2..6, 100..104), 4);
+    assert_eq!(count(&view), 2);
+    store.put_vertex(2, None, &[]).unwrap();
+    assert_eq!(count(&view), 3);
+    view.drop_view().unwrap();
+    assert_eq!(come_and_go(0..2, 200..204), 0, "nobody names them any more");
+}
+
 #[test]
 fn views_are_listed_dropped_and_renamed() {
     let (store, _) = graph(&[]);
