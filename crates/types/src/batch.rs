@@ -1,5 +1,7 @@
 //! A batch of edges on its way in: two key columns and property columns of one length.
 
+use std::ops::Range;
+
 use crate::{Column, Key, KeyRef, TextValues};
 
 /// A column of vertex keys.
@@ -46,6 +48,14 @@ impl KeyColumn {
         match self {
             KeyColumn::Int(_) => None,
             KeyColumn::Text(keys) => Some(keys),
+        }
+    }
+
+    /// The keys of some rows, in order.
+    pub fn pick(&self, rows: Range<usize>) -> Self {
+        match self {
+            KeyColumn::Int(keys) => KeyColumn::Int(keys[rows].to_vec()),
+            KeyColumn::Text(keys) => KeyColumn::Text(rows.map(|row| keys.get(row)).collect()),
         }
     }
 

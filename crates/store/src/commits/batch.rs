@@ -10,8 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use evergraph_types::{
-    EdgeBatch, EdgeType, EdgeTypeId, EdgeTypeOptions, KeyColumn, KeyKind, Schema, SchemaError, TextValues,
-    VertexId,
+    EdgeBatch, EdgeType, EdgeTypeId, EdgeTypeOptions, KeyColumn, KeyKind, Schema, SchemaError, VertexId,
 };
 use hashbrown::HashSet;
 use rayon::prelude::*;
@@ -368,9 +367,7 @@ fn missing_keys(sides: &[Side<'_>]) -> KeyColumn {
     }
     let mut sorted: Vec<&str> = texts.into_iter().collect();
     sorted.par_sort_unstable();
-    let mut distinct = TextValues::default();
-    sorted.into_iter().for_each(|text| distinct.push(text));
-    KeyColumn::Text(distinct)
+    KeyColumn::Text(sorted.into_iter().collect())
 }
 
 impl Resolver {
@@ -412,7 +409,7 @@ impl Resolver {
     fn give_ids(&mut self, keys: KeyColumn, new_keys: NewKeys) -> GivenIds {
         let rebound = if new_keys == NewKeys::AtFreeIds { self.rebind(&keys) } else { None };
         let given = rebound.as_ref().map_or(0, |rebound| rebound.ids.len());
-        let keys = if given > 0 { without_first(keys, given) } else { keys };
+        let keys = if given > 0 { keys.pick(given..keys.len()) } else { keys };
         let first = self.bound;
         let new_keys = (!keys.is_empty()).then_some(keys);
         if let Some(keys) = &new_keys {
@@ -468,17 +465,6 @@ impl Resolver {
         let GivenIds { new_keys, rebound, .. } = self.give_ids(new, wanted);
         sides.iter_mut().for_each(|side| self.dictionary.find_ids(side.keys, side.first, side.ids));
         Ok(MappedKeys { new_keys, rebound, ends, ..MappedKeys::default() })
-    }
-}
-
-/// The keys but for so many at the front.
-fn without_first(keys: KeyColumn, rows: usize) -> KeyColumn {
-    match keys {
-        KeyColumn::Int(mut numbers) => {
-            numbers.drain(..rows);
-            KeyColumn::Int(numbers)
-        }
-        KeyColumn::Text(texts) => KeyColumn::Text(texts.iter().skip(rows).collect()),
     }
 }
 

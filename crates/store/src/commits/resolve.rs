@@ -138,8 +138,8 @@ impl Resolver {
         for (row, &id) in ids.iter().enumerate() {
             self.bind(id, keys.get(row));
         }
-        let given = (0..ids.len()).map(|row| keys.get(row).to_key());
-        KeyColumn::from_keys(given).map(|keys| Rebound { ids, keys })
+        let keys = keys.pick(0..ids.len());
+        Some(Rebound { ids, keys })
     }
 
     /// What stands against writes that name ids which have lost their keys since their version was made.
@@ -210,7 +210,7 @@ impl Resolver {
         if first_new_id < own || is_altered || !ids.is_empty() {
             let schema = is_altered.then(|| (*self.schema).clone());
             let new_keys = (first_new_id < own).then(|| self.dictionary.keys(first_new_id..own));
-            let keys = self.dictionary.keys_where(ids.iter().copied(), |_| true);
+            let keys = self.dictionary.keys(ids.iter().copied());
             let rebound = (!ids.is_empty()).then_some(Rebound { ids, keys });
             let brought = WriteSet { schema, new_keys, first_new_id, rebound, ..WriteSet::default() };
             let commit = std::mem::replace(writes, brought);

@@ -98,7 +98,7 @@ pub(crate) fn write_recycled(
     rebound.sort_unstable();
     rebound.dedup();
     if !rebound.is_empty() {
-        let keys = dictionary.keys_where(rebound.iter().copied(), |_| true);
+        let keys = dictionary.keys(rebound.iter().copied());
         writer.begin(REBOUND_SECTION);
         writer.write(&encode_rebound(&rebound, &keys))?;
     }

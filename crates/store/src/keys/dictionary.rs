@@ -14,7 +14,7 @@
 
 use std::sync::Arc;
 
-use evergraph_types::{Key, KeyColumn, KeyKind, KeyRef, TextValues, VertexId};
+use evergraph_types::{Key, KeyColumn, KeyKind, KeyRef, VertexId};
 use rayon::prelude::*;
 
 use crate::keys::key_index::{Index, IntKeys, Keys, TextKeys};
@@ -169,27 +169,26 @@ impl Dictionary {
         }
     }
 
-    /// The keys of ids `range`, in order.
-    pub(crate) fn keys(&self, range: std::ops::Range<VertexId>) -> KeyColumn {
-        self.keys_where(range, |_| true)
+    /// The keys of some ids, in order.
+    pub(crate) fn keys(&self, ids: impl Iterator<Item = VertexId>) -> KeyColumn {
+        self.keys_where(ids, |_| true)
     }
 
-    /// The keys of ids `range`, in order, with 0 or an empty string for those that are not wanted.
+    /// The keys of some ids, in order, with 0 or an empty string for those that are not wanted.
     pub(crate) fn keys_where(
         &self,
-        range: impl Iterator<Item = VertexId>,
+        ids: impl Iterator<Item = VertexId>,
         mut is_wanted: impl FnMut(VertexId) -> bool,
     ) -> KeyColumn {
         match &*self.0 {
-            ByKind::Dense => KeyColumn::Int(range.map(i64::from).collect()),
+            ByKind::Dense => KeyColumn::Int(ids.map(i64::from).collect()),
             ByKind::Int(index) => {
-                let keys = range.map(|id| if is_wanted(id) { index.keys().get(id) } else { 0 });
+                let keys = ids.map(|id| if is_wanted(id) { index.keys().get(id) } else { 0 });
                 KeyColumn::Int(keys.collect())
             }
             ByKind::Text(index) => {
-                let mut keys = TextValues::default();
-                range.for_each(|id| keys.push(if is_wanted(id) { index.keys().get(id) } else { "" }));
-                KeyColumn::Text(keys)
+                let keys = ids.map(|id| if is_wanted(id) { index.keys().get(id) } else { "" });
+                KeyColumn::Text(keys.collect())
             }
         }
     }
@@ -227,9 +226,7 @@ mod tests {
     use super::*;
 
     fn texts(keys: impl IntoIterator<Item = String>) -> KeyColumn {
-        let mut texts = TextValues::default();
-        keys.into_iter().for_each(|key| texts.push(&key));
-        KeyColumn::Text(texts)
+        KeyColumn::Text(keys.into_iter().collect())
     }
 
     /// Numbers as keys of a kind.

@@ -11,9 +11,7 @@
 use std::ops::Range;
 
 use evergraph_disk::DiskError;
-use evergraph_types::{
-    Column, EdgeBatch, EdgeTypeId, EdgeTypeOptions, KeyColumn, Progress, PropertyType, TextValues,
-};
+use evergraph_types::{Column, EdgeBatch, EdgeTypeId, EdgeTypeOptions, KeyColumn, Progress, PropertyType};
 
 use crate::commits::batch::{BatchWrites, check_pieces};
 use crate::commits::commit::BatchSummary;
@@ -258,16 +256,12 @@ pub(crate) fn slices_of(part: EdgeBatch, rows: usize) -> Box<dyn Iterator<Item =
 }
 
 fn slice_of(part: &EdgeBatch, rows: Range<usize>) -> EdgeBatch {
-    let keys = |keys: &KeyColumn| match keys {
-        KeyColumn::Int(numbers) => KeyColumn::Int(numbers[rows.clone()].to_vec()),
-        KeyColumn::Text(texts) => {
-            let mut slice = TextValues::default();
-            rows.clone().for_each(|row| slice.push(texts.get(row)));
-            KeyColumn::Text(slice)
-        }
-    };
     let columns = part.columns.iter().map(|(name, column)| (name.clone(), column.pick(rows.clone())));
-    EdgeBatch { src: keys(&part.src), dst: keys(&part.dst), columns: columns.collect() }
+    EdgeBatch {
+        src: part.src.pick(rows.clone()),
+        dst: part.dst.pick(rows.clone()),
+        columns: columns.collect(),
+    }
 }
 
 /// The names and types of the columns of a part.

@@ -50,6 +50,15 @@ fn delete(store: &Store, kind: KeyKind, numbers: std::ops::Range<i64>) {
     store.transact(0, delete).expect("nothing is in its way");
 }
 
+/// Of 20 keys 10 are gone; a pass has begun that waits for who holds this.
+fn begin_pass(store: &Store, kind: KeyKind) -> Arc<Version> {
+    add(store, kind, 0..20);
+    delete(store, kind, 0..10);
+    let held = store.version().expect("open");
+    store.compact().expect("a good disk");
+    held
+}
+
 fn id_of(store: &Store, key: &Key) -> Option<u32> {
     store.version().expect("open").vertex_id(key.as_ref())
 }
@@ -274,11 +283,7 @@ fn a_transaction_from_before_a_pass_conflicts_where_it_knows_a_vertex_that_is_go
 fn a_key_that_is_let_go_of_under_a_transaction_is_the_same_to_it_and_no_other_gets_its_writes() {
     for kind in KINDS {
         for (store, _) in stores(kind) {
-            add(&store, kind, 0..20);
-            delete(&store, kind, 0..10);
-            // The pass has begun, and waits for who holds this.
-            let held = store.version().expect("open");
-            store.compact().expect("a good disk");
+            let held = begin_pass(&store, kind);
             let mut tx = store.begin().expect("open");
             tx.put_edge(&key(kind, 1), &key(kind, 15), "knows", &[]).expect("it fits");
             let pending = {
@@ -314,10 +319,7 @@ fn a_key_that_is_let_go_of_under_a_transaction_is_the_same_to_it_and_no_other_ge
 fn what_is_handed_in_is_not_written_to_who_has_got_the_id_meanwhile() {
     for kind in KINDS {
         for (store, _) in stores(kind) {
-            add(&store, kind, 0..20);
-            delete(&store, kind, 0..10);
-            let held = store.version().expect("open");
-            store.compact().expect("a good disk");
+            let held = begin_pass(&store, kind);
             let put = |numbers: std::ops::Range<i64>| {
                 let mut tx = store.begin().expect("open");
                 numbers.for_each(|number| tx.put_vertex(&key(kind, number), None, &[]).expect("it fits"));
@@ -343,10 +345,7 @@ fn what_is_handed_in_is_not_written_to_who_has_got_the_id_meanwhile() {
 fn a_serializable_read_of_an_absent_key_conflicts_with_who_puts_it_under_another_id() {
     for kind in KINDS {
         for (store, _) in stores(kind) {
-            add(&store, kind, 0..20);
-            delete(&store, kind, 0..10);
-            let held = store.version().expect("open");
-            store.compact().expect("a good disk");
+            let held = begin_pass(&store, kind);
             let serializable = TransactionOptions { isolation: Isolation::Serializable, timeout: None };
             let reads = |number| {
                 let mut tx = store.begin_with(serializable).expect("open");
