@@ -57,6 +57,13 @@ impl TextValues {
         &self.bytes[self.offsets[row] as usize..self.offsets[row + 1] as usize]
     }
 
+    /// The first string that is no UTF-8.
+    pub fn first_non_text(&self) -> Option<usize> {
+        let is_text = |row: &usize| std::str::from_utf8(self.get_bytes(*row)).is_ok();
+        // ASCII is text wherever it is cut.
+        if self.bytes.is_ascii() { None } else { (0..self.len()).find(|row| !is_text(row)) }
+    }
+
     /// All strings in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
         (0..self.len()).map(|row| self.get(row))

@@ -74,6 +74,7 @@ impl ScalarType {
     ];
 
     /// The name, the name of a list of it, and the bytes of a cell (0 where they vary).
+    #[inline]
     fn describe(self) -> (&'static str, &'static str, usize) {
         match self {
             ScalarType::Bool => ("bool", "list<bool>", 1),
@@ -95,6 +96,7 @@ impl ScalarType {
     }
 
     /// The bytes of a cell; `None` where they vary.
+    #[inline]
     pub fn width(self) -> Option<usize> {
         Some(self.describe().2).filter(|&width| width > 0)
     }
@@ -187,6 +189,7 @@ impl PropertyType {
     }
 
     /// The scalar type, if it is one.
+    #[inline]
     pub fn as_scalar(self) -> Option<ScalarType> {
         Some(self.scalar).filter(|_| !self.list)
     }
@@ -214,6 +217,7 @@ impl PropertyType {
     }
 
     /// The bytes of a cell; `None` where they vary.
+    #[inline]
     pub fn width(self) -> Option<usize> {
         self.as_scalar().and_then(ScalarType::width)
     }
@@ -249,6 +253,7 @@ impl PropertyType {
     }
 
     /// The type of this code on disk, if there is one.
+    #[inline]
     pub fn from_code(code: u8) -> Option<Self> {
         let scalar = *ScalarType::ALL.get(usize::from(code & !LIST_CODE))?;
         Some(PropertyType { scalar, list: code & LIST_CODE != 0 })

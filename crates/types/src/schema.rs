@@ -361,6 +361,16 @@ pub enum SchemaError {
         /// How long it may be.
         max: usize,
     },
+    /// A cell that no value of its type has.
+    #[error(
+        "{name} is no {expected}: its bytes are not UTF-8, cut off or otherwise none; make it anew from a value"
+    )]
+    NoValue {
+        /// The property or key, and its row in a batch.
+        name: String,
+        /// The type of the property, or of keys.
+        expected: &'static str,
+    },
     /// A limit of the format would be passed.
     #[error("too many {what}: at most {max}")]
     Limit {

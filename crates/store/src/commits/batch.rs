@@ -486,6 +486,10 @@ fn check_shape(part: &EdgeBatch) -> Result<(), SchemaError> {
         if let Some(texts) = column.cells().texts() {
             check_text_lengths(texts, |row| format!("property {name:?} in row {row}"))?;
         }
+        if let Some(row) = column.first_misfit() {
+            let name = format!("property {name:?} in row {row}");
+            return Err(SchemaError::NoValue { name, expected: column.property_type().name() });
+        }
         if part.columns[..position].iter().any(|(earlier, _)| earlier == name) {
             return Err(SchemaError::Twice { name: name.clone() });
         }

@@ -355,7 +355,10 @@ pub(crate) fn check_keys(schema: &Schema, kind: KeyKind, keys: &KeyColumn) -> Re
     match (kind, keys) {
         (KeyKind::Int64, KeyColumn::Int(_)) => Ok(()),
         (KeyKind::Text, KeyColumn::Text(texts)) => {
-            check_text_lengths(texts, |row| format!("the vertex key in row {row}"))
+            let name = |row| format!("the vertex key in row {row}");
+            check_text_lengths(texts, name)?;
+            let no_value = |row| SchemaError::NoValue { name: name(row), expected: "string" };
+            texts.first_non_text().map_or(Ok(()), |row| Err(no_value(row)))
         }
         (KeyKind::Dense, KeyColumn::Int(numbers)) => {
             let range = 0..MAX_VERTICES as i64;

@@ -27,7 +27,7 @@ use crate::files::rows::{CHUNKED, COLUMNS, COMPRESSED, ChunkRow, ListSections, R
 use crate::lists::adjacency::{CHUNK_MAX, ChunkRef, as_bytes};
 use crate::lists::compression::{Coding, RunBuffer};
 use crate::lists::entry::Entry;
-use crate::lists::fragment::ColumnSlice;
+use crate::lists::fragment::RunColumn;
 use crate::lists::merge::{push_run, runs_of};
 use crate::lists::paged_array::PagedArray;
 use crate::loads::additions::{Additions, SortBuffers, SortKey};
@@ -113,7 +113,7 @@ impl Times {
     }
 
     /// Takes in the times in a column.
-    fn take_column(&mut self, column: &ColumnSlice<'_>, rows: usize) {
+    fn take_column(&mut self, column: &RunColumn<'_>, rows: usize) {
         for row in 0..rows {
             let time = match column.value(row) {
                 Value::Timestamp(time) | Value::Int(time) => time,

@@ -90,6 +90,7 @@ impl Dictionary {
     }
 
     /// The key of an id that was given out, the last one that it had.
+    #[inline]
     pub(crate) fn key(&self, id: VertexId) -> Key {
         match &*self.0 {
             ByKind::Dense => Key::Int(i64::from(id)),

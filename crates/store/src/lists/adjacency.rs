@@ -281,6 +281,7 @@ impl ChunkRef {
     ///
     /// # Safety
     /// The version the run belongs to stays alive for `'a`.
+    #[inline]
     pub(crate) unsafe fn columns<'a>(self) -> Option<ColumnArea<'a>> {
         let forgotten = self.forgotten() as usize;
         // SAFETY: the tag says a column area follows the neighbors, 8-byte aligned.

@@ -5,9 +5,9 @@
 //! ```
 //!
 //! Invariant: a number of at most [`WIDTH_MAX`] bits lies in eight bytes, wherever in a byte it begins, so that one load, one
-//! shift and one mask read it.
+//! shift and one mask read it; so does one of 64 bits, since each of them begins with a byte.
 
-/// The widest number.
+/// The widest number that is packed.
 pub(crate) const WIDTH_MAX: u32 = 56;
 /// How many bytes [`pack`] may write beyond those of the numbers.
 pub(crate) const PACK_SLACK: usize = 8;
@@ -20,6 +20,12 @@ pub(crate) fn width_of(greatest: u64) -> u32 {
 /// The bytes of so many numbers.
 pub(crate) fn packed_bytes(count: usize, width: u32) -> usize {
     (count * width as usize).div_ceil(8)
+}
+
+/// The greatest number of so many bits, 64 at the most.
+#[inline]
+pub(crate) fn mask_of(width: u32) -> u64 {
+    u64::MAX.unbounded_shr(u64::BITS - width)
 }
 
 /// Writes numbers of so many bits, at most [`WIDTH_MAX`], to the start of `out`, which has room for them and [`PACK_SLACK`] more;
@@ -50,29 +56,46 @@ pub(crate) fn append(numbers: impl ExactSizeIterator<Item = u64>, width: u32, ou
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Numbers<'a> {
     bytes: &'a [u8],
-    width: usize,
-    mask: u64,
+    width: u8,
 }
 
 impl<'a> Numbers<'a> {
     /// The numbers at the start of `bytes`, which may go on behind them; `None` if none are so wide.
+    #[inline]
     pub(crate) fn new(bytes: &'a [u8], width: u8) -> Option<Self> {
-        let mask = (1 << width.min(63)) - 1;
-        (u32::from(width) <= WIDTH_MAX).then_some(Numbers { bytes, width: width.into(), mask })
+        (u32::from(width) <= WIDTH_MAX).then_some(Numbers { bytes, width })
+    }
+
+    /// Cells of 1, 2, 4 or 8 bytes as numbers.
+    #[inline]
+    pub(crate) fn of_cells(bytes: &'a [u8], cell_bytes: u8) -> Self {
+        Numbers { bytes, width: 8 * cell_bytes }
+    }
+
+    /// The bytes, from the first number on.
+    #[inline]
+    pub(crate) fn bytes(self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The bits of a number.
+    #[inline]
+    pub(crate) fn width(self) -> u32 {
+        self.width.into()
     }
 
     /// Whether there are so many.
     pub(crate) fn holds(self, count: usize) -> bool {
-        packed_bytes(count, self.width as u32) <= self.bytes.len()
+        packed_bytes(count, self.width()) <= self.bytes.len()
     }
 
     /// The number at `index`; zero where the bytes end before it.
     #[inline]
     pub(crate) fn get(self, index: usize) -> u64 {
-        let bit = index * self.width;
+        let bit = index * usize::from(self.width);
         let bytes = self.bytes.get(bit / 8..).unwrap_or_default();
         let word = bytes.first_chunk().map_or_else(|| last_word(bytes), |word| u64::from_le_bytes(*word));
-        word >> (bit % 8) & self.mask
+        word >> (bit % 8) & mask_of(self.width())
     }
 }
 
@@ -98,7 +121,7 @@ mod tests {
             numbers in prop::collection::vec(any::<u64>(), 0..80),
             behind in prop::collection::vec(any::<u8>(), 0..10),
         ) {
-            let numbers: Vec<u64> = numbers.into_iter().map(|number| number & ((1 << width) - 1)).collect();
+            let numbers: Vec<u64> = numbers.into_iter().map(|number| number & mask_of(width)).collect();
             let mut bytes = vec![0xff; 3];
             append(numbers.iter().copied(), width, &mut bytes);
             prop_assert_eq!(bytes.len(), 3 + packed_bytes(numbers.len(), width));
@@ -108,6 +131,18 @@ mod tests {
                 prop_assert_eq!(read.get(index), *number);
             }
             prop_assert!(numbers.iter().all(|number| width_of(*number) <= width));
+        }
+    }
+
+    #[test]
+    fn cells_are_numbers_to_the_last_of_them() {
+        let bytes: Vec<u8> = (1..=24).collect();
+        for width in [1, 2, 4, 8] {
+            let numbers = Numbers::of_cells(&bytes, width);
+            for (index, cell) in bytes.chunks(width.into()).enumerate() {
+                let expected = cell.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte));
+                assert_eq!(numbers.get(index), expected, "number {index} of {width} bytes");
+            }
         }
     }
 

@@ -18,7 +18,7 @@ use std::ops::Range;
 use evergraph_types::Cells;
 use hashbrown::HashMap;
 
-use crate::lists::bits::{Numbers, WIDTH_MAX, append, packed_bytes, width_of};
+use crate::lists::bits::{Numbers, WIDTH_MAX, append, mask_of, packed_bytes, width_of};
 
 /// Strings of a dictionary, at most.
 const STRINGS_MAX: usize = 1 << 8;
@@ -50,74 +50,59 @@ impl Form {
     }
 }
 
-/// The values of a column, for reading.
+/// The values of a column, for reading. Where a part of the bytes begins is told from the start of all of them.
 #[derive(Clone, Copy)]
 pub(crate) enum Values<'a> {
-    /// Cells of `width` bytes.
-    Cells { width: usize, bytes: &'a [u8] },
-    /// Cells in few bits.
-    Packed(Packed<'a>),
-    /// Strings of the rows; `ends` begins with the start of the first one.
-    Texts { ends: &'a [u8], heap: &'a [u8] },
-    /// Positions of strings.
-    Dictionary { positions: Numbers<'a>, ends: &'a [u8], heap: &'a [u8] },
-}
-
-/// Numbers that are added to the base, modulo the bits of the mask.
-#[derive(Clone, Copy)]
-pub(crate) struct Packed<'a> {
-    base: u64,
-    mask: u64,
-    numbers: Numbers<'a>,
-}
-
-impl Packed<'_> {
-    #[inline]
-    fn get(self, row: usize) -> u64 {
-        self.base.wrapping_add(self.numbers.get(row)) & self.mask
-    }
-
-    /// Bytes of a cell.
-    fn width(self) -> usize {
-        self.mask.count_ones() as usize / 8
-    }
+    /// Cells of `width` bytes, plain or packed: how far each lies above the base, modulo the bits of a cell.
+    Cells { above: Numbers<'a>, base: u64, width: u8 },
+    /// Strings of the rows; their ends begin with the start of the first one.
+    Texts { bytes: &'a [u8], heap: u32 },
+    /// Positions of strings, behind which these have their ends.
+    Dictionary { positions: Numbers<'a>, ends: u32, heap: u32 },
 }
 
 impl<'a> Values<'a> {
     /// The values of fixed width, `width`, at the start of `bytes`.
+    #[inline]
     pub(crate) fn fixed(form: Form, width: usize, bytes: &'a [u8]) -> Option<Self> {
+        let cell_width = width as u8;
         if form == Form::Plain {
-            return Some(Values::Cells { width, bytes });
+            return Some(Values::Cells {
+                above: Numbers::of_cells(bytes, cell_width),
+                base: 0,
+                width: cell_width,
+            });
         }
         let (&bits, rest) = bytes.split_first()?;
         let (base, numbers) = rest.split_at_checked(width)?;
-        let numbers = Numbers::new(numbers, bits)?;
-        Some(Values::Packed(Packed { base: cell(base), mask: mask_of(width), numbers }))
+        Some(Values::Cells { above: Numbers::new(numbers, bits)?, base: cell(base), width: cell_width })
     }
 
     /// The values of variable width of so many rows at the start of `bytes`; plain strings begin after `ends_bytes`.
+    #[inline]
     pub(crate) fn variable(form: Form, rows: usize, ends_bytes: usize, bytes: &'a [u8]) -> Option<Self> {
         if form == Form::Plain {
-            let (ends, heap) = bytes.split_at_checked(ends_bytes)?;
-            return Some(Values::Texts { ends, heap });
+            return (ends_bytes <= bytes.len()).then_some(Values::Texts { bytes, heap: ends_bytes as u32 });
         }
         let (&[bits, last], rest) = bytes.split_first_chunk()?;
         let positions = Numbers::new(rest, bits)?;
-        let ends = rest.get(packed_bytes(rows, bits.into())..)?;
-        let (ends, heap) = ends.split_at_checked(2 * (usize::from(last) + 1))?;
-        Some(Values::Dictionary { positions, ends, heap })
+        let ends = packed_bytes(rows, bits.into());
+        let heap = ends + 2 * (usize::from(last) + 1);
+        (heap <= rest.len()).then_some(Values::Dictionary { positions, ends: ends as u32, heap: heap as u32 })
     }
 
     /// Whether there is a value for each of so many rows; where `is_text`, whether all of them are text.
     pub(crate) fn is_whole(&self, rows: usize, is_text: bool) -> bool {
         match *self {
-            Values::Cells { width, bytes } => width * rows <= bytes.len(),
-            Values::Packed(packed) => packed.numbers.holds(rows),
-            Values::Texts { ends, heap } => {
+            Values::Cells { above, .. } => above.holds(rows),
+            Values::Texts { bytes, heap } => {
+                let (ends, heap) = bytes.split_at(heap as usize);
                 let ends = ends.chunks_exact(4).map(|end| cell(end) as usize).take(rows + 1);
                 ends.len() == rows + 1 && are_strings(ends, heap, is_text)
             }
             Values::Dictionary { positions, ends, heap } => {
+                let (before, heap) = positions.bytes().split_at(heap as usize);
+                let ends = &before[ends as usize..];
                 let is_there = |row| 2 * (positions.get(row) as usize) < ends.len();
                 let ends = ends.chunks_exact(2).map(|end| cell(end) as usize);
                 positions.holds(rows)
@@ -131,27 +116,41 @@ impl<'a> Values<'a> {
     #[inline]
     pub(crate) fn bits(&self, row: usize) -> u64 {
         match *self {
-            Values::Cells { width, bytes } => cell(&bytes[width * row..width * (row + 1)]),
-            Values::Packed(packed) => packed.get(row),
+            Values::Cells { above, base, width } => {
+                base.wrapping_add(above.get(row)) & cell_mask(width.into())
+            }
             Values::Texts { .. } | Values::Dictionary { .. } => 0,
         }
     }
 
-    /// Appends the cells of these rows, none of them null, as plain ones; of variable width, with where each ends.
+    /// The bytes of cells of fixed width, if they lie there as they are.
+    fn plain_cells(&self) -> Option<&'a [u8]> {
+        match *self {
+            Values::Cells { above, base: 0, width } if above.width() == 8 * u32::from(width) => {
+                Some(above.bytes())
+            }
+            _ => None,
+        }
+    }
+
+    /// Appends the values of these rows, none of them null, as plain ones; of variable width, with where each ends.
     pub(crate) fn push_rows(&self, rows: Range<usize>, cells: &mut Vec<u8>, ends: &mut Vec<u32>) {
         match *self {
-            Values::Cells { width, bytes } => {
-                cells.extend_from_slice(&bytes[width * rows.start..width * rows.end]);
+            Values::Cells { width, .. } => {
+                let width = usize::from(width);
+                match self.plain_cells() {
+                    Some(bytes) => cells.extend_from_slice(&bytes[width * rows.start..width * rows.end]),
+                    None => rows.for_each(|row| push_cell(self.bits(row), width, cells)),
+                }
             }
-            Values::Packed(packed) => rows.for_each(|row| push_cell(packed.get(row), packed.width(), cells)),
-            Values::Texts { ends: from, heap } => {
-                let mut bounds = from[4 * rows.start..4 * rows.end + 4].chunks_exact(4).map(cell_of_4);
+            Values::Texts { bytes, heap } => {
+                let mut bounds = bytes[4 * rows.start..4 * rows.end + 4].chunks_exact(4).map(cell_of_4);
                 let start = bounds.next().unwrap_or(0);
                 let moved = (cells.len() as u32).wrapping_sub(start);
                 let before = ends.len();
                 ends.extend(bounds.map(|end| end.wrapping_add(moved)));
                 let end = ends[before..].last().map_or(start, |end| end.wrapping_sub(moved));
-                cells.extend_from_slice(&heap[start as usize..end as usize]);
+                cells.extend_from_slice(&bytes[heap as usize..][start as usize..end as usize]);
             }
             Values::Dictionary { .. } => rows.for_each(|row| push_text(self.bytes(row), cells, ends)),
         }
@@ -161,15 +160,15 @@ impl<'a> Values<'a> {
     #[inline]
     pub(crate) fn bytes(&self, row: usize) -> &'a [u8] {
         match *self {
-            Values::Cells { .. } | Values::Packed(_) => &[],
-            Values::Texts { ends, heap } => {
-                &heap[cell(&ends[4 * row..4 * row + 4]) as usize
-                    ..cell(&ends[4 * row + 4..4 * row + 8]) as usize]
+            Values::Cells { .. } => &[],
+            Values::Texts { bytes, heap } => {
+                let bounds = cell(&bytes[4 * row..4 * row + 8]);
+                &bytes[heap as usize..][bounds as u32 as usize..(bounds >> 32) as usize]
             }
             Values::Dictionary { positions, ends, heap } => {
-                let at = 2 * positions.get(row) as usize;
-                let end = |at: usize| cell(&ends[at..at + 2]) as usize;
-                &heap[if at == 0 { 0 } else { end(at - 2) }..end(at)]
+                let (bytes, at) = (positions.bytes(), 2 * positions.get(row) as usize);
+                let end = |at: usize| cell(&bytes[ends as usize..][at..at + 2]) as usize;
+                &bytes[heap as usize..][if at == 0 { 0 } else { end(at - 2) }..end(at)]
             }
         }
     }
@@ -182,10 +181,10 @@ impl<'a> Values<'a> {
         into: &mut Cells,
     ) {
         match *self {
-            Values::Cells { bytes, .. } => into.extend_rows_from_le(bytes, rows),
-            Values::Packed(packed) => {
-                into.extend_bits(rows.map(|row| if is_null(row) { 0 } else { packed.get(row) }))
-            }
+            Values::Cells { .. } => match self.plain_cells() {
+                Some(bytes) => into.extend_rows_from_le(bytes, rows),
+                None => into.extend_bits(rows.map(|row| if is_null(row) { 0 } else { self.bits(row) })),
+            },
             Values::Texts { .. } | Values::Dictionary { .. } => {
                 let Some(texts) = into.texts_mut() else { return };
                 rows.for_each(|row| texts.push_bytes(if is_null(row) { &[] } else { self.bytes(row) }));
@@ -224,8 +223,9 @@ fn cell_of_4(bytes: &[u8]) -> u32 {
 }
 
 /// The bits of a cell of so many bytes.
-fn mask_of(width: usize) -> u64 {
-    u64::MAX >> (64 - 8 * width)
+#[inline]
+fn cell_mask(width: usize) -> u64 {
+    mask_of(8 * width as u32)
 }
 
 /// Appends a cell of `width` bytes as it is.
@@ -252,7 +252,7 @@ pub(crate) fn write_packed(cells: &[u8], valid: &[bool], width: usize, out: &mut
     out.push(number_width as u8);
     push_cell(base, width, out);
     let number =
-        |(bits, valid): (&u64, &bool)| if *valid { bits.wrapping_sub(base) & mask_of(width) } else { 0 };
+        |(bits, valid): (&u64, &bool)| if *valid { bits.wrapping_sub(base) & cell_mask(width) } else { 0 };
     append(bits.iter().zip(valid).map(number), number_width, out);
     true
 }
@@ -260,7 +260,7 @@ pub(crate) fn write_packed(cells: &[u8], valid: &[bool], width: usize, out: &mut
 /// The least value that is not null, and how far the greatest lies above it, in the order where that is nearer: as
 /// unsigned numbers, or as signed ones.
 fn frame(bits: &[u64], valid: &[bool], width: usize) -> (u64, u64) {
-    let sign = mask_of(width) ^ mask_of(width) >> 1;
+    let sign = cell_mask(width) ^ cell_mask(width) >> 1;
     let in_order = |flip: u64| {
         let values = || bits.iter().zip(valid).filter(|(_, valid)| **valid).map(|(bits, _)| bits ^ flip);
         let (least, greatest) = (values().min().unwrap_or(flip), values().max().unwrap_or(flip));

@@ -30,14 +30,17 @@ const HAS_NULLS: u8 = 1;
 pub(crate) struct ColumnArea<'a> {
     bytes: &'a [u8],
     rows: usize,
+    /// The row that readers call the first.
+    first_row: usize,
 }
 
-/// One column of a run.
+/// One property of the edges of a run.
 #[derive(Clone, Copy)]
-pub(crate) struct ColumnSlice<'a> {
+pub struct RunColumn<'a> {
     kind: PropertyType,
     validity: Option<&'a [u8]>,
     values: Values<'a>,
+    first_row: usize,
 }
 
 /// Rounds up to a multiple of 8.
@@ -50,6 +53,7 @@ fn part_end(bytes: usize, compact: bool) -> usize {
     if compact { bytes } else { pad8(bytes) }
 }
 
+#[inline]
 fn read_u32(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..at + 4).and_then(|part| part.try_into().ok()).map_or(0, u32::from_le_bytes)
 }
@@ -67,12 +71,17 @@ impl<'a> ColumnArea<'a> {
             let total = area.cast::<u32>().read() as usize;
             std::slice::from_raw_parts(area, total - start)
         };
-        ColumnArea { bytes, rows }
+        ColumnArea::of(bytes, rows)
     }
 
     /// The area that these bytes are, of so many rows.
     pub(crate) fn of(bytes: &'a [u8], rows: usize) -> Self {
-        ColumnArea { bytes, rows }
+        ColumnArea { bytes, rows, first_row: 0 }
+    }
+
+    /// The area as seen from a row on, which is the first then.
+    pub(crate) fn starting_at(self, row: usize) -> Self {
+        ColumnArea { first_row: self.first_row + row, ..self }
     }
 
     /// Whether each column is of the type of its property and has a value for every row, as readers take for granted.
@@ -115,7 +124,8 @@ impl<'a> ColumnArea<'a> {
     }
 
     /// The column of a property, unless it is null throughout.
-    pub(crate) fn column(&self, property: PropertyId) -> Option<ColumnSlice<'a>> {
+    #[inline]
+    pub(crate) fn column(&self, property: PropertyId) -> Option<RunColumn<'a>> {
         let descriptors = self.descriptors()?;
         let is_wanted = |column: &&[u8; 8]| property_of(column) == property;
         // Where no property before it is null throughout, it lies in its place.
@@ -123,6 +133,7 @@ impl<'a> ColumnArea<'a> {
         self.slice(in_place.or_else(|| descriptors.iter().find(is_wanted))?)
     }
 
+    #[inline]
     fn descriptors(&self) -> Option<&'a [[u8; 8]]> {
         let columns = (read_u32(self.bytes, 4) & !COMPACT) as usize;
         Some(self.bytes.get(8..8 + 8 * columns)?.as_chunks::<8>().0)
@@ -130,7 +141,7 @@ impl<'a> ColumnArea<'a> {
 
     /// The column that a descriptor tells of.
     #[inline]
-    fn slice(&self, descriptor: &[u8; 8]) -> Option<ColumnSlice<'a>> {
+    fn slice(&self, descriptor: &[u8; 8]) -> Option<RunColumn<'a>> {
         let kind = PropertyType::from_code(descriptor[2])?;
         let (has_nulls, form) = (descriptor[3] & HAS_NULLS != 0, Form::from_code(descriptor[3] >> 1)?);
         let data = self.bytes.get(read_u32(descriptor, 4) as usize..)?;
@@ -141,7 +152,8 @@ impl<'a> ColumnArea<'a> {
             Some(width) => Values::fixed(form, width, values)?,
             None => Values::variable(form, self.rows, part_end(4 * (self.rows + 1), compact), values)?,
         };
-        Some(ColumnSlice { kind, validity: has_nulls.then_some(validity), values })
+        let validity = has_nulls.then_some(validity);
+        Some(RunColumn { kind, validity, values, first_row: self.first_row })
     }
 }
 
@@ -150,50 +162,70 @@ fn property_of(descriptor: &[u8; 8]) -> PropertyId {
     u16::from_le_bytes([descriptor[0], descriptor[1]])
 }
 
-impl<'a> ColumnSlice<'a> {
-    /// Whether the row is null.
+impl<'a> RunColumn<'a> {
+    /// Whether the value in row `row` is null.
     #[inline]
     pub(crate) fn is_null(&self, row: usize) -> bool {
+        let row = self.first_row + row;
         self.validity.is_some_and(|validity| validity[row / 8] >> (row % 8) & 1 == 0)
     }
 
-    /// The bits of a cell of fixed width.
+    /// The bits of the value in row `row` of a column of fixed width, as [`Value::of_bits`] takes them; `None` if it is
+    /// null.
+    ///
+    /// # Panics
+    /// If there is no such row.
     #[inline]
-    pub(crate) fn bits(&self, row: usize) -> u64 {
-        self.values.bits(row)
+    pub fn bits(&self, row: usize) -> Option<u64> {
+        (!self.is_null(row)).then(|| self.values.bits(self.first_row + row))
     }
 
-    /// The bytes of a cell of variable width.
+    /// The bytes of the value in row `row` of a column of strings or bytes; `None` if it is null.
+    ///
+    /// # Panics
+    /// If there is no such row.
     #[inline]
-    pub(crate) fn bytes(&self, row: usize) -> &'a [u8] {
-        self.values.bytes(row)
+    pub fn bytes(&self, row: usize) -> Option<&'a [u8]> {
+        (!self.is_null(row)).then(|| self.values.bytes(self.first_row + row))
     }
 
-    /// Appends the cells of these rows to those of a column of the same type.
+    /// The text in row `row` of a column of strings; `None` if it is null, or the column is one of another type.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    #[inline]
+    pub fn text(&self, row: usize) -> Option<&'a str> {
+        let text = self.bytes(row).filter(|_| self.kind == PropertyType::String)?;
+        // SAFETY: strings are written from text, and those of a file are looked at before they are read (`is_whole`).
+        Some(unsafe { std::str::from_utf8_unchecked(text) })
+    }
+
+    /// The value in row `row`.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn value(&self, row: usize) -> Value {
+        let value = match self.kind.width() {
+            None => self.bytes(row).and_then(|bytes| Value::of_bytes(self.kind, bytes)),
+            Some(_) => self.bits(row).map(|bits| Value::of_bits(self.kind, bits)),
+        };
+        value.unwrap_or(Value::Null)
+    }
+
+    /// Appends the cells of these rows to those of a column of the same type; of nulls zero or empty ones.
     pub(crate) fn copy_cells(&self, rows: impl Iterator<Item = usize>, into: &mut Cells) {
+        let rows = rows.map(|row| self.first_row + row);
         match self.validity {
             None => self.values.copy_cells(rows, |_| false, into),
-            Some(_) => self.values.copy_cells(rows, |row| self.is_null(row), into),
+            Some(_) => self.values.copy_cells(rows, |row| self.is_null(row - self.first_row), into),
         }
     }
 
-    /// Whether the value at `row` is that of another column of the property, to the bit.
+    /// Whether row `row` has the value that a row of another column of the property has, to the bit.
     pub(crate) fn is_same(&self, row: usize, other: &Self, other_row: usize) -> bool {
-        match (self.is_null(row), other.is_null(other_row), self.kind.width()) {
-            (false, false, None) => self.bytes(row) == other.bytes(other_row),
-            (false, false, Some(_)) => self.bits(row) == other.bits(other_row),
-            (is_null, other_is_null, _) => is_null == other_is_null,
-        }
-    }
-
-    /// The value at `row`.
-    pub(crate) fn value(&self, row: usize) -> Value {
-        if self.is_null(row) {
-            return Value::Null;
-        }
         match self.kind.width() {
-            None => Value::of_bytes(self.kind, self.bytes(row)).unwrap_or(Value::Null),
-            Some(_) => Value::of_bits(self.kind, self.bits(row)),
+            None => self.bytes(row) == other.bytes(other_row),
+            Some(_) => self.bits(row) == other.bits(other_row),
         }
     }
 }
@@ -230,18 +262,16 @@ impl ColumnDraft {
     }
 
     /// Appends rows of an older run; nulls if it has no column of the property.
-    pub(crate) fn push_rows(&mut self, column: Option<&ColumnSlice<'_>>, rows: Range<usize>) {
+    pub(crate) fn push_rows(&mut self, column: Option<&RunColumn<'_>>, rows: Range<usize>) {
         let Some(column) = column else { return rows.for_each(|_| self.push_null()) };
         if column.validity.is_none() {
             self.valid.resize(self.valid.len() + rows.len(), true);
+            let rows = column.first_row + rows.start..column.first_row + rows.end;
             return column.values.push_rows(rows, &mut self.cells, &mut self.ends);
         }
         for row in rows {
-            match self.kind.width() {
-                _ if column.is_null(row) => self.push_null(),
-                Some(_) => self.push(true, column.bits(row), &[]),
-                None => self.push(true, 0, column.bytes(row)),
-            }
+            let (bits, bytes) = (column.bits(row), column.bytes(row));
+            self.push(!column.is_null(row), bits.unwrap_or_default(), bytes.unwrap_or_default());
         }
     }
 
@@ -447,8 +477,8 @@ mod tests {
                 // NaN is a value that is not equal to itself.
                 prop_assert_eq!(format!("{:?}", column.value(row)), format!("{value:?}"));
                 match width {
-                    None => prop_assert_eq!(column.bytes(row), &cell[..]),
-                    Some(_) => prop_assert_eq!(column.bits(row), bits_of(cell)),
+                    None => prop_assert_eq!(column.bytes(row), Some(&cell[..])),
+                    Some(_) => prop_assert_eq!(column.bits(row), Some(bits_of(cell))),
                 }
             }
             let picked: Vec<usize> = (0..rows.len()).rev().step_by(3).collect();

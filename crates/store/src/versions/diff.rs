@@ -24,9 +24,10 @@ use evergraph_types::{
 };
 use rayon::prelude::*;
 
+use crate::lists::fragment::RunColumn;
 use crate::lists::paged_array::{Cell, Leaf, PagedArray};
 use crate::system::pool::in_pool;
-use crate::versions::scan::{Run, RunColumn};
+use crate::versions::scan::Run;
 use crate::versions::version::Version;
 
 /// So many lists are compared by one task.

@@ -12,7 +12,7 @@ use crate::lists::adjacency::{ChunkRef, RUN_START};
 use crate::lists::apart::apart;
 use crate::lists::compression::RunBuffer;
 use crate::lists::entry::Entry;
-use crate::lists::fragment::{ColumnArea, ColumnSlice};
+use crate::lists::fragment::{ColumnArea, RunColumn};
 use crate::lists::paged_array::{LEAF_CELLS, Leaf};
 use crate::system::prefetch::prefetch;
 use crate::versions::version::Version;
@@ -21,9 +21,8 @@ use crate::versions::version::Version;
 #[derive(Clone, Copy)]
 pub struct Run<'a> {
     neighbors: &'a [VertexId],
+    /// The columns, from the row of the first neighbor on.
     columns: Option<ColumnArea<'a>>,
-    /// The row of the columns that belongs to the first neighbor.
-    first_row: usize,
 }
 
 impl<'a> Run<'a> {
@@ -31,15 +30,16 @@ impl<'a> Run<'a> {
     ///
     /// # Safety
     /// The version the run belongs to stays alive for `'a`.
+    #[inline]
     pub(crate) unsafe fn new(run: ChunkRef, buffer: &'a mut RunBuffer) -> Self {
         // SAFETY: by contract.
         let (neighbors, columns) = unsafe { (run.read(buffer), run.columns()) };
-        Run { neighbors, columns, first_row: run.forgotten() as usize }
+        Run { neighbors, columns: columns.map(|area| area.starting_at(run.forgotten() as usize)) }
     }
 
     /// A row of this run as seen from its other end: `neighbor` in place of the one it has.
     pub(crate) fn row(&self, neighbor: &'a [VertexId], row: usize) -> Self {
-        Run { neighbors: neighbor, columns: self.columns, first_row: self.first_row + row }
+        Run { neighbors: neighbor, columns: self.columns.map(|area| area.starting_at(row)) }
     }
 
     /// The neighbors; row `i` of the run is the edge to neighbor `i`.
@@ -52,15 +52,12 @@ impl<'a> Run<'a> {
     /// # Panics
     /// If there is no such row.
     pub fn value(&self, property: PropertyId, row: usize) -> Value {
-        self.columns
-            .and_then(|area| area.column(property))
-            .map_or(Value::Null, |column| column.value(self.first_row + row))
+        self.column(property).map_or(Value::Null, |column| column.value(row))
     }
 
     /// A property of all edges of the run, unless it is null throughout: for reading many rows.
     pub fn column(&self, property: PropertyId) -> Option<RunColumn<'a>> {
-        let column = self.columns?.column(property)?;
-        Some(RunColumn { column, first_row: self.first_row })
+        self.columns.as_ref()?.column(property)
     }
 
     /// Appends a property of the edges in these rows to a column of the property's type.
@@ -73,10 +70,7 @@ impl<'a> Run<'a> {
         rows: impl ExactSizeIterator<Item = usize> + Clone,
         into: &mut Column,
     ) {
-        let Some(column) = self.columns.and_then(|area| area.column(property)) else {
-            return into.push_nulls(rows.len());
-        };
-        let rows = rows.map(|row| self.first_row + row);
+        let Some(column) = self.column(property) else { return into.push_nulls(rows.len()) };
         let start = into.len();
         let nulls = rows.clone().any(|row| column.is_null(row));
         column.copy_cells(rows.clone(), into.cells_mut());
@@ -87,55 +81,8 @@ impl<'a> Run<'a> {
     }
 }
 
-/// One property of the edges of a run.
-#[derive(Clone, Copy)]
-pub struct RunColumn<'a> {
-    column: ColumnSlice<'a>,
-    first_row: usize,
-}
-
-impl<'a> RunColumn<'a> {
-    /// The value in row `row`.
-    ///
-    /// # Panics
-    /// If there is no such row.
-    pub fn value(&self, row: usize) -> Value {
-        self.column.value(self.first_row + row)
-    }
-
-    /// The bits of the value in row `row` of a column of fixed width, as [`Value::of_bits`] takes them; `None` if it is
-    /// null.
-    ///
-    /// # Panics
-    /// If there is no such row.
-    #[inline]
-    pub fn bits(&self, row: usize) -> Option<u64> {
-        let row = self.first_row + row;
-        (!self.column.is_null(row)).then(|| self.column.bits(row))
-    }
-
-    /// The bytes of the value in row `row` of a column of strings or bytes; `None` if it is null.
-    ///
-    /// # Panics
-    /// If there is no such row.
-    #[inline]
-    pub fn bytes(&self, row: usize) -> Option<&'a [u8]> {
-        let row = self.first_row + row;
-        (!self.column.is_null(row)).then(|| self.column.bytes(row))
-    }
-
-    /// Whether the value in row `row` is null.
-    pub(crate) fn is_null(&self, row: usize) -> bool {
-        self.column.is_null(self.first_row + row)
-    }
-
-    /// Whether row `row` has the value that a row of another column of the property has, to the bit.
-    pub(crate) fn is_same(&self, row: usize, other: &Self, other_row: usize) -> bool {
-        self.column.is_same(self.first_row + row, &other.column, other.first_row + other_row)
-    }
-}
-
 /// Asks the processor for a run whose columns are going to be read.
+#[inline]
 fn ask_for_columns(run: ChunkRef) {
     if run.has_columns() {
         prefetch(run.pointer(), RUN_START);
@@ -201,13 +148,17 @@ impl Version {
 
     /// Calls `visit` with each run of a list of this version.
     fn for_each_run_of(&self, entry: Entry, mut visit: impl FnMut(Run<'_>)) {
-        let mut single = None;
-        // SAFETY: an entry of this version, which is borrowed.
-        for &run in unsafe { entry.runs(&mut single) } {
+        let mut visit = |run: ChunkRef| {
             ask_for_columns(run);
             let mut buffer = RunBuffer::new();
-            // SAFETY: as above.
+            // SAFETY: a run of an entry of this version, which is borrowed.
             visit(unsafe { Run::new(run, &mut buffer) });
+        };
+        match entry.has_directory() {
+            // SAFETY: an entry of this version, which is borrowed.
+            true => unsafe { entry.directory() }.iter().copied().for_each(visit),
+            false if entry.is_empty() => (),
+            false => visit(entry.run()),
         }
     }
 

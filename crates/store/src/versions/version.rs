@@ -194,6 +194,7 @@ impl Version {
     }
 
     /// The key of an id below [`Version::id_bound`], also where the vertex is gone.
+    #[inline]
     pub fn key(&self, vertex: VertexId) -> evergraph_types::Key {
         self.dictionary.key(vertex)
     }
@@ -229,17 +230,28 @@ impl Version {
     }
 
     /// The bits of a property of fixed width of a vertex, as [`Value::of_bits`] takes them; `None` if it is null.
+    #[inline]
     pub fn vertex_bits(&self, vertex: VertexId, property: PropertyId) -> Option<u64> {
         let (kind, cell) = self.vertex_cell(vertex, property)?;
         kind.width().map(|_| cell)
     }
 
     /// The bytes of a property of variable width of a vertex, as [`Value::of_bytes`] takes them; `None` if it is null.
+    #[inline]
     pub fn vertex_bytes(&self, vertex: VertexId, property: PropertyId) -> Option<&[u8]> {
         let (kind, cell) = self.vertex_cell(vertex, property)?;
         kind.width().is_none().then(|| self.text(cell))
     }
 
+    /// The text of a vertex's property that is a string; `None` if it is null, or the property one of another type.
+    #[inline]
+    pub fn vertex_text(&self, vertex: VertexId, property: PropertyId) -> Option<&str> {
+        let (kind, cell) = self.vertex_cell(vertex, property)?;
+        // SAFETY: strings are written from text, and those of a file are looked at before they are read (`Rows::check`).
+        (kind == PropertyType::String).then(|| unsafe { std::str::from_utf8_unchecked(self.text(cell)) })
+    }
+
+    #[inline]
     fn vertex_cell(&self, vertex: VertexId, property: PropertyId) -> Option<(PropertyType, u64)> {
         let kind = self.schema.vertex_properties.get(usize::from(property))?.kind;
         Some((kind, self.columns.get(usize::from(property))?.get(vertex)?))

@@ -6,8 +6,8 @@ use crate::common::{batch, dump, number_batch, open, options, with_columns};
 use evergraph_disk::SimDisk;
 use evergraph_store::{CommitError, Options, Store, Version, WriteError};
 use evergraph_types::{
-    Column, EdgeBatch, EdgeTypeOptions, Key, KeyColumn, KeyKind, MAX_TEXT_BYTES, MAX_VERTICES, Property,
-    PropertyType, SchemaError, TextValues, Value,
+    Cells, Column, EdgeBatch, EdgeTypeOptions, Key, KeyColumn, KeyKind, MAX_TEXT_BYTES, MAX_VERTICES,
+    Property, PropertyType, ScalarType, SchemaError, TextValues, Value,
 };
 
 /// A store on a disk with vertices 0 to 4, of this kind.
@@ -429,6 +429,48 @@ fn a_limit_of_types_is_kept() {
     let error = schema_error(store.put_vertex(1, None, &[("one more", true.into())]));
     assert!(matches!(error, SchemaError::Limit { max, .. } if max == most as u64), "{error}");
     store.put_vertex(1, None, &[("p32767", true.into())]).expect("the last one");
+}
+
+/// Cells made by hand may be no value of their type. In the log or a segment they would be taken for damage.
+#[test]
+fn what_no_value_has_is_refused() {
+    let mut torn = TextValues::default();
+    ["good", ""].into_iter().for_each(|text| torn.push(text));
+    torn.push_bytes(b"\xffbad");
+    let keys = || KeyColumn::Text(["v0", "v1", "v2"].into_iter().collect());
+    let edges = |dst, columns| vec![EdgeBatch { src: keys(), dst, columns }];
+    let column = |kind, cells| vec![("odd".to_owned(), Column::of_cells(kind, cells).expect("the width"))];
+    let texts = || Cells::Variable(torn.clone());
+    let floats = PropertyType::list(ScalarType::Float64);
+    for (what, word, edges) in [
+        ("a key", "key in row 2", edges(KeyColumn::Text(torn.clone()), Vec::new())),
+        ("a string", "no string", edges(keys(), column(PropertyType::String, texts()))),
+        ("a list", "no list<float64>", edges(keys(), column(floats, texts()))),
+        ("a bool", "no bool", edges(keys(), column(PropertyType::Bool, Cells::One(vec![0, 1, 2])))),
+    ] {
+        let stored = store(KeyKind::Text, usize::MAX);
+        let before = stored.0.version().expect("open");
+        let error = schema_error(stored.0.add_edges("knows", edges).map(drop));
+        assert!(matches!(error, SchemaError::NoValue { .. }), "{what}: {error}");
+        assert!(error.to_string().contains(word), "{what}: {error}");
+        unchanged(stored, &before, what);
+    }
+    // Of a null nobody reads the cell, and bytes are bytes.
+    let (store, disk) = store(KeyKind::Text, usize::MAX);
+    let odd = |kind, validity| {
+        let column = Column::of_cells(kind, texts()).expect("the width").with_validity(validity);
+        vec![(kind.name().to_owned(), column)]
+    };
+    let validity = Some(vec![true, true, false]);
+    store.add_edges("knows", edges(keys(), odd(PropertyType::String, validity))).expect("a null");
+    store.add_edges("knows", edges(keys(), odd(PropertyType::Bytes, None))).expect("bytes");
+    let expected = dump(&store.version().expect("open"));
+    drop(store);
+    let store = open(&disk, options());
+    assert_eq!(dump(&store.version().expect("open")), expected, "from the log");
+    store.compact().expect("a good disk");
+    drop(store);
+    assert_eq!(dump(&open(&disk, options()).version().expect("open")), expected, "from a segment");
 }
 
 #[test]

@@ -108,6 +108,16 @@ fn check(store: &Store, edge_type: &str, what: &str) {
                 both => panic!("{what}: {name} of {row} is {both:?}"),
             };
             assert_eq!(bits(&in_place), expected, "{what}: {name} of {row}, where it lies");
+            let text = |value: &Value| if let Value::Text(text) = value { Some(text.clone()) } else { None };
+            let vertex_text = version.vertex_text(vertex, vertex_property);
+            assert_eq!(vertex_text.map(str::to_owned), text(&in_place), "{what}: {name} of {row} as text");
+            let (mut at, mut in_run) = (0, None);
+            version.for_each_run(id, Direction::Out, vertex, |run| {
+                let column = run.column(edge_property);
+                in_run = column.and_then(|column| column.text(0)).map(str::to_owned);
+                at += run.neighbors().len();
+            });
+            assert_eq!((at, in_run), (1, text(&in_place)), "{what}: {name} of edge {row} as text");
             for (direction, near) in
                 [(Direction::Out, vertex), (Direction::In, version.vertex_id(100.into()).expect("a hub"))]
             {

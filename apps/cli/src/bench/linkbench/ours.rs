@@ -137,14 +137,13 @@ impl<'a> LinkColumns<'a> {
 
     #[inline]
     fn bits(&self, place: usize, row: usize) -> Result<u64, Fault> {
-        self.0[place].and_then(|column| column.bits(row)).ok_or_else(missing)
+        self.0[place].as_ref().and_then(|column| column.bits(row)).ok_or_else(missing)
     }
 
     #[inline]
     fn offer(&self, dst: u64, row: usize, into: &mut Links) -> Result<(), Fault> {
         into.offer(self.bits(0, row)? as i64, dst, || {
-            let data = self.0[3].and_then(|column| column.bytes(row)).ok_or_else(missing)?;
-            let data = std::str::from_utf8(data)?;
+            let data = self.0[3].as_ref().and_then(|column| column.text(row)).ok_or_else(missing)?;
             Ok(Payload { version: self.bits(1, row)? as i64, visible: self.bits(2, row)? != 0, data })
         })
     }
@@ -165,11 +164,11 @@ impl LinkSession for Session<'_> {
         let [time, node_version, data] = NODE_PROPERTIES;
         // Numbers first: what lies in other columns is then fetched while the text is waited for.
         let numbers = [time, node_version].map(|property| version.vertex_bits(vertex, property));
-        let Some(data) = version.vertex_bytes(vertex, data) else { return Ok(false) };
+        let Some(data) = version.vertex_text(vertex, data) else { return Ok(false) };
         let [Some(time), Some(node_version)] = numbers else { return Err(missing()) };
         (into.time, into.version) = (time as i64, node_version as i64);
         into.data.clear();
-        into.data.push_str(std::str::from_utf8(data)?);
+        into.data.push_str(data);
         Ok(true)
     }
 
