@@ -63,7 +63,7 @@ pub(crate) const AHEAD: usize = 96;
 
 /// So many bytes of a run with columns are asked for at once: one of few edges lies in several lines of memory, and only the first
 /// tells which come next.
-pub(crate) const RUN_START: usize = 256;
+pub(crate) const RUN_START: usize = 512;
 
 /// An address with its tags.
 pub(crate) fn tag(pointer: *const u8, mapped: bool, columns: bool) -> u64 {

@@ -386,6 +386,7 @@ impl Version {
     }
 
     /// The bytes of a string cell of this version.
+    #[inline]
     pub(crate) fn text(&self, cell: u64) -> &[u8] {
         // SAFETY: a cell of this version's string column, read while `self` is borrowed.
         unsafe { text_of_cell(cell) }
