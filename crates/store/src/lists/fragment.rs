@@ -40,7 +40,9 @@ pub struct RunColumn<'a> {
     kind: PropertyType,
     validity: Option<&'a [u8]>,
     values: Values<'a>,
-    first_row: usize,
+    /// The row that readers call the first, and how many there are before and after it.
+    first_row: u32,
+    rows: u32,
 }
 
 /// Rounds up to a multiple of 8.
@@ -84,7 +86,8 @@ impl<'a> ColumnArea<'a> {
         ColumnArea { first_row: self.first_row + row, ..self }
     }
 
-    /// Whether each column is of the type of its property and has a value for every row, as readers take for granted.
+    /// Whether each column is of the type of its property and has a value for every row, and strings are text, as readers take
+    /// for granted.
     pub(crate) fn is_whole(&self, properties: &[Property]) -> bool {
         let is_whole = |descriptor: &[u8; 8]| {
             let property = properties.get(usize::from(property_of(descriptor)));
@@ -153,7 +156,7 @@ impl<'a> ColumnArea<'a> {
             None => Values::variable(form, self.rows, part_end(4 * (self.rows + 1), compact), values)?,
         };
         let validity = has_nulls.then_some(validity);
-        Some(RunColumn { kind, validity, values, first_row: self.first_row })
+        Some(RunColumn { kind, validity, values, first_row: self.first_row as u32, rows: self.rows as u32 })
     }
 }
 
@@ -163,30 +166,41 @@ fn property_of(descriptor: &[u8; 8]) -> PropertyId {
 }
 
 impl<'a> RunColumn<'a> {
+    /// Where row `row` lies among all rows, unless its value is null.
+    #[inline]
+    fn place(&self, row: usize) -> Option<usize> {
+        let place = self.first_row as usize + row;
+        (!self.is_null_at(place)).then_some(place)
+    }
+
+    #[inline]
+    fn is_null_at(&self, place: usize) -> bool {
+        self.validity.is_some_and(|validity| validity[place / 8] >> (place % 8) & 1 == 0)
+    }
+
     /// Whether the value in row `row` is null.
     #[inline]
     pub(crate) fn is_null(&self, row: usize) -> bool {
-        let row = self.first_row + row;
-        self.validity.is_some_and(|validity| validity[row / 8] >> (row % 8) & 1 == 0)
+        self.place(row).is_none()
     }
 
     /// The bits of the value in row `row` of a column of fixed width, as [`Value::of_bits`] takes them; `None` if it is
     /// null.
     ///
     /// # Panics
-    /// If there is no such row.
+    /// If there is no such row; it may give any value instead.
     #[inline]
     pub fn bits(&self, row: usize) -> Option<u64> {
-        (!self.is_null(row)).then(|| self.values.bits(self.first_row + row))
+        self.place(row).map(|place| self.values.bits(place))
     }
 
     /// The bytes of the value in row `row` of a column of strings or bytes; `None` if it is null.
     ///
     /// # Panics
-    /// If there is no such row.
+    /// If there is no such row; it may give any value instead.
     #[inline]
     pub fn bytes(&self, row: usize) -> Option<&'a [u8]> {
-        (!self.is_null(row)).then(|| self.values.bytes(self.first_row + row))
+        self.place(row).map(|place| self.values.bytes(place))
     }
 
     /// The text in row `row` of a column of strings; `None` if it is null, or the column is one of another type.
@@ -195,15 +209,17 @@ impl<'a> RunColumn<'a> {
     /// If there is no such row.
     #[inline]
     pub fn text(&self, row: usize) -> Option<&'a str> {
+        assert!(row < (self.rows - self.first_row) as usize, "there is no row {row}");
         let text = self.bytes(row).filter(|_| self.kind == PropertyType::String)?;
-        // SAFETY: strings are written from text, and those of a file are looked at before they are read (`is_whole`).
+        // SAFETY: of a row that is there: strings are written from text, and those of a file are looked at before they are
+        // read (`is_whole`).
         Some(unsafe { std::str::from_utf8_unchecked(text) })
     }
 
     /// The value in row `row`.
     ///
     /// # Panics
-    /// If there is no such row.
+    /// If there is no such row; it may give any value instead.
     pub fn value(&self, row: usize) -> Value {
         let value = match self.kind.width() {
             None => self.bytes(row).and_then(|bytes| Value::of_bytes(self.kind, bytes)),
@@ -214,10 +230,10 @@ impl<'a> RunColumn<'a> {
 
     /// Appends the cells of these rows to those of a column of the same type; of nulls zero or empty ones.
     pub(crate) fn copy_cells(&self, rows: impl Iterator<Item = usize>, into: &mut Cells) {
-        let rows = rows.map(|row| self.first_row + row);
+        let places = rows.map(|row| self.first_row as usize + row);
         match self.validity {
-            None => self.values.copy_cells(rows, |_| false, into),
-            Some(_) => self.values.copy_cells(rows, |row| self.is_null(row - self.first_row), into),
+            None => self.values.copy_cells(places, |_| false, into),
+            Some(_) => self.values.copy_cells(places, |place| self.is_null_at(place), into),
         }
     }
 
@@ -266,8 +282,9 @@ impl ColumnDraft {
         let Some(column) = column else { return rows.for_each(|_| self.push_null()) };
         if column.validity.is_none() {
             self.valid.resize(self.valid.len() + rows.len(), true);
-            let rows = column.first_row + rows.start..column.first_row + rows.end;
-            return column.values.push_rows(rows, &mut self.cells, &mut self.ends);
+            let first_row = column.first_row as usize;
+            let places = first_row + rows.start..first_row + rows.end;
+            return column.values.push_rows(places, &mut self.cells, &mut self.ends);
         }
         for row in rows {
             let (bits, bytes) = (column.bits(row), column.bytes(row));
@@ -527,6 +544,24 @@ mod tests {
                 written.clear();
                 prop_assert!(area.rewritten(&neighbors, &properties, !is_compact, &mut written));
                 prop_assert_eq!(&written, other);
+            }
+        }
+    }
+
+    /// What lies behind the last row may be no text.
+    #[test]
+    fn there_is_no_text_behind_the_last_row() {
+        let rows: Rows = ["a", "bc", "d"].map(|text| Some(text.into())).into();
+        for compact in [false, true] {
+            let mut bytes = Vec::new();
+            assert!(encode_run(&[7, 8, 9], &[draft(0, PropertyType::String, &rows)], compact, &mut bytes));
+            let words = aligned(&bytes);
+            // SAFETY: the run was written with columns and lives as long as the words.
+            let area = unsafe { ColumnArea::after(words.as_ptr().cast(), 12, 3) };
+            let column = area.starting_at(1).column(0).expect("it has values");
+            assert_eq!((column.text(0), column.text(1)), (Some("bc"), Some("d")));
+            for row in [2, 3, usize::MAX] {
+                assert!(std::panic::catch_unwind(|| column.text(row)).is_err(), "{row}");
             }
         }
     }

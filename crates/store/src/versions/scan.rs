@@ -56,6 +56,7 @@ impl<'a> Run<'a> {
     }
 
     /// A property of all edges of the run, unless it is null throughout: for reading many rows.
+    #[inline]
     pub fn column(&self, property: PropertyId) -> Option<RunColumn<'a>> {
         self.columns.as_ref()?.column(property)
     }
