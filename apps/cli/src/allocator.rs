@@ -2,8 +2,8 @@
 //!
 //! It asks the system for one large area, in large pages, and fills that from the front. Whoever touches a byte of a large page has two megabytes
 //! in memory, which is much for a store of one, and what was given back of such a page comes back when the system makes it whole again. So the
-//! front of the area is of small pages: a small store takes what it takes, and a large one has large pages beyond. What fills nearly all of a large
-//! page is moved to one when commits pause, since reads find their way to it sooner.
+//! front of the area is of small pages: a small store takes what it takes, and a large one has large pages beyond. Once there is much of
+//! it, what fills nearly all of a large page is moved to one when commits pause, since reads find their way to it sooner.
 //!
 //! Invariant: all of this is advice to the system; nothing depends on whether it is taken.
 #![allow(unsafe_code)]
@@ -48,6 +48,8 @@ mod large_pages {
     const AREA: usize = 1 << 30;
     /// A part of which so many small pages are in memory is worth a large one, which has all of them in memory.
     const FULL: usize = LARGE / SMALL * 15 / 16;
+    /// A store that takes less takes what it takes.
+    const MUCH: usize = 64 << 20;
 
     /// `MADV_COLLAPSE` of Linux 6.1, which the bindings have for few targets.
     const MADV_COLLAPSE: i32 = 25;
@@ -64,19 +66,21 @@ mod large_pages {
         }
     }
 
-    /// Moves each part that is as good as full to a large page.
+    /// Moves each part that is as good as full to a large page, if much of the area is in memory: a sixteenth of little is felt.
     pub(super) fn use_for_full_parts() {
         let Ok(mut parts) = AREA_PARTS.try_lock() else { return };
         let (area, are_large) = &mut *parts;
         if *area == 0 {
             return;
         }
-        let mut pages = [0_u8; LARGE / SMALL];
-        for (number, is_large) in are_large.iter_mut().enumerate() {
-            let start = *area + number * LARGE;
-            // SAFETY: there is a byte for each page; where nothing is mapped, the system says so.
-            let is_told = unsafe { libc::mincore(start as *mut c_void, LARGE, pages.as_mut_ptr()) } == 0;
-            let is_full = is_told && pages.iter().filter(|&page| page & 1 == 1).count() >= FULL;
+        let start_of = |number: usize| *area + number * LARGE;
+        let in_memory: Vec<usize> =
+            (0..are_large.len()).map(|number| pages_in_memory(start_of(number))).collect();
+        if in_memory.iter().sum::<usize>() * SMALL < MUCH {
+            return;
+        }
+        for (number, (is_large, pages)) in are_large.iter_mut().zip(in_memory).enumerate() {
+            let (start, is_full) = (start_of(number), pages >= FULL);
             if is_full && !*is_large {
                 advise(start, LARGE, MADV_HUGEPAGE);
                 advise(start, LARGE, MADV_COLLAPSE);
@@ -87,6 +91,14 @@ mod large_pages {
             }
             *is_large = is_full;
         }
+    }
+
+    /// How many small pages of a part are in memory.
+    fn pages_in_memory(start: usize) -> usize {
+        let mut pages = [0_u8; LARGE / SMALL];
+        // SAFETY: there is a byte for each page; where nothing is mapped, the system says so.
+        let is_told = unsafe { libc::mincore(start as *mut c_void, LARGE, pages.as_mut_ptr()) } == 0;
+        if is_told { pages.iter().filter(|&page| page & 1 == 1).count() } else { 0 }
     }
 
     fn advise(start: usize, bytes: usize, advice: i32) {
