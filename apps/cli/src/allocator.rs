@@ -36,6 +36,7 @@ pub fn begin_with_small_pages() {
 #[cfg(target_os = "linux")]
 mod large_pages {
     use std::sync::Mutex;
+    use std::time::{Duration, Instant};
 
     use libc::{MADV_HUGEPAGE, MADV_NOHUGEPAGE, c_void};
 
@@ -51,29 +52,42 @@ mod large_pages {
     /// A store that takes less takes what it takes.
     const MUCH: usize = 64 << 20;
 
+    /// Memory is given back by all threads of a pool, one after the other, and by whoever asks for statistics: one look does for all.
+    const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
+
     /// `MADV_COLLAPSE` of Linux 6.1, which the bindings have for few targets.
     const MADV_COLLAPSE: i32 = 25;
 
-    /// Where the area begins, and which of its parts lie in a large page.
-    static AREA_PARTS: Mutex<(usize, [bool; AREA / LARGE])> = Mutex::new((0, [false; AREA / LARGE]));
+    /// The area, once it is known.
+    static PARTS: Mutex<Option<Parts>> = Mutex::new(None);
+
+    struct Parts {
+        /// Where the first one begins.
+        start: usize,
+        /// Which of them lie in a large page.
+        are_large: [bool; AREA / LARGE],
+        /// When they were looked at.
+        looked: Option<Instant>,
+    }
 
     pub(super) fn begin() {
         let first = Box::new(0_u64);
         let start = std::ptr::from_ref(&*first).addr() & !(LARGE - 1);
         advise(start, FRONT, MADV_NOHUGEPAGE);
-        if let Ok(mut parts) = AREA_PARTS.try_lock() {
-            parts.0 = start;
+        if let Ok(mut parts) = PARTS.try_lock() {
+            *parts = Some(Parts { start, are_large: [false; AREA / LARGE], looked: None });
         }
     }
 
     /// Moves each part that is as good as full to a large page, if much of the area is in memory: a sixteenth of little is felt.
     pub(super) fn use_for_full_parts() {
-        let Ok(mut parts) = AREA_PARTS.try_lock() else { return };
-        let (area, are_large) = &mut *parts;
-        if *area == 0 {
+        let Ok(mut parts) = PARTS.try_lock() else { return };
+        let Some(Parts { start, are_large, looked }) = &mut *parts else { return };
+        if looked.is_some_and(|looked| looked.elapsed() < BETWEEN_LOOKS) {
             return;
         }
-        let start_of = |number: usize| *area + number * LARGE;
+        *looked = Some(Instant::now());
+        let start_of = |number: usize| *start + number * LARGE;
         let in_memory: Vec<usize> =
             (0..are_large.len()).map(|number| pages_in_memory(start_of(number))).collect();
         if in_memory.iter().sum::<usize>() * SMALL < MUCH {

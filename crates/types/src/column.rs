@@ -79,20 +79,20 @@ impl Column {
         self.validity.as_ref().is_some_and(|validity| !validity[row])
     }
 
-    /// The first row that is not null and has a cell that no value of the type has: a string that is no UTF-8, a list that is cut
-    /// off, a bool beyond 1. Only who fills cells by hand can make one.
+    /// The first row with a cell that no value of the type has: a bool beyond 1 or, unless the row is null, a string that is no UTF-8
+    /// or a list that is cut off. Only who fills cells by hand can make one.
     pub fn first_misfit(&self) -> Option<usize> {
-        let is_misfit = |row: &usize| !self.is_null(*row) && self.get(*row) == Value::Null;
         match &self.cells {
-            Cells::Variable(texts)
-                if self.kind == PropertyType::String && texts.first_non_text().is_none() =>
-            {
-                None
-            }
-            Cells::Variable(_) if self.kind == PropertyType::Bytes => None,
-            Cells::Variable(_) => (0..self.len()).find(is_misfit),
-            Cells::One(bytes) if self.kind == PropertyType::Bool => {
-                (0..self.len()).find(|&row| !self.is_null(row) && bytes[row] > 1)
+            Cells::One(bytes) if self.kind == PropertyType::Bool => bytes.iter().position(|&byte| byte > 1),
+            Cells::Variable(texts) => {
+                // Wherever it is cut.
+                let is_ascii = texts.bytes.is_ascii();
+                let is_value = |bytes: &[u8]| match self.kind {
+                    PropertyType::Bytes => true,
+                    PropertyType::String => is_ascii || std::str::from_utf8(bytes).is_ok(),
+                    kind => Value::of_bytes(kind, bytes).is_some(),
+                };
+                (0..self.len()).find(|&row| !self.is_null(row) && !is_value(texts.get_bytes(row)))
             }
             _ => None,
         }

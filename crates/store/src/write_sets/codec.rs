@@ -341,29 +341,23 @@ impl<'a> Input<'a> {
         let kind = PropertyType::from_code(self.u8()?)?;
         let validity = self.flags(rows)?;
         let cells = match kind.width() {
-            Some(width) => self.cells(kind, width, rows)?,
+            Some(width) => self.cells(width, rows)?,
             None => {
                 let mut texts = TextValues::default();
-                for row in 0..rows {
-                    let bytes = self.bytes()?;
-                    let is_null = validity.as_ref().is_some_and(|validity| !validity[row]);
-                    if !is_null {
-                        Value::of_bytes(kind, bytes)?;
-                    }
-                    texts.push_bytes(bytes);
+                for _ in 0..rows {
+                    texts.push_bytes(self.bytes()?);
                 }
                 Cells::Variable(texts)
             }
         };
-        Some(Column::of_cells(kind, cells)?.with_validity(validity))
+        let column = Column::of_cells(kind, cells)?.with_validity(validity);
+        column.first_misfit().is_none().then_some(column)
     }
 
-    fn cells(&mut self, kind: PropertyType, width: usize, rows: usize) -> Option<Cells> {
-        let bytes = self.take(rows.checked_mul(width)?)?;
-        let is_sane = kind != PropertyType::Bool || bytes.iter().all(|&byte| byte <= 1);
+    fn cells(&mut self, width: usize, rows: usize) -> Option<Cells> {
         let mut cells = Cells::new(Some(width));
-        cells.extend_from_le(bytes);
-        is_sane.then_some(cells)
+        cells.extend_from_le(self.take(rows.checked_mul(width)?)?);
+        Some(cells)
     }
 
     fn vertex_put(&mut self) -> Option<VertexPut> {

@@ -442,11 +442,16 @@ fn what_no_value_has_is_refused() {
     let column = |kind, cells| vec![("odd".to_owned(), Column::of_cells(kind, cells).expect("the width"))];
     let texts = || Cells::Variable(torn.clone());
     let floats = PropertyType::list(ScalarType::Float64);
+    let null_bool = || {
+        let column = Column::of_cells(PropertyType::Bool, Cells::One(vec![0, 1, 2])).expect("the width");
+        vec![("odd".to_owned(), column.with_validity(Some(vec![true, true, false])))]
+    };
     for (what, word, edges) in [
         ("a key", "key in row 2", edges(KeyColumn::Text(torn.clone()), Vec::new())),
         ("a string", "no string", edges(keys(), column(PropertyType::String, texts()))),
         ("a list", "no list<float64>", edges(keys(), column(floats, texts()))),
         ("a bool", "no bool", edges(keys(), column(PropertyType::Bool, Cells::One(vec![0, 1, 2])))),
+        ("a bool that is null", "no bool", edges(keys(), null_bool())),
     ] {
         let stored = store(KeyKind::Text, usize::MAX);
         let before = stored.0.version().expect("open");
@@ -455,7 +460,7 @@ fn what_no_value_has_is_refused() {
         assert!(error.to_string().contains(word), "{what}: {error}");
         unchanged(stored, &before, what);
     }
-    // Of a null nobody reads the cell, and bytes are bytes.
+    // Of a null nobody reads the string, and bytes are bytes.
     let (store, disk) = store(KeyKind::Text, usize::MAX);
     let odd = |kind, validity| {
         let column = Column::of_cells(kind, texts()).expect("the width").with_validity(validity);
