@@ -55,6 +55,7 @@ use thiserror::Error;
 
 use crate::commits::commit::{Committer, Written as Progress, now_micros};
 use crate::error::{CommitError, OpenError};
+use crate::files::guides::guides_of;
 use crate::files::home::{Archived, Home, segment_directory, segment_name};
 use crate::files::install::rows_of;
 use crate::files::manifest::{EdgeCounts, Manifest, SegmentEntry};
@@ -66,6 +67,7 @@ use crate::system::pool::in_background;
 use crate::upkeep::recluster::{AT_REST, Gather, Pass};
 use crate::upkeep::watch::Watch;
 use crate::versions::draft::Draft;
+use crate::versions::guide::{Guides, Mapped};
 use crate::versions::version::Version;
 
 /// So many rows of a new segment are put into the tables while commits wait.
@@ -212,6 +214,7 @@ pub(crate) fn note_removal(outcome: Result<(), DiskError>) {
 pub(crate) struct NextFiles {
     manifest: Manifest,
     segments: Vec<Arc<Segment>>,
+    guides: Guides,
     /// The numbers of the segments that are new.
     written: Vec<u64>,
 }
@@ -222,6 +225,7 @@ impl NextFiles {
         NextFiles {
             manifest: archived.manifest.clone(),
             segments: archived.segments.clone(),
+            guides: archived.guides.clone(),
             written: Vec::new(),
         }
     }
@@ -275,6 +279,7 @@ impl NextFiles {
         let segment = Arc::new(Segment::open(&*home.disk, &path, &self.manifest.store_id)?);
         home.note_opened(&segment);
         self.segments.push(segment.clone());
+        self.guides = guides_of(&version.schema, &self.segments, &self.guides);
         self.manifest.segments.truncate(kept);
         self.manifest.segments.push(SegmentEntry {
             number,
@@ -316,6 +321,7 @@ impl NextFiles {
         archived.past.extend(archived.bases.drain(..num_past));
         archived.manifest = manifest;
         archived.segments = std::mem::take(&mut self.segments);
+        archived.guides = std::mem::take(&mut self.guides);
         Ok(())
     }
 
@@ -376,8 +382,8 @@ impl Archived {
     }
 
     /// Every segment that lists may reach into.
-    pub(crate) fn mapped(&self) -> Arc<[Arc<Segment>]> {
-        self.segments.iter().chain(&self.ghosts).cloned().collect()
+    pub(crate) fn mapped(&self) -> Arc<Mapped> {
+        Arc::new(Mapped::new(self.segments.iter().chain(&self.ghosts).cloned(), self.guides.clone()))
     }
 }
 
@@ -397,7 +403,7 @@ impl Inner {
         &self,
         segment: &Segment,
         version: &Version,
-        segments: Arc<[Arc<Segment>]>,
+        segments: Arc<Mapped>,
     ) -> Result<bool, Corruption> {
         let mut settled = true;
         let mut lots = rows_of(segment, &version.schema, REPOINTED_ROWS);
@@ -413,7 +419,7 @@ impl Inner {
 
     /// Publishes the newest version with its tables pointed elsewhere, which is the same for its readers. The committer is
     /// the caller's.
-    fn repoint_with(&self, segments: Arc<[Arc<Segment>]>, put: impl FnOnce(&mut Draft) -> bool) -> bool {
+    fn repoint_with(&self, segments: Arc<Mapped>, put: impl FnOnce(&mut Draft) -> bool) -> bool {
         let base = self.current.load_full();
         let mut draft = Draft::new(&base, base.dictionary.clone(), base.sequence, base.time_micros);
         draft.changes.stamp = None;

@@ -40,7 +40,9 @@ pub(crate) fn backup(inner: &Inner, directory: &Path, watch: &Watch<'_>) -> Resu
     let (version, recycled) = newest_with_keys(inner);
     let manifest = Manifest { retain: inner.retain, format: version.format, ..Manifest::new(new_store_id()) };
     let segments = version.segments.to_vec();
-    let archived = Archived { manifest, segments, bases: Vec::new(), past: Vec::new(), ghosts: Vec::new() };
+    let guides = version.segments.guides().clone();
+    let (bases, past, ghosts) = Default::default();
+    let archived = Archived { manifest, segments, guides, bases, past, ghosts };
     let home = Home::new(disk, directory, lock, archived, 0);
     // As if every segment were merged: whatever any of them holds is written anew.
     let memory_limit = inner.options.memory_limit_bytes;

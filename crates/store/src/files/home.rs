@@ -21,6 +21,7 @@ use parking_lot::Mutex;
 use crate::error::OpenError;
 use crate::files::manifest::{Manifest, SegmentEntry};
 use crate::history::changes::LogPlace;
+use crate::versions::guide::Guides;
 
 /// Where an open store lives.
 #[derive(Debug)]
@@ -61,6 +62,8 @@ pub(crate) struct Archived {
     pub(crate) manifest: Manifest,
     /// Those of the manifest, in its order.
     pub(crate) segments: Vec<Arc<Segment>>,
+    /// Those to what these hold.
+    pub(crate) guides: Guides,
     /// The older manifests that history begins from, oldest first.
     pub(crate) bases: Vec<Manifest>,
     /// Those that the manifest does not name any more, whose files are still there.

@@ -8,6 +8,7 @@
 
 pub(crate) mod archive;
 pub(crate) mod backup;
+pub(crate) mod guides;
 pub(crate) mod home;
 pub(crate) mod install;
 pub(crate) mod list_parts;

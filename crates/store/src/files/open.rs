@@ -20,6 +20,7 @@ use hashbrown::HashSet;
 
 use crate::commits::resolve::Resolver;
 use crate::error::OpenError;
+use crate::files::guides::guides_of;
 use crate::files::home::{
     Archived, Home, lock_path, log_directory, segment_directory, segment_name, segment_path,
 };
@@ -35,6 +36,7 @@ use crate::loads::spill::SPILL_SUFFIX;
 use crate::options::Options;
 use crate::store::Inner;
 use crate::versions::draft::Draft;
+use crate::versions::guide::{Guides, Mapped};
 use crate::versions::reclaim::Held;
 use crate::versions::version::Version;
 use crate::write_sets::codec::{Input, decode};
@@ -103,7 +105,8 @@ pub(crate) fn open(disk: Arc<dyn Disk>, directory: &Path, options: Options) -> R
             return Err(error);
         }
     };
-    let archived = Archived { manifest, segments, bases, past: Vec::new(), ghosts: Vec::new() };
+    let guides = version.segments.guides().clone();
+    let archived = Archived { manifest, segments, guides, bases, past: Vec::new(), ghosts: Vec::new() };
     let home = Home::new(disk, directory, lock, archived, archived_heap_bytes);
     home.spills.store(first_free, Ordering::Relaxed);
     Ok(Inner::new(version, recycler, log, Some(home), cursors, options))
@@ -208,6 +211,8 @@ impl Recovery {
             let old = dictionary.add(*id, key.as_ref());
             debug_assert!(old.is_none(), "each id gets one key");
         }
+        let guides = guides_of(&manifest.schema, segments, &Guides::default());
+        recovery.draft.set_segments(Arc::new(Mapped::new(segments.iter().cloned(), guides)));
         recovery.resolver.recycler = Recycler::of_segments(&anew.free, manifest.last_pass);
         Ok(recovery)
     }
@@ -243,7 +248,7 @@ impl Recovery {
         let mut draft = Draft::new(&base, dictionary.clone(), manifest.sequence, manifest.time_micros);
         draft.version.format = manifest.format;
         draft.set_schema(manifest.schema.clone());
-        draft.set_segments(segments.into());
+        draft.set_segments(Arc::new(Mapped::new(segments.iter().cloned(), Guides::default())));
         let resolver = Resolver::of(&draft.version, wanted_kind);
         let mut recovery = Recovery { draft, resolver };
         for segment in segments {

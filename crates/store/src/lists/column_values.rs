@@ -45,20 +45,27 @@ impl Form {
     }
 
     /// The form of this number, if there is one.
+    #[inline]
     pub(crate) fn from_code(code: u8) -> Option<Self> {
-        [Form::Plain, Form::Packed, Form::Dictionary].into_iter().find(|form| form.code() == code)
+        [Form::Plain, Form::Packed, Form::Dictionary].get(usize::from(code)).copied()
     }
 }
 
-/// The values of a column, for reading. Where a part of the bytes begins is told from the start of all of them.
+/// The values of a column, for reading. One shape for all forms, whose fields differ in meaning only, so that it is made in registers,
+/// wherever it goes.
 #[derive(Clone, Copy)]
-pub(crate) enum Values<'a> {
-    /// Cells of `width` bytes, plain or packed: how far each lies above the base, modulo the bits of a cell.
-    Cells { above: Numbers<'a>, base: u64, width: u8 },
-    /// Strings of the rows; their ends begin with the start of the first one.
-    Texts { bytes: &'a [u8], heap: u32 },
-    /// Positions of strings, behind which these have their ends.
-    Dictionary { positions: Numbers<'a>, ends: u32, heap: u32 },
+pub(crate) struct Values<'a> {
+    form: Form,
+    /// The bytes of a cell, if all have as many; else 0.
+    width: u8,
+    /// Cells, plain or packed, as how far each lies above the base; or the positions of strings in a dictionary; or the ends of plain
+    /// strings, the first of which is the start of the first.
+    numbers: Numbers<'a>,
+    /// What is added to the numbers of cells, modulo the bits of a cell.
+    base: u64,
+    /// Where the ends of the strings of a dictionary begin, and the bytes of strings.
+    ends: u32,
+    heap: u32,
 }
 
 impl<'a> Values<'a> {
@@ -66,111 +73,106 @@ impl<'a> Values<'a> {
     #[inline]
     pub(crate) fn fixed(form: Form, width: usize, bytes: &'a [u8]) -> Option<Self> {
         let cell_width = width as u8;
+        let cells = |numbers, base| Values { form, width: cell_width, numbers, base, ends: 0, heap: 0 };
         if form == Form::Plain {
-            return Some(Values::Cells {
-                above: Numbers::of_cells(bytes, cell_width),
-                base: 0,
-                width: cell_width,
-            });
+            return Some(cells(Numbers::of_cells(bytes, cell_width), 0));
         }
         let (&bits, rest) = bytes.split_first()?;
         let (base, numbers) = rest.split_at_checked(width)?;
-        Some(Values::Cells { above: Numbers::new(numbers, bits)?, base: cell(base), width: cell_width })
+        Some(cells(Numbers::new(numbers, bits)?, cell(base)))
     }
 
     /// The values of variable width of so many rows at the start of `bytes`; plain strings begin after `ends_bytes`.
     #[inline]
     pub(crate) fn variable(form: Form, rows: usize, ends_bytes: usize, bytes: &'a [u8]) -> Option<Self> {
+        let strings = |numbers, ends: usize, heap: usize| {
+            let (ends, heap) = (ends as u32, heap as u32);
+            Values { form, width: 0, numbers, base: 0, ends, heap }
+        };
         if form == Form::Plain {
-            return (ends_bytes <= bytes.len()).then_some(Values::Texts { bytes, heap: ends_bytes as u32 });
+            return (ends_bytes <= bytes.len()).then(|| strings(Numbers::of_cells(bytes, 4), 0, ends_bytes));
         }
         let (&[bits, last], rest) = bytes.split_first_chunk()?;
         let positions = Numbers::new(rest, bits)?;
         let ends = packed_bytes(rows, bits.into());
         let heap = ends + 2 * (usize::from(last) + 1);
-        (heap <= rest.len()).then_some(Values::Dictionary { positions, ends: ends as u32, heap: heap as u32 })
+        (heap <= rest.len()).then(|| strings(positions, ends, heap))
+    }
+
+    /// Whether all values take as many bytes.
+    #[inline]
+    fn is_fixed(&self) -> bool {
+        self.width > 0
     }
 
     /// Whether there is a value for each of so many rows; where `is_text`, whether all of them are text.
     pub(crate) fn is_whole(&self, rows: usize, is_text: bool) -> bool {
-        match *self {
-            Values::Cells { above, .. } => above.holds(rows),
-            Values::Texts { bytes, heap } => {
-                let (ends, heap) = bytes.split_at(heap as usize);
-                let ends = ends.chunks_exact(4).map(|end| cell(end) as usize).take(rows + 1);
-                ends.len() == rows + 1 && are_strings(ends, heap, is_text)
-            }
-            Values::Dictionary { positions, ends, heap } => {
-                let (before, heap) = positions.bytes().split_at(heap as usize);
-                let ends = &before[ends as usize..];
-                let is_there = |row| 2 * (positions.get(row) as usize) < ends.len();
-                let ends = ends.chunks_exact(2).map(|end| cell(end) as usize);
-                positions.holds(rows)
-                    && (0..rows).all(is_there)
-                    && are_strings(std::iter::once(0).chain(ends), heap, is_text)
-            }
+        if self.is_fixed() {
+            return self.numbers.holds(rows);
         }
+        let (before, strings) = self.numbers.bytes().split_at(self.heap as usize);
+        if self.form == Form::Plain {
+            let ends = before.chunks_exact(4).map(|end| cell(end) as usize).take(rows + 1);
+            return ends.len() == rows + 1 && are_strings(ends, strings, is_text);
+        }
+        let ends = &before[self.ends as usize..];
+        let is_there = |row| 2 * (self.numbers.get(row) as usize) < ends.len();
+        let ends = ends.chunks_exact(2).map(|end| cell(end) as usize);
+        self.numbers.holds(rows)
+            && (0..rows).all(is_there)
+            && are_strings(std::iter::once(0).chain(ends), strings, is_text)
     }
 
     /// The bits of a cell of fixed width; 0 for one of variable width.
     #[inline]
     pub(crate) fn bits(&self, row: usize) -> u64 {
-        match *self {
-            Values::Cells { above, base, width } => {
-                base.wrapping_add(above.get(row)) & cell_mask(width.into())
-            }
-            Values::Texts { .. } | Values::Dictionary { .. } => 0,
-        }
+        // Of variable width it has no bits.
+        self.base.wrapping_add(self.numbers.get(row)) & cell_mask(self.width.into())
     }
 
     /// The bytes of cells of fixed width, if they lie there as they are.
     fn plain_cells(&self) -> Option<&'a [u8]> {
-        match *self {
-            Values::Cells { above, base: 0, width } if above.width() == 8 * u32::from(width) => {
-                Some(above.bytes())
-            }
-            _ => None,
-        }
+        let is_plain = self.base == 0 && self.numbers.width() == 8 * u32::from(self.width);
+        (self.is_fixed() && is_plain).then(|| self.numbers.bytes())
     }
 
     /// Appends the values of these rows, none of them null, as plain ones; of variable width, with where each ends.
     pub(crate) fn push_rows(&self, rows: Range<usize>, cells: &mut Vec<u8>, ends: &mut Vec<u32>) {
-        match *self {
-            Values::Cells { width, .. } => {
-                let width = usize::from(width);
-                match self.plain_cells() {
-                    Some(bytes) => cells.extend_from_slice(&bytes[width * rows.start..width * rows.end]),
-                    None => rows.for_each(|row| push_cell(self.bits(row), width, cells)),
-                }
-            }
-            Values::Texts { bytes, heap } => {
-                let mut bounds = bytes[4 * rows.start..4 * rows.end + 4].chunks_exact(4).map(cell_of_4);
-                let start = bounds.next().unwrap_or(0);
-                let moved = (cells.len() as u32).wrapping_sub(start);
-                let before = ends.len();
-                ends.extend(bounds.map(|end| end.wrapping_add(moved)));
-                let end = ends[before..].last().map_or(start, |end| end.wrapping_sub(moved));
-                cells.extend_from_slice(&bytes[heap as usize..][start as usize..end as usize]);
-            }
-            Values::Dictionary { .. } => rows.for_each(|row| push_text(self.bytes(row), cells, ends)),
+        let (width, bytes) = (usize::from(self.width), self.numbers.bytes());
+        if self.is_fixed() {
+            return match self.plain_cells() {
+                Some(bytes) => cells.extend_from_slice(&bytes[width * rows.start..width * rows.end]),
+                None => rows.for_each(|row| push_cell(self.bits(row), width, cells)),
+            };
         }
+        if self.form != Form::Plain {
+            return rows.for_each(|row| push_text(self.bytes(row), cells, ends));
+        }
+        let mut bounds = bytes[4 * rows.start..4 * rows.end + 4].chunks_exact(4).map(cell_of_4);
+        let start = bounds.next().unwrap_or(0);
+        let moved = (cells.len() as u32).wrapping_sub(start);
+        let before = ends.len();
+        ends.extend(bounds.map(|end| end.wrapping_add(moved)));
+        let end = ends[before..].last().map_or(start, |end| end.wrapping_sub(moved));
+        cells.extend_from_slice(&bytes[self.heap as usize..][start as usize..end as usize]);
     }
 
     /// The bytes of a cell of variable width; none for one of fixed width.
     #[inline]
     pub(crate) fn bytes(&self, row: usize) -> &'a [u8] {
-        match *self {
-            Values::Cells { .. } => &[],
-            Values::Texts { bytes, heap } => {
-                let bounds = cell(&bytes[4 * row..4 * row + 8]);
-                &bytes[heap as usize..][bounds as u32 as usize..(bounds >> 32) as usize]
-            }
-            Values::Dictionary { positions, ends, heap } => {
-                let (bytes, at) = (positions.bytes(), 2 * positions.get(row) as usize);
-                let end = |at: usize| cell(&bytes[ends as usize..][at..at + 2]) as usize;
-                &bytes[heap as usize..][if at == 0 { 0 } else { end(at - 2) }..end(at)]
-            }
+        let bytes = self.numbers.bytes();
+        if self.is_fixed() {
+            return &[];
         }
+        let bounds = if self.form == Form::Plain {
+            let bounds = cell(&bytes[4 * row..4 * row + 8]);
+            bounds as u32 as usize..(bounds >> 32) as usize
+        } else {
+            let at = 2 * self.numbers.get(row) as usize;
+            let end = |at: usize| cell(&bytes[self.ends as usize..][at..at + 2]) as usize;
+            (if at == 0 { 0 } else { end(at - 2) })..end(at)
+        };
+        &bytes[self.heap as usize..][bounds]
     }
 
     /// Appends the cells of these rows to those of a column of the same type; where `is_null`, zero or empty ones.
@@ -180,15 +182,13 @@ impl<'a> Values<'a> {
         is_null: impl Fn(usize) -> bool,
         into: &mut Cells,
     ) {
-        match *self {
-            Values::Cells { .. } => match self.plain_cells() {
-                Some(bytes) => into.extend_rows_from_le(bytes, rows),
-                None => into.extend_bits(rows.map(|row| if is_null(row) { 0 } else { self.bits(row) })),
-            },
-            Values::Texts { .. } | Values::Dictionary { .. } => {
-                let Some(texts) = into.texts_mut() else { return };
-                rows.for_each(|row| texts.push_bytes(if is_null(row) { &[] } else { self.bytes(row) }));
-            }
+        if !self.is_fixed() {
+            let Some(texts) = into.texts_mut() else { return };
+            return rows.for_each(|row| texts.push_bytes(if is_null(row) { &[] } else { self.bytes(row) }));
+        }
+        match self.plain_cells() {
+            Some(bytes) => into.extend_rows_from_le(bytes, rows),
+            None => into.extend_bits(rows.map(|row| if is_null(row) { 0 } else { self.bits(row) })),
         }
     }
 }

@@ -104,6 +104,7 @@ impl<'a> ColumnArea<'a> {
     }
 
     /// Whether values are written in few bits where that takes less room.
+    #[inline]
     pub(crate) fn is_compact(&self) -> bool {
         read_u32(self.bytes, 4) & COMPACT != 0
     }

@@ -18,7 +18,7 @@ use crate::versions::version::{Version, for_each_column_block};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MemoryUse {
-    /// Pages of vertex tables and of the vertices themselves.
+    /// Pages of vertex tables and of the vertices themselves, and guides to what segments hold of them.
     pub vertex_table_bytes: u64,
     /// Neighbor lists on the heap, edge properties included, with their chunk directories.
     pub fragment_bytes: u64,
@@ -99,10 +99,10 @@ impl MemoryUse {
             };
         }
         let tables = version.edges.iter().flat_map(|tables| [&tables.out.table, &tables.reverse.table]);
-        let vertex_table_bytes = pages(&version.vertices) + tables.map(pages).sum::<usize>();
+        let page_bytes = pages(&version.vertices) + tables.map(pages).sum::<usize>();
         let retired_bytes = inner.reclaimer.retired_bytes();
         let live = inner.reclaimer.live_bytes();
-        let fragment_bytes = live.saturating_sub(vertex_table_bytes + column_bytes + retired_bytes);
+        let fragment_bytes = live.saturating_sub(page_bytes + column_bytes + retired_bytes);
         let bytes_of = |segments: &[Arc<Segment>]| segments.iter().map(|segment| segment.bytes()).sum();
         let segment_bytes = bytes_of(&version.segments);
         let (older_segment_bytes, log_bytes) = match &inner.home {
@@ -117,7 +117,7 @@ impl MemoryUse {
             }
         };
         MemoryUse {
-            vertex_table_bytes: vertex_table_bytes as u64,
+            vertex_table_bytes: (page_bytes + version.segments.guide_bytes()) as u64,
             fragment_bytes: fragment_bytes as u64,
             column_bytes: column_bytes as u64,
             retired_bytes: (retired_bytes + inner.reclaimer.list_bytes()) as u64,

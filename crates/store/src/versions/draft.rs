@@ -10,7 +10,6 @@
 
 use std::sync::Arc;
 
-use evergraph_segment::Segment;
 use evergraph_types::{
     CellValue, Direction, EdgeTypeId, PropertyId, Schema, Sequence, Value, VertexId, VertexTypeId,
 };
@@ -27,6 +26,7 @@ use crate::lists::sort::{Ends, sorted_deltas};
 use crate::system::pool::{PARALLEL_ROWS, in_pool};
 use crate::system::prefetch::prefetch;
 use crate::upkeep::watch::Watch;
+use crate::versions::guide::Mapped;
 use crate::versions::turned::TurnedLists;
 use crate::versions::version::{Adjacency, EdgeTables, Version, block_of_text, for_each_column_block};
 use crate::write_sets::ops::{EdgeOps, VertexPut, WriteSet};
@@ -198,7 +198,7 @@ impl Draft {
     }
 
     /// Replaces the mapped files.
-    pub(crate) fn set_segments(&mut self, segments: Arc<[Arc<Segment>]>) {
+    pub(crate) fn set_segments(&mut self, segments: Arc<Mapped>) {
         self.version.segments = segments;
     }
 

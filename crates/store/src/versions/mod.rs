@@ -13,6 +13,7 @@ pub(crate) mod draft;
 pub(crate) mod end_to_end;
 pub(crate) mod expiry;
 pub(crate) mod flat_table;
+pub(crate) mod guide;
 pub(crate) mod list_limit;
 pub(crate) mod reader_slots;
 pub(crate) mod reclaim;

@@ -102,6 +102,7 @@ impl Version {
         if !self.keeps_lists(edge_type, direction) {
             return self.for_each_turned_run(edge_type, vertex, &mut visit);
         }
+        self.ask_for_list(edge_type, direction, vertex);
         self.for_each_run_of(self.entry(edge_type, direction, vertex), visit);
     }
 
@@ -115,6 +116,7 @@ impl Version {
     ) {
         let multi =
             self.schema().edge_types.get(usize::from(edge_type)).is_some_and(|kind| kind.options.multi);
+        self.ask_for_list(edge_type, Direction::Out, src);
         let out = self.entry(edge_type, Direction::Out, src);
         if !multi {
             return self.with_run_around(out, dst, |run| {

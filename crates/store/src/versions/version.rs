@@ -7,7 +7,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use evergraph_segment::Segment;
 use evergraph_types::{
     Direction, EdgeTypeId, PropertyId, PropertyType, Schema, Sequence, Value, VertexId, VertexTypeId,
 };
@@ -25,6 +24,7 @@ use crate::lists::paged_array::{LEAF_CELLS, PagedArray};
 use crate::options::ListFormat;
 use crate::upkeep::recluster::block_of;
 use crate::versions::flat_table::FlatTable;
+use crate::versions::guide::Mapped;
 use crate::versions::reclaim::{Held, Reclaimer, drop_quietly};
 use crate::versions::turned::{TurnedLists, for_each_out_list};
 use crate::write_sets::catalog::Catalog;
@@ -79,7 +79,7 @@ pub struct Version {
     /// How lists are written.
     pub(crate) format: ListFormat,
     /// The mapped files that entries may point into.
-    pub(crate) segments: Arc<[Arc<Segment>]>,
+    pub(crate) segments: Arc<Mapped>,
     pub(crate) reclaimer: Arc<Reclaimer>,
     pub(crate) turned: TurnedLists,
     /// Whether what it held is freed without it.
@@ -88,6 +88,14 @@ pub struct Version {
 
 /// The address of a string cell: bit 0 set = in a segment; the pointer leads to its length (u32) and bytes.
 pub(crate) const TEXT_MAPPED: u64 = 1;
+
+/// A cell that is zero, if it holds a value. Apart, for it takes another line of memory to tell, which would be waited for in any case
+/// where it is not.
+#[cold]
+#[inline(never)]
+fn zero_cell(column: &PagedArray<u64>, vertex: VertexId) -> Option<u64> {
+    column.get(vertex)
+}
 
 /// The bytes of a string cell.
 ///
@@ -225,6 +233,7 @@ impl Version {
 
     /// A property of a vertex; null if it has none.
     pub fn vertex_property(&self, vertex: VertexId, property: PropertyId) -> Value {
+        self.segments.ask_for_text(property, vertex);
         let cell = self.vertex_cell(vertex, property);
         cell.map_or(Value::Null, |(kind, cell)| self.value_of_cell(kind, cell))
     }
@@ -239,6 +248,7 @@ impl Version {
     /// The bytes of a property of variable width of a vertex, as [`Value::of_bytes`] takes them; `None` if it is null.
     #[inline]
     pub fn vertex_bytes(&self, vertex: VertexId, property: PropertyId) -> Option<&[u8]> {
+        self.segments.ask_for_text(property, vertex);
         let (kind, cell) = self.vertex_cell(vertex, property)?;
         kind.width().is_none().then(|| self.text(cell))
     }
@@ -246,6 +256,7 @@ impl Version {
     /// The text of a vertex's property that is a string; `None` if it is null, or the property one of another type.
     #[inline]
     pub fn vertex_text(&self, vertex: VertexId, property: PropertyId) -> Option<&str> {
+        self.segments.ask_for_text(property, vertex);
         let (kind, cell) = self.vertex_cell(vertex, property)?;
         // SAFETY: strings are written from text, and those of a file are looked at before they are read (`Rows::check`).
         (kind == PropertyType::String).then(|| unsafe { std::str::from_utf8_unchecked(self.text(cell)) })
@@ -254,7 +265,9 @@ impl Version {
     #[inline]
     fn vertex_cell(&self, vertex: VertexId, property: PropertyId) -> Option<(PropertyType, u64)> {
         let kind = self.schema.vertex_properties.get(usize::from(property))?.kind;
-        Some((kind, self.columns.get(usize::from(property))?.get(vertex)?))
+        let column = self.columns.get(usize::from(property))?;
+        let cell = column.cell(vertex)?;
+        Some((kind, if cell == 0 { zero_cell(column, vertex)? } else { cell }))
     }
 
     /// The value of a cell of one of this version's vertex columns.
@@ -280,6 +293,16 @@ impl Version {
         adjacency.table.prefetch_leaves(&[vertex], &|vertex| *vertex);
     }
 
+    /// Asks the processor for a list before its entry is there, where a segment tells about where it is.
+    #[inline]
+    pub(crate) fn ask_for_list(&self, edge_type: EdgeTypeId, direction: Direction, vertex: VertexId) {
+        let direction = match direction {
+            Direction::In if self.is_symmetric(edge_type) => Direction::Out,
+            direction => direction,
+        };
+        self.segments.ask_for_list(edge_type, direction, vertex);
+    }
+
     pub(crate) fn entry(&self, edge_type: EdgeTypeId, direction: Direction, vertex: VertexId) -> Entry {
         let adjacency = self.adjacency(edge_type, direction);
         adjacency.and_then(|adjacency| adjacency.table.cell(vertex)).unwrap_or(Entry::EMPTY)
@@ -290,6 +313,7 @@ impl Version {
         if !self.keeps_lists(edge_type, direction) {
             return self.turned_neighbors(edge_type, vertex);
         }
+        self.ask_for_list(edge_type, direction, vertex);
         // SAFETY: an entry of this version, read while `self` is borrowed.
         unsafe { self.entry(edge_type, direction, vertex).neighbors() }
     }

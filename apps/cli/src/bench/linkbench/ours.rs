@@ -132,7 +132,9 @@ struct LinkColumns<'a>([Option<RunColumn<'a>>; 4]);
 
 impl<'a> LinkColumns<'a> {
     fn of(run: &Run<'a>) -> Self {
-        LinkColumns(PROPERTIES.map(|property| run.column(property)))
+        let [time, version, visible, data] = PROPERTIES;
+        // Each is made where it stays; `map` would copy them, and wait for what was just written.
+        LinkColumns([run.column(time), run.column(version), run.column(visible), run.column(data)])
     }
 
     #[inline]
