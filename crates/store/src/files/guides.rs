@@ -40,8 +40,11 @@ fn guide(
     let segment = segments.iter().max_by_key(|segment| rows_of(segment))?;
     known.filter(|guide| guide.leads_to(segment)).or_else(|| {
         let rows = segment.section(section)?.chunks_exact(WideRow::BYTES).map(WideRow::decode);
-        let places = rows.filter(Row::is_present).map(|row| Some((row.vertex, place(segment, &row)?)));
-        Some(Guide::new(segment, &lines(places)?))
+        let groups = (rows.clone().next_back()?.vertex / GROUP) as usize + 1;
+        // Of fewer vertices than groups there is little to tell.
+        let rows = (rows.len() >= groups).then(|| rows.filter(Row::is_present))?;
+        let lines = lines(groups, rows.map(|row| Some((row.vertex, place(segment, &row)?))));
+        Some(Guide::new(segment, &lines?))
     })
 }
 
@@ -55,18 +58,15 @@ fn first_run(segment: &Segment, chunks: SectionId, row: &WideRow) -> Option<u64>
     Some(ChunkRow::decode(chunk).offset & !OFFSET_TAGS)
 }
 
-/// The line in which each group of vertices begins, and the end of the last one; `None` if there are fewer vertices than groups.
-fn lines(places: impl DoubleEndedIterator<Item = Option<(VertexId, u64)>> + Clone) -> Option<Vec<u32>> {
-    let (last, _) = places.clone().next_back()??;
-    let groups = (last / GROUP) as usize + 1;
+/// The line in which each of so many groups of vertices begins, as far as there are any, and the end of the last one.
+fn lines(groups: usize, places: impl Iterator<Item = Option<(VertexId, u64)>>) -> Option<Vec<u32>> {
     let mut lines = Vec::with_capacity(groups + 1);
-    let (mut vertices, mut line) = (0, 0);
+    let mut line = 0;
     for place in places {
         let (vertex, offset) = place?;
         line = u32::try_from(offset / LINE as u64).ok()?;
-        vertices += 1;
         lines.resize(lines.len().max((vertex / GROUP) as usize + 1), line);
     }
     lines.push(line.saturating_add(1));
-    (vertices >= groups).then_some(lines)
+    Some(lines)
 }
