@@ -118,7 +118,7 @@ impl Selection {
         vertex: VertexId,
     ) -> usize {
         let of_type = |&edge_type: &EdgeTypeId| match &self.confinement {
-            None => self.version.neighbors(edge_type, direction, vertex).len(),
+            None => self.version.degree(edge_type, direction, vertex),
             Some(confinement) => {
                 let mut len = 0;
                 let count = |_: Run<'_>, rows: &[usize]| len += rows.len();

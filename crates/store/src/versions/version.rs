@@ -318,6 +318,14 @@ impl Version {
         unsafe { self.entry(edge_type, direction, vertex).neighbors() }
     }
 
+    /// The number of a vertex's neighbors over edges of one type, parallel edges included. Reads no list.
+    pub fn degree(&self, edge_type: EdgeTypeId, direction: Direction, vertex: VertexId) -> usize {
+        if !self.keeps_lists(edge_type, direction) {
+            return self.turned_neighbors(edge_type, vertex).len();
+        }
+        self.degree_of(self.entry(edge_type, direction, vertex)) as usize
+    }
+
     /// Calls `visit` with each edge of a vertex: the neighbor and the values of `properties`, in list order.
     pub fn for_each_edge(
         &self,

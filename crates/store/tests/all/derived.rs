@@ -66,6 +66,7 @@ fn found(version: &Version, symmetric: bool, timed: bool) -> [BTreeMap<VertexId,
                 list.push((neighbor, if timed { values[0].time().unwrap_or(-1) } else { 0 }));
             });
             assert_eq!(version.neighbors(0, direction, vertex).len(), list.len());
+            assert_eq!(version.degree(0, direction, vertex), list.len());
             if !list.is_empty() {
                 lists.insert(vertex, list);
             }

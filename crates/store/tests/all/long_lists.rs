@@ -13,6 +13,7 @@ const LENGTHS: [i64; 8] = [1, 256, 257, 8190, 8191, 8192, 8193, 20_000];
 fn check(version: &Version, expected: &[VertexId], what: &str) {
     let list = version.neighbors(0, Direction::Out, HUB);
     assert_eq!((list.len(), list.to_vec().as_slice()), (expected.len(), expected), "{what}");
+    assert_eq!(version.degree(0, Direction::Out, HUB), expected.len(), "{what}");
     let mut runs = Vec::new();
     version.for_each_run(0, Direction::Out, HUB, |run| runs.extend_from_slice(run.neighbors()));
     assert_eq!(runs, expected, "{what}");

@@ -228,7 +228,7 @@ impl LinkSession for Session<'_> {
     fn count_links(&mut self, src: u64, kind: u8) -> Result<u64, Fault> {
         let version = self.version()?;
         let Some(vertex) = version.id_with_edges((src as i64).into()) else { return Ok(0) };
-        Ok(version.neighbors(EdgeTypeId::from(kind), Direction::Out, vertex).len() as u64)
+        Ok(version.degree(EdgeTypeId::from(kind), Direction::Out, vertex) as u64)
     }
 
     fn links(&mut self, src: u64, kind: u8, into: &mut Links) -> Result<(), Fault> {
