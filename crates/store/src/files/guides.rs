@@ -9,6 +9,9 @@ use crate::files::rows::{CHUNKED, ChunkRow, ListSections, OFFSET_TAGS, Row, Wide
 use crate::system::prefetch::LINE;
 use crate::versions::guide::{GROUP, Guide, Guides};
 
+/// Of fewer rows there is no guide: the entries of so many vertices stay near by themselves.
+const ROWS_MIN: usize = 1 << 16;
+
 /// The guides of a store with these segments, `before` being those of the ones it had.
 pub(crate) fn guides_of(schema: &Schema, segments: &[Arc<Segment>], before: &Guides) -> Guides {
     let known = |guide: Option<&Option<Guide>>| guide.cloned().flatten();
@@ -42,7 +45,7 @@ fn guide(
         let rows = segment.section(section)?.chunks_exact(WideRow::BYTES).map(WideRow::decode);
         let groups = (rows.clone().next_back()?.vertex / GROUP) as usize + 1;
         // Of fewer vertices than groups there is little to tell.
-        let rows = (rows.len() >= groups).then(|| rows.filter(Row::is_present))?;
+        let rows = (rows.len() >= groups.max(ROWS_MIN)).then(|| rows.filter(Row::is_present))?;
         let lines = lines(groups, rows.map(|row| Some((row.vertex, place(segment, &row)?))));
         Some(Guide::new(segment, &lines?))
     })
