@@ -40,8 +40,7 @@ pub(crate) fn backup(inner: &Inner, directory: &Path, watch: &Watch<'_>) -> Resu
     let (version, recycled) = newest_with_keys(inner);
     let manifest = Manifest { retain: inner.retain, format: version.format, ..Manifest::new(new_store_id()) };
     let segments = version.segments.to_vec();
-    let guides = version.segments.guides().clone();
-    let (bases, past, ghosts) = Default::default();
+    let (guides, bases, past, ghosts) = Default::default();
     let archived = Archived { manifest, segments, guides, bases, past, ghosts };
     let home = Home::new(disk, directory, lock, archived, 0);
     // As if every segment were merged: whatever any of them holds is written anew.

@@ -2,7 +2,7 @@
 //! again.
 //!
 //! ```text
-//!  archive, backup ─► segment_writer ─► rows, list_pieces, recycled_rows ─► a segment ─► install ─► tables of a draft
+//!  archive, backup ─► segment_writer ─► rows, list_pieces, recycled_rows ─► a segment ─► install, guides ─► tables of a draft
 //!  open ─► home, manifest ───────────────────────────────────────────────────────────────┘
 //! ```
 

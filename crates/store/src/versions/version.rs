@@ -86,9 +86,6 @@ pub struct Version {
     pub(crate) has_retired: bool,
 }
 
-/// The address of a string cell: bit 0 set = in a segment; the pointer leads to its length (u32) and bytes.
-pub(crate) const TEXT_MAPPED: u64 = 1;
-
 /// A cell that is zero, if it holds a value. Apart, for it takes another line of memory to tell, which would be waited for in any case
 /// where it is not.
 #[cold]
@@ -96,6 +93,9 @@ pub(crate) const TEXT_MAPPED: u64 = 1;
 fn zero_cell(column: &PagedArray<u64>, vertex: VertexId) -> Option<u64> {
     column.get(vertex)
 }
+
+/// The address of a string cell: bit 0 set = in a segment; the pointer leads to its length (u32) and bytes.
+pub(crate) const TEXT_MAPPED: u64 = 1;
 
 /// The bytes of a string cell.
 ///
@@ -279,11 +279,17 @@ impl Version {
     }
 
     pub(crate) fn adjacency(&self, edge_type: EdgeTypeId, direction: Direction) -> Option<&Adjacency> {
-        let tables = self.edges.get(usize::from(edge_type))?;
-        Some(match direction {
-            Direction::In if !self.is_symmetric(edge_type) => &tables.reverse,
-            _ => &tables.out,
-        })
+        let side = self.side_of(edge_type, direction);
+        Some(self.edges.get(usize::from(edge_type))?.side(side))
+    }
+
+    /// The side that lists of a direction are kept on.
+    #[inline]
+    fn side_of(&self, edge_type: EdgeTypeId, direction: Direction) -> Direction {
+        match direction {
+            Direction::In if self.is_symmetric(edge_type) => Direction::Out,
+            direction => direction,
+        }
     }
 
     /// Asks the processor for what a commit reads of an edge's end: whether it exists, and where its list is.
@@ -296,11 +302,7 @@ impl Version {
     /// Asks the processor for a list before its entry is there, where a segment tells about where it is.
     #[inline]
     pub(crate) fn ask_for_list(&self, edge_type: EdgeTypeId, direction: Direction, vertex: VertexId) {
-        let direction = match direction {
-            Direction::In if self.is_symmetric(edge_type) => Direction::Out,
-            direction => direction,
-        };
-        self.segments.ask_for_list(edge_type, direction, vertex);
+        self.segments.ask_for_list(edge_type, self.side_of(edge_type, direction), vertex);
     }
 
     pub(crate) fn entry(&self, edge_type: EdgeTypeId, direction: Direction, vertex: VertexId) -> Entry {
