@@ -1,10 +1,11 @@
 //! Room ahead in a file as memory: what is copied there is in the file, as if written, without asking the system.
 //!
 //! Invariant: only room that was written as zeros is touched, so that no place for it has to be found on the disk, and the
-//! file is not cut while it is mapped. Pages are asked for before they are touched, by a system call that can fail: where
-//! the disk refuses, the write that takes the place of the copy tells why. Between that call and the copy, a tenth of a
-//! second at most, a disk that begins to fail ends the process, as it does for every program that maps files.
+//! file is not cut while it is mapped. Pages are asked for before they are touched, by a system call that can fail, by whoever makes
+//! the room or by whoever writes: where the disk refuses, the write that takes the place of the copy tells why. Between that call and
+//! the copy, a tenth of a second at most, a disk that begins to fail ends the process, as it does for every program that maps files.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
@@ -27,9 +28,15 @@ pub(crate) struct MappedRoom {
     map: Arc<MmapRaw>,
     /// Where in the file the map begins.
     start: u64,
-    /// Up to where in it pages were asked for, and when.
-    ready: usize,
-    asked: Instant,
+    /// What of it was asked for, in order; what was written to may be gone.
+    asked: VecDeque<Asked>,
+}
+
+/// Pages of a map that were asked for.
+#[derive(Debug)]
+struct Asked {
+    range: Range<usize>,
+    when: Instant,
 }
 
 impl MappedRoom {
@@ -40,7 +47,7 @@ impl MappedRoom {
         }
         let start = offset / MAP_ALIGN * MAP_ALIGN;
         let map = MmapOptions::new().offset(start).len(MAP_BYTES).map_raw(file).ok()?;
-        Some(MappedRoom { map: Arc::new(map), start, ready: 0, asked: Instant::now() })
+        Some(MappedRoom { map: Arc::new(map), start, asked: VecDeque::new() })
     }
 
     /// Whether these bytes of the file are mapped.
@@ -55,19 +62,60 @@ impl MappedRoom {
         (!range.is_empty()).then(|| Pages { map: self.map.clone(), range })
     }
 
+    /// The pages that were asked for and are still to be written to.
+    pub(crate) fn asked_pages(&self) -> Option<Pages> {
+        let range = self.asked.front()?.range.start..self.asked.back()?.range.end;
+        Some(Pages { map: self.map.clone(), range })
+    }
+
+    /// Notes that pages were asked for, if they are of this map.
+    pub(crate) fn note_asked(&mut self, Pages { map, range }: &Pages, when: Instant) {
+        if Arc::ptr_eq(&self.map, map) {
+            let (before, after) =
+                (self.part_of_asked(0..range.start), self.part_of_asked(range.end..MAP_BYTES));
+            let asked = Asked { range: range.clone(), when };
+            self.asked = before.into_iter().chain([asked]).chain(after).collect();
+        }
+    }
+
+    /// What was asked for of a part of the map.
+    fn part_of_asked(&self, part: Range<usize>) -> Vec<Asked> {
+        let within = |Asked { range, when }: &Asked| {
+            let range = range.start.max(part.start)..range.end.min(part.end);
+            Asked { range, when: *when }
+        };
+        self.asked.iter().map(within).filter(|asked| !asked.range.is_empty()).collect()
+    }
+
+    /// Whether the pages of these bytes, which are written to, were asked for so lately that they need not be again.
+    fn is_ready(&mut self, bytes: &Range<usize>, now: Instant) -> bool {
+        while self.asked.pop_front_if(|asked| asked.range.end <= bytes.start).is_some() {}
+        let is_fresh = |asked: &&Asked| now.duration_since(asked.when) <= FRESH;
+        let mut ready = bytes.start;
+        for Asked { range, .. } in self.asked.iter().take_while(is_fresh) {
+            if ready >= bytes.end || !range.contains(&ready) {
+                break;
+            }
+            ready = range.end;
+        }
+        ready >= bytes.end
+    }
+
     /// Copies the parts to these bytes of the file, which are mapped and in room that ends at `room_end`. False if the system
     /// refuses the pages: then nothing was copied.
     pub(crate) fn write(&mut self, bytes: Range<u64>, room_end: u64, parts: &[&[u8]]) -> bool {
-        let within = |place: u64| (place - self.start) as usize;
+        let start = self.start;
+        let within = |place: u64| (place - start) as usize;
         let (begin, end) = (within(bytes.start), within(bytes.end));
         let now = Instant::now();
-        if end > self.ready || now.duration_since(self.asked) > FRESH {
+        if !self.is_ready(&(begin..end), now) {
             let room_end = within(room_end).min(MAP_BYTES);
-            let asked = begin / STEP_BYTES * STEP_BYTES..end.next_multiple_of(STEP_BYTES).min(room_end);
-            if !ask(&self.map, asked.clone()) {
+            let range = begin / STEP_BYTES * STEP_BYTES..end.next_multiple_of(STEP_BYTES).min(room_end);
+            let pages = Pages { map: self.map.clone(), range };
+            if !pages.ask() {
                 return false;
             }
-            (self.ready, self.asked) = (asked.end, now);
+            self.note_asked(&pages, now);
         }
         let mut place = begin;
         for part in parts {
@@ -92,9 +140,9 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    /// Has the system make them ready to be written. Whoever writes asks once more, and finds out what it refuses.
-    pub(crate) fn ask(&self) {
-        ask(&self.map, self.range.clone());
+    /// Has the system make them ready to be written; tells whether it has. If not, whoever writes asks once more.
+    pub(crate) fn ask(&self) -> bool {
+        ask(&self.map, self.range.clone())
     }
 }
 
@@ -107,4 +155,44 @@ fn ask(map: &MmapRaw, range: Range<usize>) -> bool {
 #[cfg(not(target_os = "linux"))]
 fn ask(_: &MmapRaw, _: Range<usize>) -> bool {
     false
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What was asked for, and when, page by page of a small part of the map.
+    const PAGES: usize = 24;
+
+    proptest! {
+        /// Pages count as ready as a naive model says, whoever asked for them, and in whatever order they are written to.
+        #[test]
+        fn pages_are_ready_for_a_while_after_they_were_asked_for(
+            steps in prop::collection::vec((0..PAGES, 1..PAGES, 0..60_u64, any::<bool>()), 1..60))
+        {
+            let file = tempfile::tempfile().unwrap();
+            let mut room = MappedRoom::open(&file, 0).unwrap();
+            let mut model = [None; PAGES];
+            let (mut now, mut written) = (Instant::now(), 0);
+            for (first, count, milliseconds, asks) in steps {
+                now += Duration::from_millis(milliseconds);
+                let pages = first.max(written)..(first + count).min(PAGES);
+                if pages.is_empty() {
+                    continue;
+                }
+                let range = STEP_BYTES * pages.start..STEP_BYTES * pages.end;
+                if asks {
+                    room.note_asked(&Pages { map: room.map.clone(), range }, now);
+                    model[pages].fill(Some(now));
+                } else {
+                    written = pages.start;
+                    let is_fresh = |when: &Option<Instant>| when.is_some_and(|when| now - when <= FRESH);
+                    let is_ready = model[pages].iter().all(is_fresh);
+                    prop_assert_eq!(room.is_ready(&range, now), is_ready);
+                }
+            }
+        }
+    }
 }

@@ -9,6 +9,7 @@ use std::ops::Range;
 #[cfg(unix)]
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use memmap2::Mmap;
 use parking_lot::Mutex;
@@ -259,6 +260,17 @@ impl Ahead {
     }
 }
 
+impl OsFile {
+    /// Has the system make pages of the room ready beside whoever appends, who then need not ask.
+    fn ask(&self, mut pages: Vec<Pages>) {
+        let now = Instant::now();
+        pages.retain(Pages::ask);
+        for map in &mut self.ahead.lock().maps {
+            pages.iter().for_each(|pages| map.note_asked(pages, now));
+        }
+    }
+}
+
 impl RawFile for OsFile {
     fn append(&self, offset: u64, parts: &[&[u8]]) -> Result<(), DiskError> {
         let length: usize = parts.iter().map(|part| part.len()).sum();
@@ -273,7 +285,7 @@ impl RawFile for OsFile {
     fn make_room(&self, range: Range<u64>) -> Result<(), DiskError> {
         write_zeros(&self.file, range.clone()).map_err(failed("make room in", &self.path))?;
         let pages = self.ahead.lock().pages(&self.file, &range);
-        pages.iter().for_each(Pages::ask);
+        self.ask(pages);
         self.ahead.lock().end = range.end;
         Ok(())
     }
@@ -291,7 +303,11 @@ impl RawFile for OsFile {
 
     fn sync(&self) -> Result<(), DiskError> {
         self.ahead.lock().appends_since_sync = 0;
-        self.file.sync_data().map_err(failed("sync", &self.path))
+        self.file.sync_data().map_err(failed("sync", &self.path))?;
+        // What was written is protected, and whoever appends would wait for each page to be made ready.
+        let pages = self.ahead.lock().maps.iter().filter_map(MappedRoom::asked_pages).collect();
+        self.ask(pages);
+        Ok(())
     }
 }
 

@@ -41,9 +41,13 @@ pub struct LogOptions {
     /// How many of these are made at once, when as many are used: with few no record waits long for them, with many few
     /// syncs have a new length to record.
     pub step_bytes: u64,
-    /// How many bytes are made ahead beside appends, when half of them are used, so that these find room; 0 if nobody does.
+    /// How many bytes are made ahead beside appends, when half of them are used, so that these find room: more, up to
+    /// eight times as many, where appends come to make their own meanwhile; 0 if nobody does.
     pub beside_bytes: u64,
 }
+
+/// How many times the room made beside appends may grow.
+const BESIDE_GROWTH_MAX: u64 = 8;
 
 impl Default for LogOptions {
     fn default() -> Self {
@@ -58,6 +62,8 @@ pub struct Log {
     directory: PathBuf,
     store_id: [u8; 16],
     options: LogOptions,
+    /// How many bytes are made ahead beside appends.
+    beside_bytes: u64,
     /// All files, oldest first; the active one, if there is one, is the last.
     files: Vec<LogFile>,
     active: Option<ActiveFile>,
@@ -185,6 +191,7 @@ impl Log {
             directory: directory.to_owned(),
             store_id,
             options,
+            beside_bytes: options.beside_bytes,
             files: Vec::new(),
             active: None,
             next_sequence: recovery.last_sequence.saturating_add(1),
@@ -279,14 +286,19 @@ impl Log {
 
     /// Whether room is to be made beside appends.
     pub fn is_short_of_room(&self) -> bool {
-        let kept = self.options.beside_bytes / 2;
+        let kept = self.beside_bytes / 2;
         self.active.as_ref().is_some_and(|active| active.room_bytes() < kept)
     }
 
     /// Makes room for records to come without holding up the log; `None` if there is no file that is appended to.
-    pub fn begin_room(&self) -> Option<LogRoom> {
+    pub fn begin_room(&mut self) -> Option<LogRoom> {
         let active = self.active.as_ref()?;
-        Some(LogRoom(active.begin_room(self.options.beside_bytes)))
+        // Appends have come to make it themselves; in a new file they had to.
+        let is_late = active.room_bytes() <= self.options.room_bytes && active.bytes() > self.beside_bytes;
+        if is_late && self.beside_bytes < BESIDE_GROWTH_MAX * self.options.beside_bytes {
+            self.beside_bytes *= 2;
+        }
+        Some(LogRoom(active.begin_room(self.beside_bytes)))
     }
 
     /// Takes in what became of a sync; gives the last commit it made durable.

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::common::{
-    Entry, ROOM_BYTES, STORE, append, append_in_parts, append_parts, directory, entry_after, next_entry,
-    open, scan,
+    Entry, ROOM_BYTES, STEP_BYTES, STORE, append, append_in_parts, append_parts, directory, entry_after,
+    next_entry, open, scan,
 };
 use evergraph_disk::{Disk, OsDisk, SimDisk};
 use evergraph_log::{Log, LogError, LogOptions, LogReader, LogSync, Record, Wanted};
@@ -293,6 +293,43 @@ fn room_is_made_ahead_and_given_back() {
     let lengths = lengths.map(|name| disk.len(&directory().join(name)).unwrap().unwrap());
     // Each with the mark of its closing, the second with its header.
     assert_eq!(lengths.collect::<Vec<_>>(), [bytes + 64, 64 + 64 + 64]);
+}
+
+/// As much as asked for while whoever makes it is in time, eight times as much where appends come first again and again.
+#[test]
+fn room_made_beside_appends_grows_while_these_come_first() {
+    const BESIDE_BYTES: u64 = 16 << 10;
+    let disk = SimDisk::new(0);
+    let options = LogOptions {
+        file_bytes: 64 << 20,
+        room_bytes: ROOM_BYTES,
+        step_bytes: STEP_BYTES,
+        beside_bytes: BESIDE_BYTES,
+    };
+    let mut ignore = |_: Record<'_>| Ok::<(), std::convert::Infallible>(());
+    let opened =
+        Log::open(Arc::new(disk.clone()), directory(), STORE, Wanted::after(0), options, &mut ignore);
+    let (mut log, _) = opened.unwrap();
+    let append_one = |log: &mut Log| append(log, &entry_after(log.last_sequence(), 1, 100)).unwrap();
+    let room_after = |log: &mut Log, appended_bytes: u64| {
+        let begin = log.bytes();
+        while log.bytes() < begin + appended_bytes {
+            append_one(log);
+        }
+        log.begin_room().unwrap().run();
+        log.room_bytes()
+    };
+    // A new file has none, however soon somebody makes it.
+    assert_eq!(room_after(&mut log, 1), BESIDE_BYTES);
+    for _ in 0..20 {
+        assert_eq!(room_after(&mut log, BESIDE_BYTES / 2), BESIDE_BYTES, "it is made in time");
+    }
+    let mut kept = BESIDE_BYTES;
+    for expected in [2, 4, 8, 8, 8].map(|times| times * BESIDE_BYTES) {
+        assert!(!log.is_short_of_room());
+        kept = room_after(&mut log, 2 * kept);
+        assert_eq!(kept, expected);
+    }
 }
 
 /// Whoever has followed the log to its end has seen room there, and finds whatever comes into it or goes beyond.

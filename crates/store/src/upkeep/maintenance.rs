@@ -427,10 +427,10 @@ impl Inner {
     }
 
     /// Begins something that is done to the log while commits go on.
-    fn begin_for_log<T>(&self, begin: impl FnOnce(&Log) -> Option<T>) -> Option<T> {
-        let committer = self.committer.enter();
+    fn begin_for_log<T>(&self, begin: impl FnOnce(&mut Log) -> Option<T>) -> Option<T> {
+        let mut committer = self.committer.enter();
         let is_usable = committer.refusal.is_none();
-        committer.log.as_ref().filter(|_| is_usable).and_then(begin)
+        committer.log.as_mut().filter(|_| is_usable).and_then(begin)
     }
 
     /// Makes room for commits to come, while others are logged.
@@ -440,7 +440,7 @@ impl Inner {
 
     /// Syncs what was appended since the last time, while commits go on.
     fn sync_beside_commits(&self) {
-        let Some(synced) = self.begin_for_log(Log::begin_sync).map(LogSync::run) else { return };
+        let Some(synced) = self.begin_for_log(|log| log.begin_sync()).map(LogSync::run) else { return };
         let mut committer = self.committer.lock();
         let ended = committer.ask_log(|log| Ok((log.end_sync(synced)?, log.unsynced_bytes())));
         let Some((through, unsynced_bytes)) = ended else { return };

@@ -13,7 +13,7 @@ pub(crate) const STORE: [u8; 16] = *b"the store's name";
 
 /// Room for two or three records, so that many end where it does.
 pub(crate) const ROOM_BYTES: u64 = 1500;
-const STEP_BYTES: u64 = 1100;
+pub(crate) const STEP_BYTES: u64 = 1100;
 
 pub(crate) fn directory() -> &'static Path {
     Path::new("/store/log")
