@@ -67,8 +67,8 @@ const LOOKED_FOR: RangeInclusive<usize> = 2..=3;
 static HAS_PROCESSORS: LazyLock<bool> =
     LazyLock::new(|| available_parallelism().is_ok_and(|processors| processors.get() > 1));
 
-/// How often a caller looks before it sleeps: for some commits' time.
-const LOOKS: u32 = 1_000;
+/// How often a caller looks before it sleeps: for about as long as it takes to sleep and be woken, some commits' time.
+const LOOKS: u32 = 3_000;
 
 #[derive(Debug, Default)]
 struct QueueState {

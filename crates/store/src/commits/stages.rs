@@ -21,7 +21,7 @@ use crate::system::sync::fair::{Mutex, MutexGuard};
 use crate::system::sync::look;
 
 /// How often one who waits for the applier looks before it sleeps: for some groups' time.
-const LOOKS: u32 = 400;
+const LOOKS: u32 = 1_000;
 
 /// The committer and the applier.
 #[derive(Debug)]

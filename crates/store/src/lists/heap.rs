@@ -194,6 +194,9 @@ fn layout_of(units: usize) -> Layout {
     }
 }
 
+/// A commit of an edge or a vertex seldom retires more blocks.
+const RETIRED_BY_FEW: usize = 16;
+
 /// Source and destination of an edge.
 pub(crate) type Pair = (VertexId, VertexId);
 
@@ -231,7 +234,8 @@ pub(crate) struct Changes {
 impl Changes {
     /// No change yet, for a commit that will publish `sequence`.
     pub(crate) fn new(sequence: u64) -> Self {
-        Changes { born: sequence as u32, stamp: Some(sequence), ..Changes::default() }
+        let retired = Vec::with_capacity(RETIRED_BY_FEW);
+        Changes { born: sequence as u32, stamp: Some(sequence), retired, ..Changes::default() }
     }
 
     /// An empty record for a parallel task of the same commit.

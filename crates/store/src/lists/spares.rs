@@ -8,8 +8,8 @@ use crate::lists::heap::Block;
 
 /// Payloads of these sizes are kept, in bytes: smaller ones the allocator has at hand, larger ones are not pages or runs.
 const PAYLOADS: std::ops::RangeInclusive<usize> = 128..=2048;
-/// How many of one size.
-const EACH_MAX: usize = 8;
+/// How many of one size: a vertex put to three columns takes nine pages of one.
+const EACH_MAX: usize = 16;
 /// When more are kept than this, all are freed: what they were may not be asked for again.
 const SPARE_BYTES_MAX: usize = 1 << 20;
 

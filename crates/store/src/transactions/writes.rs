@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use evergraph_types::{Key, PropertyId, Schema, Sequence, Value, VertexId, VertexTypeId};
+use evergraph_types::{Direction, Key, PropertyId, Schema, Sequence, Value, VertexId, VertexTypeId};
 use hashbrown::HashMap;
 
 use crate::keys::dictionary::Dictionary;
@@ -86,7 +86,23 @@ impl Writes {
     /// Gives up the version, so that what a commit replaces in it is free if nobody else holds it. Handles of known keys mean what they
     /// do in it until the writes are resolved.
     pub(crate) fn let_go_of(&mut self, version: Arc<Version>) {
+        self.prefetch_lists(&version);
         self.dictionary = (!version.dictionary.is_dense()).then(|| version.dictionary.clone());
+    }
+
+    /// Asks the processor for what few edges will be merged into: others are not kept waiting by whoever waits for that here.
+    fn prefetch_lists(&self, version: &Version) {
+        for (edge_type, edges) in (0..).zip(&self.edges).filter(|(_, edges)| edges.writes.len() <= UNINDEXED)
+        {
+            for EdgeWrite { src, dst, .. } in &edges.writes {
+                for (end, direction) in [(src, Direction::Out), (dst, Direction::In)] {
+                    let vertex = base_id(*end);
+                    vertex
+                        .into_iter()
+                        .for_each(|vertex| version.entry(edge_type, direction, vertex).prefetch());
+                }
+            }
+        }
     }
 
     /// The ids that the writes name.

@@ -314,10 +314,12 @@ impl Draft {
             &|_, leaf, cells, changes| {
                 for &(vertex, value) in cells {
                     if kind.width().is_none() {
-                        leaf.get(vertex)
-                            .and_then(block_of_text)
-                            .into_iter()
-                            .for_each(|old| changes.retire(old));
+                        let old = leaf.get(vertex).and_then(block_of_text);
+                        old.into_iter().for_each(|old| {
+                            // What it says of itself is asked when the commit is published.
+                            old.prefetch();
+                            changes.retire(old);
+                        });
                     }
                     let cell = value.cell(kind).map(|cell| match cell {
                         CellValue::Bits(bits) => bits,

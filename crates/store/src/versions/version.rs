@@ -299,6 +299,13 @@ impl Version {
         adjacency.table.prefetch_leaves(&[vertex], &|vertex| *vertex);
     }
 
+    /// Asks the processor for what a change of a property of a vertex reads: where the cell lies, and whether it is a vertex.
+    pub(crate) fn prefetch_cell(&self, property: PropertyId, vertex: VertexId) {
+        self.vertices.prefetch_leaves(&[vertex], &|vertex| *vertex);
+        let column = self.columns.get(usize::from(property));
+        column.into_iter().for_each(|column| column.prefetch_leaves(&[vertex], &|vertex| *vertex));
+    }
+
     /// Asks the processor for a list before its entry is there, where a segment tells about where it is.
     #[inline]
     pub(crate) fn ask_for_list(&self, edge_type: EdgeTypeId, direction: Direction, vertex: VertexId) {
