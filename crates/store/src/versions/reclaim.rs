@@ -4,7 +4,13 @@
 //!  versions      5 ──── 6 ──── 7 ──── 8 (current)
 //!  groups        [5→6]  [6→7]  [7→8]            what each publish retired
 //!  freed when    5 dead 5,6 dead 5,6,7 dead     or no living version in born..=retired-1
+//!
+//!  5 is held, and 7 is dead:
+//!  groups        [5→6]  [7→8]  ─►  [5→6, what of 7→8 was born by 5]; the rest is freed
 //! ```
+//!
+//! Behind a version that is held, what later commits give up joins its group, or is freed at once if it was born after it. So
+//! there are as many groups as versions that are held, and some of the last few commits.
 //!
 //! Invariant: a block retired by the publish after version `v` is reachable only from versions `born..=v`. Blocks keep
 //! the low half of `born` only, so births count as known for the first 2^31 commits of a process; after those, blocks
@@ -27,8 +33,11 @@ use crate::upkeep::maintenance::{GIVE_BACK_BYTES_MIN, Signal};
 use crate::versions::current::{Replaced, take_unread};
 use crate::versions::version::Version;
 
-/// Groups pile up only behind a pinned version; they are swept when there are twice as many as after the last sweep.
-pub(crate) const SWEEP_BLOCKS: usize = 1 << 16;
+/// So many of the newest groups are looked through by each commit: their versions die soon, whoever reads them.
+const NEWEST_GROUPS: usize = 8;
+
+/// All of them are looked through when there are twice as many as after the last time, and more than so many.
+pub(crate) const GROUPS_MIN: usize = 1 << 6;
 
 /// Fewer blocks than this are not worth a parallel task.
 const PARALLEL_BLOCKS: usize = 1 << 11;
@@ -67,11 +76,11 @@ pub(crate) struct Queue {
     noted: Vec<Replaced<Version>>,
     /// The first version that blocks were retired with: nothing was born long before it.
     first: Option<Sequence>,
-    blocks: usize,
     bytes: usize,
     /// Of the groups themselves, with their lists of blocks.
     list_bytes: usize,
-    sweep_at: usize,
+    /// How many groups there were when all were last looked through.
+    groups_before: usize,
 }
 
 /// Who keeps the version alive that blocks are retired with.
@@ -153,7 +162,7 @@ impl Reclaimer {
             let unpublished = extract_asked(&mut blocks, is_unpublished);
             let version = queue.watch(held);
             queue.push(Group { version, sequence, blocks, bytes });
-            let dead = self.pop_free(&mut queue);
+            let dead = self.pop_free(&mut queue, NEWEST_GROUPS);
             queue.shrink_newest();
             (unpublished, dead)
         };
@@ -191,7 +200,7 @@ impl Reclaimer {
 
     /// Frees what can be freed now; tells how many bytes.
     pub(crate) fn collect(&self) -> usize {
-        let dead = self.pop_free(&mut self.queue.lock());
+        let dead = self.pop_free(&mut self.queue.lock(), usize::MAX);
         self.free(dead, None)
     }
 
@@ -200,14 +209,12 @@ impl Reclaimer {
         !self.queue.lock().noted.is_empty()
     }
 
-    /// Takes out the blocks that no living version reaches, as far as that is looked for now.
-    fn pop_free(&self, queue: &mut Queue) -> Vec<Block> {
+    /// Takes out the blocks that no living version reaches, as far as so many of the newest groups tell.
+    fn pop_free(&self, queue: &mut Queue, newest: usize) -> Vec<Block> {
         take_unread(&mut queue.noted, drop_quietly);
         let mut free = queue.pop_dead();
-        if queue.blocks > queue.sweep_at.max(SWEEP_BLOCKS) {
-            queue.sweep(&mut free);
-            queue.sweep_at = 2 * queue.blocks;
-        }
+        let is_long = queue.groups.len() > GROUPS_MIN.max(2 * queue.groups_before);
+        queue.fold(if is_long { usize::MAX } else { newest }, &mut free);
         self.queued_bytes.store(queue.bytes, Ordering::Relaxed);
         // A version was seen to be dead without synchronizing with its last reader: this does.
         fence(Ordering::Acquire);
@@ -321,7 +328,6 @@ impl Queue {
         while let Some(over) = self.groups.pop_back_if(is_over) {
             self.list_bytes -= over.list_bytes();
         }
-        self.blocks += group.blocks.len();
         self.bytes += group.bytes;
         self.list_bytes += group.list_bytes();
         self.groups.push_back(group);
@@ -338,7 +344,6 @@ impl Queue {
     fn pop_dead(&mut self) -> Vec<Block> {
         let mut dead = Vec::new();
         while let Some(group) = self.groups.pop_front_if(|group| group.version.strong_count() == 0) {
-            self.blocks -= group.blocks.len();
             self.bytes -= group.bytes;
             self.list_bytes -= group.list_bytes();
             match dead.is_empty() {
@@ -349,34 +354,44 @@ impl Queue {
         dead
     }
 
-    /// Takes out the blocks that lived only between two pinned versions.
-    fn sweep(&mut self, dead: &mut Vec<Block>) {
-        let newest = self.groups.back().map_or(0, |group| group.sequence);
-        if !self.knows_births(newest) {
+    /// Of the newest groups, those of dead versions join the group of a version that is alive and lies before them; takes out the
+    /// blocks that were born after that one, which nobody reaches.
+    fn fold(&mut self, newest: usize, free: &mut Vec<Block>) {
+        let last = self.groups.back().map_or(0, |group| group.sequence);
+        if self.groups.len() < 2 || !self.knows_births(last) {
             return;
         }
-        let mut pinned: Option<Sequence> = None;
-        for group in &mut self.groups {
-            if group.version.strong_count() > 0 {
-                pinned = Some(group.sequence);
+        let mut at = self.groups.len().saturating_sub(newest).max(1);
+        while let (Some(before), Some(group)) = (self.groups.get(at - 1), self.groups.get(at)) {
+            let is_folded = group.version.strong_count() == 0 && before.version.strong_count() > 0;
+            let folded = if is_folded { self.groups.remove(at) } else { None };
+            match folded {
+                Some(folded) => self.join(at - 1, folded, free),
+                None => at += 1,
             }
-            let Some(newest_pinned) = pinned else { continue };
-            let (last, bytes) = (group.sequence, &mut group.bytes);
-            dead.extend(extract_asked(&mut group.blocks, |block| {
-                // SAFETY: a block in the queue is not freed yet.
-                let (born, footprint) = unsafe { (block.born(), block.footprint()) };
-                let age = sequence_distance(last, born);
-                let is_dead = last.saturating_sub_signed(age.into()) > newest_pinned;
-                *bytes -= if is_dead { footprint } else { 0 };
-                is_dead
-            }));
-            group.shrink();
         }
-        // Groups of dead versions that hold nothing any more would pile up behind a pinned one.
-        self.groups.retain(|group| !group.blocks.is_empty() || group.version.strong_count() > 0);
-        self.blocks = self.groups.iter().map(|group| group.blocks.len()).sum();
-        self.bytes = self.groups.iter().map(|group| group.bytes).sum();
-        self.list_bytes = self.groups.iter().map(Group::list_bytes).sum();
+        if newest == usize::MAX {
+            self.groups_before = self.groups.len();
+        }
+    }
+
+    /// Has the blocks of a group wait for a version before it, unless they were born after that.
+    fn join(&mut self, place: usize, mut folded: Group, free: &mut Vec<Block>) {
+        self.list_bytes -= folded.list_bytes();
+        let (group, mut freed_bytes) = (&mut self.groups[place], 0);
+        let freed = extract_asked(&mut folded.blocks, |block| {
+            // SAFETY: a block in the queue is not freed yet.
+            let (born, footprint) = unsafe { (block.born(), block.footprint()) };
+            let is_dead = sequence_distance(group.sequence, born) < 0;
+            freed_bytes += if is_dead { footprint } else { 0 };
+            is_dead
+        });
+        self.bytes -= freed_bytes;
+        self.list_bytes -= group.list_bytes();
+        group.bytes += folded.bytes - freed_bytes;
+        group.blocks.append(&mut folded.blocks);
+        self.list_bytes += group.list_bytes();
+        free.extend(freed);
     }
 }
 

@@ -7,7 +7,7 @@ use evergraph_types::{Schema, Sequence};
 
 use crate::keys::dictionary::Dictionary;
 use crate::lists::heap::Block;
-use crate::versions::reclaim::{Held, Reclaimer, SWEEP_BLOCKS};
+use crate::versions::reclaim::{GROUPS_MIN, Held, Reclaimer};
 use crate::versions::version::Version;
 
 fn version(sequence: Sequence) -> Arc<Version> {
@@ -47,11 +47,11 @@ fn what_no_version_ever_reached_goes_at_once() {
 }
 
 #[test]
-fn between_two_kept_versions_blocks_are_swept() {
+fn between_two_kept_versions_blocks_are_freed_by_the_next_commit() {
     let reclaimer = Reclaimer::default();
     let (kept, middle, newest) = (version(10), version(20), version(30));
     retire(&reclaimer, &kept, 3, 1);
-    retire(&reclaimer, &middle, 11, SWEEP_BLOCKS - 10);
+    retire(&reclaimer, &middle, 11, 100);
     retire(&reclaimer, &middle, 10, 5);
     drop(middle);
     retire(&reclaimer, &newest, 30, 10);
@@ -66,12 +66,37 @@ fn behind_a_kept_version_groups_do_not_pile_up() {
     let reclaimer = Reclaimer::default();
     let kept = version(1);
     retire(&reclaimer, &kept, 1, 1);
-    for sequence in 2..20_000 {
+    for sequence in 2..2_000 {
         retire(&reclaimer, &version(sequence), sequence, 8);
+        // That of the last version goes with the next commit.
+        assert_eq!(reclaimer.queue.lock().groups.len(), 2);
+        assert_eq!(reclaimer.live_bytes(), 16 * (1 + 8));
     }
-    assert!(reclaimer.queue.lock().groups.len() < 10_000);
-    assert!(reclaimer.live_bytes() < 16 * 2 * SWEEP_BLOCKS);
     drop(kept);
+    reclaimer.collect();
+    assert_eq!(reclaimer.live_bytes(), 0);
+}
+
+/// As snapshots are, a few at a time, which are let go of in an order of their own.
+#[test]
+fn versions_that_die_late_leave_few_groups() {
+    const AT_ONCE: usize = 20;
+    let reclaimer = Reclaimer::default();
+    let mut kept = vec![version(1)];
+    retire(&reclaimer, &kept[0], 1, 1);
+    for sequence in 2..5_000 {
+        kept.push(version(sequence));
+        retire(&reclaimer, &kept[kept.len() - 1], sequence, 8);
+        if kept.len() > AT_ONCE {
+            // Never the first.
+            kept.remove(1 + sequence as usize * 7 % AT_ONCE);
+        }
+        let groups = reclaimer.queue.lock().groups.len();
+        assert!(groups <= GROUPS_MIN.max(2 * AT_ONCE) + 1, "{groups} groups");
+    }
+    reclaimer.collect();
+    assert_eq!(reclaimer.queue.lock().groups.len(), kept.len());
+    kept.clear();
     reclaimer.collect();
     assert_eq!(reclaimer.live_bytes(), 0);
 }
@@ -85,9 +110,12 @@ fn births_long_ago_free_nothing_early() {
         retire(&reclaimer, &first, 1, 1);
         retire(&reclaimer, &kept, 1, 1);
         let late = version(2 + commits);
-        retire(&reclaimer, &late, 2, 2 * SWEEP_BLOCKS);
-        assert_eq!(reclaimer.live_bytes(), 16 * (2 + 2 * SWEEP_BLOCKS), "{commits}");
-        drop((first, kept, late));
+        retire(&reclaimer, &late, 2, 1_000);
+        let last = version(3 + commits);
+        drop(late);
+        retire(&reclaimer, &last, 2, 1_000);
+        assert_eq!(reclaimer.live_bytes(), 16 * 2_002, "{commits}");
+        drop((first, kept, last));
         reclaimer.collect();
         assert_eq!(reclaimer.live_bytes(), 0);
     }
