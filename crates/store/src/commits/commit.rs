@@ -56,7 +56,7 @@ const OVERLAPPED_REQUESTS: usize = 4;
 const FORKED_ROWS: usize = 1 << 9;
 
 /// What these read is asked for as soon as they are known; what more edges read comes while they are applied.
-const PREFETCHED_ROWS: usize = 16;
+pub(crate) const PREFETCHED_ROWS: usize = 16;
 
 /// What a caller wants committed.
 #[derive(Debug)]

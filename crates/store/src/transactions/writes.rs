@@ -5,9 +5,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use evergraph_types::{Direction, Key, PropertyId, Schema, Sequence, Value, VertexId, VertexTypeId};
+use evergraph_types::{
+    Direction, EdgeTypeId, Key, PropertyId, Schema, Sequence, Value, VertexId, VertexTypeId,
+};
 use hashbrown::HashMap;
 
+use crate::commits::commit::PREFETCHED_ROWS;
 use crate::keys::dictionary::Dictionary;
 use crate::versions::version::Version;
 
@@ -92,15 +95,16 @@ impl Writes {
 
     /// Asks the processor for what few edges will be merged into: others are not kept waiting by whoever waits for that here.
     fn prefetch_lists(&self, version: &Version) {
-        for (edge_type, edges) in (0..).zip(&self.edges).filter(|(_, edges)| edges.writes.len() <= UNINDEXED)
-        {
+        let few = |(_, edges): &(EdgeTypeId, &EdgeWrites)| edges.writes.len() <= PREFETCHED_ROWS;
+        for (edge_type, edges) in (0..).zip(&self.edges).filter(few) {
+            let prefetch = |end, direction| {
+                base_id(end)
+                    .into_iter()
+                    .for_each(|vertex| version.entry(edge_type, direction, vertex).prefetch());
+            };
             for EdgeWrite { src, dst, .. } in &edges.writes {
-                for (end, direction) in [(src, Direction::Out), (dst, Direction::In)] {
-                    let vertex = base_id(*end);
-                    vertex
-                        .into_iter()
-                        .for_each(|vertex| version.entry(edge_type, direction, vertex).prefetch());
-                }
+                prefetch(*src, Direction::Out);
+                prefetch(*dst, Direction::In);
             }
         }
     }

@@ -34,9 +34,12 @@ use crate::versions::current::{Replaced, take_unread};
 use crate::versions::version::Version;
 
 /// So many of the newest groups are looked through by each commit: their versions die soon, whoever reads them.
-const NEWEST_GROUPS: usize = 8;
+const GROUPS_BY_COMMIT: usize = 1 << 3;
 
-/// All of them are looked through when there are twice as many as after the last time, and more than so many.
+/// So many when a version dies that was held.
+const GROUPS_BY_DEATH: usize = 1 << 10;
+
+/// All of them when there are twice as many as after the last time, and more than so many.
 pub(crate) const GROUPS_MIN: usize = 1 << 6;
 
 /// Fewer blocks than this are not worth a parallel task.
@@ -162,7 +165,7 @@ impl Reclaimer {
             let unpublished = extract_asked(&mut blocks, is_unpublished);
             let version = queue.watch(held);
             queue.push(Group { version, sequence, blocks, bytes });
-            let dead = self.pop_free(&mut queue, NEWEST_GROUPS);
+            let dead = self.pop_free(&mut queue, GROUPS_BY_COMMIT);
             queue.shrink_newest();
             (unpublished, dead)
         };
@@ -200,7 +203,7 @@ impl Reclaimer {
 
     /// Frees what can be freed now; tells how many bytes.
     pub(crate) fn collect(&self) -> usize {
-        let dead = self.pop_free(&mut self.queue.lock(), usize::MAX);
+        let dead = self.pop_free(&mut self.queue.lock(), GROUPS_BY_DEATH);
         self.free(dead, None)
     }
 
@@ -361,7 +364,8 @@ impl Queue {
         if self.groups.len() < 2 || !self.knows_births(last) {
             return;
         }
-        let mut at = self.groups.len().saturating_sub(newest).max(1);
+        let first = self.groups.len().saturating_sub(newest);
+        let mut at = first.max(1);
         while let (Some(before), Some(group)) = (self.groups.get(at - 1), self.groups.get(at)) {
             let is_folded = group.version.strong_count() == 0 && before.version.strong_count() > 0;
             let folded = if is_folded { self.groups.remove(at) } else { None };
@@ -370,7 +374,7 @@ impl Queue {
                 None => at += 1,
             }
         }
-        if newest == usize::MAX {
+        if first == 0 {
             self.groups_before = self.groups.len();
         }
     }
