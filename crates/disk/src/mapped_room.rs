@@ -140,21 +140,18 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    /// Has the system make them ready to be written; tells whether it has. If not, whoever writes asks once more.
+    /// Has the system make them ready to be written, with a call that reports failures; tells whether it has. If not, or if there is
+    /// no such call, whoever writes asks once more.
+    #[cfg(target_os = "linux")]
     pub(crate) fn ask(&self) -> bool {
-        ask(&self.map, self.range.clone())
+        let Pages { map, range } = self;
+        map.advise_range(memmap2::Advice::PopulateWrite, range.start, range.len()).is_ok()
     }
-}
 
-/// Has the system make these pages ready to be written, with a call that reports failures, unless there is none.
-#[cfg(target_os = "linux")]
-fn ask(map: &MmapRaw, range: Range<usize>) -> bool {
-    map.advise_range(memmap2::Advice::PopulateWrite, range.start, range.len()).is_ok()
-}
-
-#[cfg(not(target_os = "linux"))]
-fn ask(_: &MmapRaw, _: Range<usize>) -> bool {
-    false
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn ask(&self) -> bool {
+        false
+    }
 }
 
 #[cfg(all(test, target_os = "linux"))]

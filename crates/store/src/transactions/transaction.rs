@@ -257,7 +257,7 @@ impl Transaction {
         inferred.into_iter().for_each(|schema| self.adopt(schema));
         let handle = self.handle(key);
         if let Some(vertex) = base_id(handle) {
-            given.iter().for_each(|(property, _)| self.version.prefetch_cell(*property, vertex));
+            self.version.prefetch_cells(vertex, given.iter().map(|(property, _)| *property));
         }
         let write = self.vertex_write(handle);
         let (label_before, before) = write.put.get_or_insert_default();

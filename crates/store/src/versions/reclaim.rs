@@ -154,15 +154,7 @@ impl Reclaimer {
         let (unpublished, dead) = {
             let mut queue = self.queue.lock();
             let births_are_known = queue.knows_births(sequence);
-            let mut bytes = 0;
-            let is_unpublished = |block: Block| {
-                // SAFETY: retired blocks are not freed yet.
-                let (born, footprint) = unsafe { (block.born(), block.footprint()) };
-                let is_unpublished = births_are_known && sequence_distance(sequence, born) < 0;
-                bytes += if is_unpublished { 0 } else { footprint };
-                is_unpublished
-            };
-            let unpublished = extract_asked(&mut blocks, is_unpublished);
+            let (unpublished, bytes) = take_born_after(births_are_known.then_some(sequence), &mut blocks);
             let version = queue.watch(held);
             queue.push(Group { version, sequence, blocks, bytes });
             let dead = self.pop_free(&mut queue, GROUPS_BY_COMMIT);
@@ -259,6 +251,19 @@ pub(crate) fn drop_quietly(version: Arc<Version>) {
 pub(crate) fn take_born_by(sequence: Sequence, blocks: &mut Vec<Block>) -> Vec<Block> {
     // SAFETY: alive by contract.
     extract_asked(blocks, |block| sequence_distance(sequence, unsafe { block.born() }) >= 0)
+}
+
+/// Takes out those of the blocks, all of them alive, that were born after commit `sequence`, or none; tells the bytes of the others.
+fn take_born_after(sequence: Option<Sequence>, blocks: &mut Vec<Block>) -> (Vec<Block>, usize) {
+    let mut left_bytes = 0;
+    let taken = extract_asked(blocks, |block| {
+        // SAFETY: alive by contract.
+        let (born, footprint) = unsafe { (block.born(), block.footprint()) };
+        let is_taken = sequence.is_some_and(|sequence| sequence_distance(sequence, born) < 0);
+        left_bytes += if is_taken { 0 } else { footprint };
+        is_taken
+    });
+    (taken, left_bytes)
 }
 
 /// How many commits `born` lies before `sequence`; negative if behind it.
@@ -382,17 +387,11 @@ impl Queue {
     /// Has the blocks of a group wait for a version before it, unless they were born after that.
     fn join(&mut self, place: usize, mut folded: Group, free: &mut Vec<Block>) {
         self.list_bytes -= folded.list_bytes();
-        let (group, mut freed_bytes) = (&mut self.groups[place], 0);
-        let freed = extract_asked(&mut folded.blocks, |block| {
-            // SAFETY: a block in the queue is not freed yet.
-            let (born, footprint) = unsafe { (block.born(), block.footprint()) };
-            let is_dead = sequence_distance(group.sequence, born) < 0;
-            freed_bytes += if is_dead { footprint } else { 0 };
-            is_dead
-        });
-        self.bytes -= freed_bytes;
+        let group = &mut self.groups[place];
+        let (freed, left_bytes) = take_born_after(Some(group.sequence), &mut folded.blocks);
+        self.bytes -= folded.bytes - left_bytes;
         self.list_bytes -= group.list_bytes();
-        group.bytes += folded.bytes - freed_bytes;
+        group.bytes += left_bytes;
         group.blocks.append(&mut folded.blocks);
         self.list_bytes += group.list_bytes();
         free.extend(freed);

@@ -299,11 +299,12 @@ impl Version {
         adjacency.table.prefetch_leaves(&[vertex], &|vertex| *vertex);
     }
 
-    /// Asks the processor for what a change of a property of a vertex reads: where the cell lies, and whether it is a vertex.
-    pub(crate) fn prefetch_cell(&self, property: PropertyId, vertex: VertexId) {
+    /// Asks the processor for what a change of some properties of a vertex reads: whether it exists, and where the cells are.
+    pub(crate) fn prefetch_cells(&self, vertex: VertexId, properties: impl Iterator<Item = PropertyId>) {
         self.vertices.prefetch_leaves(&[vertex], &|vertex| *vertex);
-        let column = self.columns.get(usize::from(property));
-        column.into_iter().for_each(|column| column.prefetch_leaves(&[vertex], &|vertex| *vertex));
+        for column in properties.filter_map(|property| self.columns.get(usize::from(property))) {
+            column.prefetch_leaves(&[vertex], &|vertex| *vertex);
+        }
     }
 
     /// Asks the processor for a list before its entry is there, where a segment tells about where it is.
