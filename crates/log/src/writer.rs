@@ -97,6 +97,13 @@ impl LogSync {
     }
 }
 
+impl Synced {
+    /// Why it failed, if it has: none of the records it was to cover counts as durable then.
+    pub fn failure(&self) -> Option<&DiskError> {
+        self.outcome.as_ref().err()
+    }
+}
+
 /// Room for records to come that is made beside whoever appends: [`Log::begin_room`], [`LogRoom::run`].
 #[derive(Debug)]
 #[must_use]

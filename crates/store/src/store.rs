@@ -21,7 +21,7 @@ use crate::commits::commit::{BatchSummary, Committer, Refusal, Request, Written}
 use crate::commits::conflict::RecentChanges;
 use crate::commits::queue::CommitQueue;
 use crate::commits::resolve::Resolver;
-use crate::commits::stages::{Both, Stages};
+use crate::commits::stages::{AllStages, Stages};
 use crate::commits::writers::Writers;
 use crate::error::{BackupError, Closed, CommitError, OpenError};
 use crate::files::home::{Home, absolute};
@@ -614,7 +614,7 @@ impl Inner {
             time_micros: version.time_micros,
             logged_bytes,
             archived,
-            unpublished_rows: 0,
+            unpublished: Vec::new(),
             // Of what was archived, it is not known when it was changed.
             deleted_by_batch: version.sequence,
             branch: None,
@@ -664,12 +664,12 @@ impl Inner {
     }
 
     /// The committer, when no load is under way, unless whoever asks is told to stop before.
-    pub(crate) fn committer_without_load(&self, watch: &Watch<'_>) -> Result<Both<'_>, CommitError> {
+    pub(crate) fn committer_without_load(&self, watch: &Watch<'_>) -> Result<AllStages<'_>, CommitError> {
         loop {
             let mut committer = self.committer.enter();
             let is_waited_for = |committer: &mut Committer| committer.branch.is_some();
             if !self.branch_moved.wait_while_for(&mut committer, is_waited_for, TURN).timed_out() {
-                return Ok(self.committer.both(committer));
+                return Ok(self.committer.all(committer));
             }
             drop(committer);
             watch.check()?;

@@ -10,9 +10,10 @@
 //!  ─── committer ───    ──── applier ────
 //! ```
 //!
-//! Once a group is recorded, the next one may be, while it is applied: see [`stages`](crate::commits::stages). A batch of many edges, and a larger group that
-//! waits for the disk, is recorded and applied side by side and has the store to itself: a draft that fails to be recorded is
-//! given up. A large load has a way of its own, beside which commits go on: see [`branch`](crate::commits::branch).
+//! Once a group is recorded, the next one may be, while it is applied; where commits are synced, the next one is accepted while one is, and recorded
+//! while that is applied: see [`stages`](crate::commits::stages). A batch of many edges, and a larger group of more callers than there are
+//! processors that waits for the disk, is recorded and applied side by side and has the store to itself: a draft that fails to be
+//! recorded is given up. A large load has a way of its own, beside which commits go on: see [`branch`](crate::commits::branch).
 //!
 //! Invariants: what is published is in the log; a group that fails to be recorded is not published, and no other is
 //! accepted after it; every caller is answered, even if whoever leads panics.
@@ -20,7 +21,9 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use evergraph_log::{Log, LogError};
+use evergraph_disk::DiskError;
+pub(crate) use evergraph_log::Synced;
+use evergraph_log::{Log, LogError, LogSync};
 use evergraph_types::{Direction, Sequence};
 use parking_lot::MutexGuard;
 
@@ -49,7 +52,8 @@ use crate::write_sets::ops::WriteSet;
 
 pub(crate) const INTERRUPTED: &str = "a commit was interrupted";
 
-/// A group of so many requests is applied while it is synced; for fewer, to hand over takes longer than to apply.
+/// A group of so many requests lets the next one be accepted while it is synced, or is applied meanwhile; fewer are joined by those who ask then, and to
+/// hand them over takes longer than to apply them.
 const OVERLAPPED_REQUESTS: usize = 4;
 
 /// Batches of fewer edges are committed as transactions are, by the thread that leads: to hand them over takes longer.
@@ -113,8 +117,8 @@ pub(crate) struct Committer {
     pub(crate) logged_bytes: u64,
     /// How far it was when the version was made that is archived.
     pub(crate) archived: Written,
-    /// Rows of edges in the last group that it has accepted.
-    pub(crate) unpublished_rows: u64,
+    /// Of the last groups that it has accepted, the newest commit and how many rows of edges there are.
+    pub(crate) unpublished: Vec<(Sequence, u64)>,
     /// The newest commit that deletes edges as a batch does, also between ids without vertices.
     pub(crate) deleted_by_batch: Sequence,
     /// What a load under way is to know of commits.
@@ -238,14 +242,15 @@ impl Inner {
         while committer.is_ahead() {
             self.branch_moved.wait(&mut committer);
         }
-        let is_overlapped = self.is_synced() && group.len() >= OVERLAPPED_REQUESTS;
+        let is_overlapped = self.is_synced() && group.len() >= OVERLAPPED_REQUESTS && lead.is_crowded();
         let forks = is_overlapped || group.iter().map(Request::batch_rows).sum::<usize>() >= FORKED_ROWS;
         let is_alone = forks || committer.branch.is_some() || group.iter().any(Request::deletes_vertices);
         if !is_alone {
-            return self.commit_in_stages(committer, group, lead);
+            let commit = if self.is_synced() { Self::commit_synced } else { Self::commit_in_stages };
+            return commit(self, committer, group, lead);
         }
-        let mut both = self.committer.both(committer);
-        let (committer, applier) = both.split();
+        let mut stages = self.committer.all(committer);
+        let (committer, applier) = stages.split();
         let commit = || self.commit_alone(committer, applier, group, forks);
         if forks { in_pool(commit) } else { commit() }
     }
@@ -261,7 +266,7 @@ impl Inner {
             Ok(accepted) => accepted,
             Err(refused) => return refused,
         };
-        if let Err(reason) = committer.append(record, accepted.time_micros) {
+        if let Err(reason) = committer.record(record, accepted.time_micros) {
             return committer.fail(reason, accepted.into_answers());
         }
         let mut applier = self.committer.applier_after(&mut committer);
@@ -271,6 +276,49 @@ impl Inner {
         self.go_on(&mut committer);
         drop(committer);
         lead.pass_on();
+        let applied = applier.apply(self, accepted);
+        self.publish_applied(&mut applier, applied, None)
+    }
+
+    /// The way where each commit is synced: the next group is accepted meanwhile, and synced while this one is applied.
+    fn commit_synced(
+        &self,
+        mut committer: MutexGuard<'_, Committer>,
+        group: Vec<Request>,
+        lead: &mut Lead<'_>,
+    ) -> Vec<Outcome> {
+        let is_large = group.len() >= OVERLAPPED_REQUESTS;
+        let (accepted, record) = match committer.accept(self, group) {
+            Ok(accepted) => accepted,
+            Err(refused) => return refused,
+        };
+        let mut syncer = self.committer.syncer_after(&mut committer);
+        let appended = match &syncer.failure {
+            Some(reason) => Err(reason.clone()),
+            None => committer.append(record, accepted.time_micros),
+        };
+        if let Err(reason) = appended {
+            return committer.fail(reason, accepted.into_answers());
+        }
+        let sync = committer.log.as_ref().and_then(Log::begin_sync);
+        syncer.failure = Some(INTERRUPTED.to_owned());
+        self.go_on(&mut committer);
+        drop(committer);
+        if is_large {
+            lead.go_on();
+        }
+        syncer.synced = sync.map(LogSync::run);
+        syncer.failure = syncer.synced.as_ref().and_then(Synced::failure).map(DiskError::to_string);
+        lead.pass_on();
+        let mut applier = self.committer.applier_after_sync();
+        if applier.is_busy {
+            syncer.failure.get_or_insert(INTERRUPTED.to_owned());
+        }
+        if let Some(reason) = syncer.failure.clone() {
+            drop((applier, syncer));
+            return self.committer.lock().fail(reason, accepted.into_answers());
+        }
+        drop(syncer);
         let applied = applier.apply(self, accepted);
         self.publish_applied(&mut applier, applied, None)
     }
@@ -288,7 +336,7 @@ impl Inner {
             Err(refused) => return refused,
         };
         let time_micros = accepted.time_micros;
-        let record = || committer.append(record, time_micros);
+        let record = || committer.record(record, time_micros);
         let apply = || applier.apply(self, accepted);
         let (recorded, applied) = if forks { rayon::join(record, apply) } else { (record(), apply()) };
         if let Err(reason) = recorded {
@@ -410,9 +458,10 @@ impl Committer {
         self.sequence = self.sequence.max(newest.sequence);
         self.time_micros = now_micros().max(self.time_micros).max(newest.time_micros);
         let mut accepted = Vec::with_capacity(group.len());
-        // Of those before, the newest version may lack one group.
-        let mut rows_before = if newest.sequence < self.sequence { self.unpublished_rows } else { 0 };
-        self.unpublished_rows = 0;
+        // Of those before, the newest version may lack one group, or two where they are synced.
+        self.unpublished.retain(|(last, _)| *last > newest.sequence);
+        let mut rows_before = self.unpublished.iter().map(|(_, rows)| rows).sum();
+        let mut rows = 0;
         for request in group {
             let is_batch = request.is_batch();
             let (mut writes, mut refused) = match self.resolve_within_limits(request, &newest, rows_before) {
@@ -436,11 +485,11 @@ impl Committer {
             if is_batch && writes.edges.iter().any(|(_, ops)| ops.deletes.is_some()) {
                 self.deleted_by_batch = self.sequence;
             }
-            let rows = writes.num_rows();
-            (rows_before, self.unpublished_rows) = (rows_before + rows, self.unpublished_rows + rows);
+            (rows_before, rows) = (rows_before + writes.num_rows(), rows + writes.num_rows());
             self.note(&writes, self.sequence);
             accepted.push(Accepted { writes, is_batch, sequence: self.sequence, refused });
         }
+        self.unpublished.push((self.sequence, rows));
         let record = self.encode(&newest, &accepted);
         let (last, time_micros) = (self.sequence, self.time_micros);
         let group =
@@ -543,17 +592,28 @@ impl Committer {
         Some(Record { first, last, payload: encode(named) })
     }
 
-    /// Brings a record to the log, as durable as the store promises.
+    /// Brings a record to the log.
     fn append(&mut self, record: Option<Record>, time_micros: i64) -> Result<(), String> {
         let (Some(log), Some(Record { first, last, payload })) = (&mut self.log, record) else {
             return Ok(());
         };
         log.append(first, last, time_micros, &payload).map_err(|error| error.to_string())?;
         self.logged_bytes += payload.len() as u64;
-        match self.durability {
-            Durability::Sync => log.sync().map_err(|error| error.to_string()),
-            Durability::Interval | Durability::None => Ok(()),
+        Ok(())
+    }
+
+    /// Brings a record to the log, as durable as the store promises.
+    fn record(&mut self, record: Option<Record>, time_micros: i64) -> Result<(), String> {
+        self.append(record, time_micros)?;
+        match (&mut self.log, self.durability) {
+            (Some(log), Durability::Sync) => log.sync().map_err(|error| error.to_string()),
+            _ => Ok(()),
         }
+    }
+
+    /// Takes in what became of a sync of what was appended; after a failure takes no more commits.
+    pub(crate) fn end_sync(&mut self, synced: Synced) {
+        self.ask_log(|log| log.end_sync(synced));
     }
 }
 

@@ -26,6 +26,7 @@
 //! Invariant: as long as anyone waits, one caller leads or the lead is offered to those who wait; every request is
 //! answered, even if whoever leads panics.
 
+use std::num::NonZero;
 use std::ops::RangeInclusive;
 use std::sync::{Arc, LazyLock};
 use std::thread::available_parallelism;
@@ -64,8 +65,7 @@ const PATIENCE: Duration = Duration::from_micros(30);
 /// How many it looks for, where they have another processor to come on: while one looks, more would be in want of it.
 const LOOKED_FOR: RangeInclusive<usize> = 2..=3;
 
-static HAS_PROCESSORS: LazyLock<bool> =
-    LazyLock::new(|| available_parallelism().is_ok_and(|processors| processors.get() > 1));
+static PROCESSORS: LazyLock<usize> = LazyLock::new(|| available_parallelism().map_or(1, NonZero::get));
 
 /// How often a caller looks before it sleeps: for about as long as it takes to sleep and be woken, some commits' time.
 const LOOKS: u32 = 3_000;
@@ -130,7 +130,7 @@ enum Told {
 impl QueueState {
     /// Whether others are about to ask, for whom the next group is to wait.
     fn expects_others(&self, pace: Pace) -> bool {
-        pace == Pace::Disk && LOOKED_FOR.contains(&self.seen) && *HAS_PROCESSORS
+        pace == Pace::Disk && LOOKED_FOR.contains(&self.seen) && *PROCESSORS > 1
     }
 }
 
@@ -293,6 +293,12 @@ impl<'a> Lead<'a> {
         Lead { queue, pace, group, size, is_passed_on: false, answers: Vec::new() }
     }
 
+    /// Whether more callers sleep than there are processors: of those who are answered and run at once, the system may let any
+    /// run before whoever leads.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.queue.sleepers.load(Ordering::Relaxed) > *PROCESSORS
+    }
+
     /// Lets the next group be committed, if those who may wait for it are awake: if some sleep, it is the larger for waiting.
     pub(crate) fn pass_on(&mut self) {
         if self.queue.sleepers.load(Ordering::Relaxed) == 0 {
@@ -300,7 +306,8 @@ impl<'a> Lead<'a> {
         }
     }
 
-    fn go_on(&mut self) {
+    /// Lets the next group be committed.
+    pub(crate) fn go_on(&mut self) {
         if std::mem::replace(&mut self.is_passed_on, true) {
             return;
         }

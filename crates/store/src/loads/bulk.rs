@@ -28,7 +28,7 @@ use crate::commits::branch::Branch;
 use crate::commits::commit::{
     BatchSummary, Committer, INTERRUPTED, Refusal, Request, apply_batch, now_micros,
 };
-use crate::commits::stages::Both;
+use crate::commits::stages::AllStages;
 use crate::error::CommitError;
 use crate::files::archive::{ArchiveFault, MAX_SEGMENTS, NextFiles, Task, note_removal};
 use crate::files::home::{Archived, Home, log_directory};
@@ -102,7 +102,7 @@ fn fit<'a>(
     inner: &'a Inner,
     batch: BatchWrites,
     watch: &Watch<'_>,
-) -> Result<(FittedBatch, Both<'a>), CommitError> {
+) -> Result<(FittedBatch, AllStages<'a>), CommitError> {
     let fit = if inner.is_in_pieces(&batch) { FittedBatch::in_pieces } else { FittedBatch::new };
     let before = inner.committer.lock().resolver.schema.clone();
     let fitted = in_background(|| fit(&before, inner.options.keys, batch))?;
@@ -397,7 +397,7 @@ impl OnDisk<'_> {
 struct Turn<'a> {
     inner: &'a Inner,
     /// `None` while others commit.
-    held: Option<Both<'a>>,
+    held: Option<AllStages<'a>>,
     is_shared: bool,
     /// The type of the edges …
     edge_type: EdgeTypeId,
@@ -411,7 +411,7 @@ struct Turn<'a> {
 impl<'a> Turn<'a> {
     fn begin(
         inner: &'a Inner,
-        mut committer: Both<'a>,
+        mut committer: AllStages<'a>,
         base: Sequence,
         is_shared: bool,
         fitted: &FittedBatch,

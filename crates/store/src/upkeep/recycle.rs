@@ -7,7 +7,7 @@ use std::sync::Arc;
 use evergraph_types::{KeyKind, VertexId};
 
 use crate::commits::commit::Committer;
-use crate::commits::stages::Both;
+use crate::commits::stages::AllStages;
 use crate::files::home::Archived;
 use crate::history::retain::Retain;
 use crate::keys::dictionary::Dictionary;
@@ -121,7 +121,7 @@ impl Inner {
     }
 
     /// Lets go of the keys of those of the ids that have no vertex, and that no commit names which somebody may still read.
-    fn let_go(&self, committer: &mut Both<'_>, ids: &[VertexId]) {
+    fn let_go(&self, committer: &mut AllStages<'_>, ids: &[VertexId]) {
         let newest = self.current.load_full();
         let resolver = &mut committer.resolver;
         let Some(since) = resolver.recycler.goes_back_to() else { return };

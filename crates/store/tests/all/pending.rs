@@ -133,3 +133,49 @@ fn threads_hand_in_and_wait_as_they_like() {
         assert_eq!(edges(&open(&disk, options())), 1_201);
     }
 }
+
+/// While one group is synced the next is accepted. If the disk fails there, whatever a thread was told is committed survives, in the order of commits
+/// without a gap, and all others are told that it failed, those that came after as well.
+#[test]
+fn a_disk_that_fails_below_several_threads_takes_nothing_that_was_acknowledged() {
+    for failing in 1..40 {
+        let disk = SimDisk::new(failing);
+        let store = open(&disk, synced());
+        store.put_edge(-1, -1, "knows", &[("weight", 0.into())]).expect("a good disk");
+        disk.fail_at(failing, Fault::Eio);
+        let acknowledged: Vec<_> = std::thread::scope(|scope| {
+            let threads = [0i64, 1].map(|thread| {
+                let store = store.clone();
+                scope.spawn(move || {
+                    let mut acknowledged = Vec::new();
+                    for round in 0..40 {
+                        let pending =
+                            (8 * round..8 * round + 8).map(|dst| (dst, hand_in(&store, thread, dst, dst)));
+                        for (dst, commit) in pending.collect::<Vec<_>>() {
+                            match commit.wait() {
+                                Ok(sequence) => acknowledged.push((sequence, thread, dst)),
+                                Err(CommitError::Durability { .. }) => {}
+                                Err(error) => panic!("{error}"),
+                            }
+                        }
+                    }
+                    acknowledged
+                })
+            });
+            threads.into_iter().flat_map(|thread| thread.join().expect("no panic")).collect()
+        });
+        assert!(acknowledged.len() < 640, "the disk failed at operation {failing}");
+        assert!(store.stats().failure.is_some());
+        assert!(matches!(hand_in(&store, 5, 5, 5).wait(), Err(CommitError::Durability { .. })));
+        assert_eq!(edges(&store), 1 + acknowledged.len() as u64, "what failed is not seen");
+        store.close().expect("closed all the same");
+        for plan in [CrashPlan::LoseUnsynced, CrashPlan::KeepUnsynced, CrashPlan::Random(failing)] {
+            let found = open(&disk.crash(plan), synced());
+            let newest = acknowledged.iter().map(|(sequence, ..)| *sequence).max().unwrap_or(1);
+            assert!(found.version().expect("open").sequence() >= newest, "{plan:?} at operation {failing}");
+            for &(_, src, dst) in &acknowledged {
+                assert_eq!(weight(&found, src, dst), Some(dst.into()), "{plan:?} at operation {failing}");
+            }
+        }
+    }
+}

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use evergraph_store::{BatchSummary, CommitError};
 use shuttle::thread;
 
-use crate::commits::commit::{Committer, INTERRUPTED, Refusal};
+use crate::commits::commit::{Committer, INTERRUPTED, Refusal, Synced};
 use crate::commits::queue::{CommitQueue, HandedIn, Lead, Outcome, Pace};
 use crate::commits::stages::{Applier, Stages};
+use crate::system::sync::fair::MutexGuard;
 use crate::system::sync::{AtomicBool, AtomicU64, Ordering};
 
 /// What is wrong with those who lead.
@@ -18,9 +19,13 @@ pub(crate) enum Fault {
     AnswersNobody,
     /// The first does not apply its group to its end.
     IsInterrupted,
-    /// A planted bug: they leave the committer before they ask for the applier.
+    /// The sync of the first group fails, where commits are synced.
+    SyncFails,
+    /// A planted bug: they leave the committer, or, where commits are synced, the syncer, before they ask for the applier.
     LeaveEarly,
 }
+
+const NOT_SYNCED: &str = "the disk is gone";
 
 /// What all threads of a test share.
 struct Committing {
@@ -29,6 +34,7 @@ struct Committing {
     queue: CommitQueue,
     stages: Stages,
     is_led: AtomicBool,
+    is_syncing: AtomicBool,
     groups: AtomicU64,
 }
 
@@ -40,6 +46,7 @@ impl Committing {
             queue: CommitQueue::default(),
             stages: Stages::new(Committer::default()),
             is_led: AtomicBool::default(),
+            is_syncing: AtomicBool::default(),
             groups: AtomicU64::default(),
         })
     }
@@ -67,11 +74,17 @@ impl Committing {
         committer.groups += 1;
         let turn = committer.groups;
         thread::yield_now();
-        if number % 3 == 2 {
-            let mut both = self.stages.both(committer);
+        if number % 3 == 2 || lead.is_crowded() {
+            let mut held = self.stages.all(committer);
             self.no_longer_leads();
-            let (_, applier) = both.split();
+            let (committer, applier) = held.split();
+            if let Some(Refusal::Failed(reason)) = &committer.refusal {
+                return refused(&group, reason);
+            }
             return self.apply(applier, turn, group, is_first);
+        }
+        if self.pace == Pace::Disk {
+            return self.commit_synced(committer, number, turn, group, is_first, lead);
         }
         let mut applier = if self.fault == Fault::LeaveEarly {
             drop(committer);
@@ -90,14 +103,58 @@ impl Committing {
         self.apply(&mut applier, turn, group, is_first)
     }
 
+    /// The lead of even ones goes on while the group is synced.
+    fn commit_synced(
+        &self,
+        mut committer: MutexGuard<'_, Committer>,
+        number: u64,
+        turn: u64,
+        group: Vec<u64>,
+        is_first: bool,
+        lead: &mut Lead<'_>,
+    ) -> Vec<Outcome> {
+        let mut syncer = self.stages.syncer_after(&mut committer);
+        self.no_longer_leads();
+        if let Some(reason) = &syncer.failure {
+            assert_eq!(committer.refusal, Some(Refusal::Failed(reason.clone())), "the committer knows");
+            return refused(&group, reason);
+        }
+        syncer.failure = Some(INTERRUPTED.to_owned());
+        drop(committer);
+        if number.is_multiple_of(2) {
+            lead.go_on();
+        }
+        assert!(!self.is_syncing.swap(true, Ordering::SeqCst), "one group is synced at a time");
+        thread::yield_now();
+        assert!(self.is_syncing.swap(false, Ordering::SeqCst));
+        syncer.synced = Some(Synced(turn));
+        let fails = is_first && self.fault == Fault::SyncFails;
+        syncer.failure = fails.then(|| NOT_SYNCED.to_owned());
+        lead.pass_on();
+        if self.fault == Fault::LeaveEarly {
+            drop(syncer);
+            return self.apply(&mut self.stages.applier_after_sync(), turn, group, is_first);
+        }
+        let mut applier = self.stages.applier_after_sync();
+        if applier.is_busy {
+            syncer.failure.get_or_insert(INTERRUPTED.to_owned());
+        }
+        if let Some(reason) = syncer.failure.clone() {
+            drop((applier, syncer));
+            assert!(self.stages.lock().refusal.is_some());
+            return refused(&group, &reason);
+        }
+        drop(syncer);
+        self.apply(&mut applier, turn, group, is_first)
+    }
+
     fn no_longer_leads(&self) {
         assert!(self.is_led.swap(false, Ordering::SeqCst));
     }
 
     fn apply(&self, applier: &mut Applier, turn: u64, group: Vec<u64>, is_first: bool) -> Vec<Outcome> {
         if applier.is_busy {
-            let refused = |_| Err(CommitError::Durability { reason: INTERRUPTED.to_owned() });
-            return group.into_iter().map(refused).collect();
+            return refused(&group, INTERRUPTED);
         }
         applier.is_busy = true;
         if is_first && self.fault == Fault::IsInterrupted {
@@ -118,12 +175,16 @@ impl Committing {
 
     /// As an archive does: has the store to itself.
     fn look_in(&self) {
-        let mut both = self.stages.lock();
-        let (committer, applier) = both.split();
+        let mut held = self.stages.lock();
+        let (committer, applier) = held.split();
         assert_eq!(committer.groups, applier.scratch.groups, "all that was accepted is published");
         assert!(!applier.is_busy);
-        both.unlock_fair();
+        held.unlock_fair();
     }
+}
+
+fn refused(group: &[u64], reason: &str) -> Vec<Outcome> {
+    group.iter().map(|_| Err(CommitError::Durability { reason: reason.to_owned() })).collect()
 }
 
 /// Everyone gets the answer to what they asked, whoever leads; nobody waits forever (the scheduler notices).
@@ -143,8 +204,8 @@ pub(crate) fn everyone_is_answered(pace: Pace, fault: Fault) {
     let looking = all.clone();
     threads.push(thread::spawn(move || looking.look_in()));
     threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
-    let mut both = all.stages.lock();
-    assert_eq!(both.split().1.scratch.requests.len(), 6);
+    let mut held = all.stages.lock();
+    assert_eq!(held.split().1.scratch.requests.len(), 6);
     assert!(all.groups.load(Ordering::SeqCst) <= 6);
 }
 
@@ -209,10 +270,27 @@ pub(crate) fn nothing_is_applied_after_a_group_that_was_interrupted(pace: Pace) 
     let all = Committing::at(pace, Fault::IsInterrupted);
     let outcomes = three_callers(&all);
     for (number, outcome) in outcomes.into_iter().chain([(9, all.submit(9))]) {
-        let is_refused = matches!(&outcome, Err(CommitError::Durability { reason }) if reason == INTERRUPTED);
-        assert!(is_refused, "{number}: {outcome:?}");
+        assert!(is_refused(&outcome, INTERRUPTED), "{number}: {outcome:?}");
     }
-    let mut both = all.stages.lock();
-    assert_eq!(both.refusal, Some(Refusal::Failed(INTERRUPTED.to_owned())), "the committer knows");
-    assert!(both.split().1.scratch.requests.is_empty());
+    let mut held = all.stages.lock();
+    assert_eq!(held.refusal, Some(Refusal::Failed(INTERRUPTED.to_owned())), "the committer knows");
+    assert!(held.split().1.scratch.requests.is_empty());
+}
+
+/// The first sync fails, unless the first to lead has the store to itself: nothing is applied, and everybody is told.
+pub(crate) fn nothing_is_applied_after_a_sync_that_failed() {
+    let all = Committing::at(Pace::Disk, Fault::SyncFails);
+    let mut outcomes = three_callers(&all);
+    outcomes.push((9, all.submit(9)));
+    let mut held = all.stages.lock();
+    let has_failed = held.refusal == Some(Refusal::Failed(NOT_SYNCED.to_owned()));
+    assert_eq!(held.split().1.scratch.requests.len(), if has_failed { 0 } else { outcomes.len() });
+    for (number, outcome) in outcomes {
+        let is_told = if has_failed { is_refused(&outcome, NOT_SYNCED) } else { outcome.is_ok() };
+        assert!(is_told, "{number}: {outcome:?}");
+    }
+}
+
+fn is_refused(outcome: &Outcome, why: &str) -> bool {
+    matches!(outcome, Err(CommitError::Durability { reason }) if reason == why)
 }

@@ -98,6 +98,7 @@ fn committing_in_many_orders(orders: usize) {
             committing::nothing_is_applied_after_a_group_that_was_interrupted(pace);
         });
     }
+    in_many_orders(orders, committing::nothing_is_applied_after_a_sync_that_failed);
 }
 
 #[test]
@@ -109,6 +110,12 @@ fn the_queue_and_the_stages() {
 #[should_panic(expected = "accepted")]
 fn groups_that_leave_the_committer_early_are_noticed() {
     in_many_orders(2_000, || committing::everyone_is_answered(Pace::Memory, Fault::LeaveEarly));
+}
+
+#[test]
+#[should_panic(expected = "accepted")]
+fn groups_that_leave_the_syncer_early_are_noticed() {
+    in_many_orders(2_000, || committing::everyone_is_answered(Pace::Disk, Fault::LeaveEarly));
 }
 
 #[test]
