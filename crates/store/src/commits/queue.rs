@@ -8,7 +8,8 @@
 //! ```
 //!
 //! The lead goes on before the answers are given: to wake those who sleep takes as long as to commit for them, and the next
-//! group is committed meanwhile. Those of a group wait in one place, and one system call wakes them all.
+//! group is committed meanwhile. A group of several that is to be synced gives it up as that begins. Those of a group wait in one
+//! place, and one system call wakes them all.
 //!
 //! What a commit takes decides between two ways of waiting ([`Pace`]). Where it takes microseconds, sleeping and waking
 //! take longer: one who waits looks a while whether the answer has come before it sleeps, unless others sleep already, who
