@@ -11,15 +11,15 @@
 //! ```
 //!
 //! Once a group is recorded, the next one may be, while it is applied; where commits are synced, the next one is accepted while one is, and recorded
-//! while that is applied: see [`stages`](crate::commits::stages). A batch of many edges, and a larger group of more callers than there are
-//! processors that waits for the disk, is recorded and applied side by side and has the store to itself: a draft that fails to be
+//! while that is applied: see [`stages`](crate::commits::stages). A batch of many edges, and a larger group of many callers
+//! that waits for the disk, is recorded and applied side by side and has the store to itself: a draft that fails to be
 //! recorded is given up. A large load has a way of its own, beside which commits go on: see [`branch`](crate::commits::branch).
 //!
 //! Invariants: what is published is in the log; a group that fails to be recorded is not published, and no other is
 //! accepted after it; every caller is answered, even if whoever leads panics.
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use evergraph_disk::DiskError;
 pub(crate) use evergraph_log::Synced;
@@ -55,6 +55,9 @@ pub(crate) const INTERRUPTED: &str = "a commit was interrupted";
 /// A group of so many requests lets the next one be accepted while it is synced, or is applied meanwhile; fewer are joined by those who ask then, and to
 /// hand them over takes longer than to apply them.
 const OVERLAPPED_REQUESTS: usize = 4;
+
+/// Beside a sync that takes longer it does not matter when the next group is accepted: the later, the larger it is.
+const QUICK_SYNC: Duration = Duration::from_micros(500);
 
 /// Batches of fewer edges are committed as transactions are, by the thread that leads: to hand them over takes longer.
 const FORKED_ROWS: usize = 1 << 9;
@@ -304,10 +307,12 @@ impl Inner {
         syncer.failure = Some(INTERRUPTED.to_owned());
         self.go_on(&mut committer);
         drop(committer);
-        if is_large {
+        if is_large && syncer.took < QUICK_SYNC {
             lead.go_on();
         }
+        let begin = Instant::now();
         syncer.synced = sync.map(LogSync::run);
+        syncer.took = begin.elapsed();
         syncer.failure = syncer.synced.as_ref().and_then(Synced::failure).map(DiskError::to_string);
         lead.pass_on();
         let mut applier = self.committer.applier_after_sync();

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The lead goes on before the answers are given: to wake those who sleep takes as long as to commit for them, and the next
-//! group is committed meanwhile. A group of several that is to be synced gives it up as that begins. Those of a group wait in one
+//! group is committed meanwhile. A large group of few callers gives it up before it is synced, if that is quick. Those of a group wait in one
 //! place, and one system call wakes them all.
 //!
 //! What a commit takes decides between two ways of waiting ([`Pace`]). Where it takes microseconds, sleeping and waking
@@ -27,7 +27,6 @@
 //! Invariant: as long as anyone waits, one caller leads or the lead is offered to those who wait; every request is
 //! answered, even if whoever leads panics.
 
-use std::num::NonZero;
 use std::ops::RangeInclusive;
 use std::sync::{Arc, LazyLock};
 use std::thread::available_parallelism;
@@ -66,7 +65,11 @@ const PATIENCE: Duration = Duration::from_micros(30);
 /// How many it looks for, where they have another processor to come on: while one looks, more would be in want of it.
 const LOOKED_FOR: RangeInclusive<usize> = 2..=3;
 
-static PROCESSORS: LazyLock<usize> = LazyLock::new(|| available_parallelism().map_or(1, NonZero::get));
+static HAS_PROCESSORS: LazyLock<bool> =
+    LazyLock::new(|| available_parallelism().is_ok_and(|processors| processors.get() > 1));
+
+/// Callers who hand in so many requests at once are few.
+const REQUESTS_OF_A_CALLER: usize = 4;
 
 /// How often a caller looks before it sleeps: for about as long as it takes to sleep and be woken, some commits' time.
 const LOOKS: u32 = 3_000;
@@ -131,7 +134,7 @@ enum Told {
 impl QueueState {
     /// Whether others are about to ask, for whom the next group is to wait.
     fn expects_others(&self, pace: Pace) -> bool {
-        pace == Pace::Disk && LOOKED_FOR.contains(&self.seen) && *PROCESSORS > 1
+        pace == Pace::Disk && LOOKED_FOR.contains(&self.seen) && *HAS_PROCESSORS
     }
 }
 
@@ -294,10 +297,10 @@ impl<'a> Lead<'a> {
         Lead { queue, pace, group, size, is_passed_on: false, answers: Vec::new() }
     }
 
-    /// Whether more callers sleep than there are processors: of those who are answered and run at once, the system may let any
-    /// run before whoever leads.
+    /// Whether many callers sleep for what the group asks: of those who are answered and run at once, the system may let any run
+    /// before whoever leads.
     pub(crate) fn is_crowded(&self) -> bool {
-        self.queue.sleepers.load(Ordering::Relaxed) > *PROCESSORS
+        REQUESTS_OF_A_CALLER * self.queue.sleepers.load(Ordering::Relaxed) > self.size
     }
 
     /// Lets the next group be committed, if those who may wait for it are awake: if some sleep, it is the larger for waiting.

@@ -16,6 +16,7 @@
 //! order; nothing is synced or applied after a group that was not to its end.
 
 use std::ops::{Deref, DerefMut};
+use std::time::Duration;
 
 use crate::commits::commit::{Committer, INTERRUPTED, Refusal, Synced};
 use crate::lists::merge::Scratch;
@@ -39,6 +40,8 @@ pub(crate) struct Stages {
 pub(crate) struct Syncer {
     /// The last sync, until the log is told of it by whoever comes next.
     pub(crate) synced: Option<Synced>,
+    /// How long that took.
+    pub(crate) took: Duration,
     /// Why nothing is synced any more; while a group is, that it was interrupted.
     pub(crate) failure: Option<String>,
 }

@@ -74,7 +74,7 @@ impl Committing {
         committer.groups += 1;
         let turn = committer.groups;
         thread::yield_now();
-        if number % 3 == 2 || lead.is_crowded() {
+        if number % 3 == 2 || number == 10 && lead.is_crowded() {
             let mut held = self.stages.all(committer);
             self.no_longer_leads();
             let (committer, applier) = held.split();
