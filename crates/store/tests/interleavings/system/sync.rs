@@ -1,6 +1,7 @@
 //! shuttle's primitives under the names that the store has for the standard library's and parking_lot's: a step of each is one
 //! that the scheduler is asked for.
 
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use shuttle::hint::spin_loop;
@@ -61,12 +62,13 @@ pub(crate) mod fair {
     }
 }
 
+/// Even if a thread that had it panicked, as the store does: what ends the test is that panic, and not that others saw it.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().expect("a panic ends the test")
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 pub(crate) fn wait<'a, T>(condition: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
-    condition.wait(guard).expect("a panic ends the test")
+    condition.wait(guard).unwrap_or_else(PoisonError::into_inner)
 }
 
 pub(crate) fn look(looks: u32, has_come: impl Fn() -> bool) {
