@@ -196,7 +196,7 @@ pub(crate) fn everyone_is_answered(pace: Pace, fault: Fault) {
             thread::spawn(move || {
                 for turn in 0..2 {
                     let number = 10 * thread + turn;
-                    assert_eq!(all.submit(number).expect("it is committed").sequence, number);
+                    assert_eq!(all.submit(number).expect("what is accepted is committed").sequence, number);
                 }
             })
         })
