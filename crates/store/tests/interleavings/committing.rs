@@ -67,7 +67,7 @@ impl Committing {
         self.commit(number, group, is_first, lead)
     }
 
-    /// As the store does, with the stages that it has. Every third leader has the store to itself; of odd ones the group is applied
+    /// As the store does, with the stages that it has. Every third leader has the store to itself, and one if many wait; of odd ones the group is applied
     /// while the next is accepted.
     fn commit(&self, number: u64, group: Vec<u64>, is_first: bool, lead: &mut Lead<'_>) -> Vec<Outcome> {
         let mut committer = self.stages.enter();
