@@ -250,7 +250,10 @@ impl Inner {
         let is_alone = forks || committer.branch.is_some() || group.iter().any(Request::deletes_vertices);
         if !is_alone {
             let commit = if self.is_synced() { Self::commit_synced } else { Self::commit_in_stages };
-            return commit(self, committer, group, lead);
+            return match committer.accept(self, group) {
+                Ok((accepted, record)) => commit(self, committer, accepted, record, lead),
+                Err(refused) => refused,
+            };
         }
         let mut stages = self.committer.all(committer);
         let (committer, applier) = stages.split();
@@ -262,13 +265,10 @@ impl Inner {
     fn commit_in_stages(
         &self,
         mut committer: MutexGuard<'_, Committer>,
-        group: Vec<Request>,
+        accepted: AcceptedGroup,
+        record: Option<Record>,
         lead: &mut Lead<'_>,
     ) -> Vec<Outcome> {
-        let (accepted, record) = match committer.accept(self, group) {
-            Ok(accepted) => accepted,
-            Err(refused) => return refused,
-        };
         if let Err(reason) = committer.record(record, accepted.time_micros) {
             return committer.fail(reason, accepted.into_answers());
         }
@@ -287,14 +287,11 @@ impl Inner {
     fn commit_synced(
         &self,
         mut committer: MutexGuard<'_, Committer>,
-        group: Vec<Request>,
+        accepted: AcceptedGroup,
+        record: Option<Record>,
         lead: &mut Lead<'_>,
     ) -> Vec<Outcome> {
-        let is_large = group.len() >= OVERLAPPED_REQUESTS;
-        let (accepted, record) = match committer.accept(self, group) {
-            Ok(accepted) => accepted,
-            Err(refused) => return refused,
-        };
+        let is_large = accepted.accepted.len() >= OVERLAPPED_REQUESTS;
         let mut syncer = self.committer.syncer_after(&mut committer);
         let appended = match &syncer.failure {
             Some(reason) => Err(reason.clone()),
