@@ -24,7 +24,7 @@ use super::cursor::{self, Place};
 use super::event::Event;
 use super::follower::Follower;
 use super::handler::{Handler, HandlerOptions};
-use super::index::Wanted;
+use super::index::{Index, Wanted};
 use super::letters::{self, DeadLetter};
 use super::sets::ClassId;
 use super::state::State;
@@ -307,16 +307,10 @@ impl Router {
             events.is_called.store(false, Ordering::SeqCst);
             let commands = std::mem::take(&mut events.hub.lock().commands);
             let moved = commands.into_iter().try_for_each(|command| self.obey(&events, command));
-            let moved = moved.and_then(|()| self.route());
+            let moved = moved.and_then(|()| self.go_on(&events));
             match moved {
                 Ok(true) => continue,
                 Ok(false) => {}
-                // Retention has passed what nobody was to be told of.
-                Err(ChangesError::Trimmed { first, .. })
-                    if first <= self.follower.state.position + 1 && self.read_anew(&events).is_ok() =>
-                {
-                    continue;
-                }
                 Err(error) => {
                     let state = match error {
                         ChangesError::Closed(_) => HandlerState::Stopped,
@@ -340,10 +334,28 @@ impl Router {
         }
     }
 
-    /// Reads on from where the state is.
+    /// Routes some commits; tells whether there may be more. Where retention has passed what is read next, those who were
+    /// to be told of it are over, and whoever joins after that does so at the newest version.
+    fn go_on(&mut self, events: &Events) -> Result<bool, ChangesError> {
+        let mut moved = self.route();
+        while let Err(error @ ChangesError::Trimmed { first, .. }) = moved {
+            if first > self.follower.state.position + 1 {
+                self.end(&HandlerState::Failed(error.to_string()));
+                self.classes.clear();
+                self.follower.index = Index::default();
+            }
+            moved = self.read_anew(events).map(|()| true);
+        }
+        moved
+    }
+
+    /// Reads on from where the state is, and where nobody is to be told of what is before it from the newest version.
     fn read_anew(&mut self, events: &Events) -> Result<(), ChangesError> {
         // The name is free once the old one is gone.
         self.reader = events.store.changes(ChangeOptions::default())?;
+        if self.classes.is_empty() {
+            self.skip();
+        }
         self.reader = reader_anew(&events.store, Some(self.follower.state.position))?;
         Ok(())
     }
@@ -362,7 +374,7 @@ impl Router {
                 }
                 let place = subscriber.queue.lock().place.whole();
                 while self.follower.state.position < place {
-                    if !self.route()? {
+                    if !self.go_on(events)? {
                         self.reader.wait(Some(LOOK));
                     }
                 }

@@ -521,6 +521,46 @@ fn refused_until_forgotten(store: &Store, views: &Views) {
     subscription.stop();
 }
 
+/// Whoever joins is never refused because others were passed, or because nobody listened while it happened.
+#[test]
+fn handlers_join_while_retention_passes_by() {
+    let (retain, log_limit_bytes) = (Some(Retain::Commits(1)), 1000);
+    let options = Options { retain, background: false, log_limit_bytes, ..Options::default() };
+    let store = Store::open_on(Arc::new(SimDisk::new(0)), Path::new("/net.eg"), options).unwrap();
+    let views = Views::new(store.clone());
+    let view = views.create("all", &by("id >= 0")).unwrap();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..4000 {
+                (0..5).for_each(|key| _ = store.put_vertex(key, None, &[]).unwrap());
+                store.checkpoint().unwrap();
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
+        let slow = |_: &[Event], _: Option<&mut Transaction>| {
+            std::thread::sleep(Duration::from_millis(1));
+            Ok(())
+        };
+        let (mut joined, mut passed) = (0, 0);
+        while !is_over.load(Ordering::Relaxed) {
+            joined += 1;
+            let subscription = view.on_update(HandlerOptions::new("h"), slow).unwrap();
+            if joined % 3 == 0 {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            subscription.stop();
+            match view.on_update(HandlerOptions::new("h"), slow) {
+                Ok(again) => again.stop(),
+                Err(EventError::NotRetained { .. }) => passed += 1,
+                Err(other) => panic!("{other:?}"),
+            }
+            assert!(view.forget_handler("h").unwrap());
+        }
+        assert!(passed > 0, "retention was to pass by");
+    });
+}
+
 #[test]
 fn handlers_and_their_views_end_together() {
     let store = new_store();
