@@ -342,7 +342,7 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
 
         Columns are numpy arrays, lists, or columns of pyarrow, pandas, polars and anything else with Arrow's
         PyCapsule interface; where a numpy array is masked, the value is null. Vertices, types and properties
-        that are new are created. While a million edges and more are added, others commit, and what they write
+        that are new are created. While 2^20 edges and more are added, others commit, and what they write
         counts as later. If Ctrl-C raises ``KeyboardInterrupt``, nothing was added. Without rows it makes the
         edge type, if it is not there, and is a version like any other.
 

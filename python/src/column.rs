@@ -9,6 +9,7 @@
 //!         └► str, bytes, object ─► tolist() ───► one value at a time ─┘
 //! ```
 
+use arrow_array::Array;
 use evergraph::{Cells, Column, EdgeBatch, EdgeType, KeyColumn, PropertyType, SchemaError, Value, shown};
 use numpy::{Element, PyArray1, PyArrayDescrMethods, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyImportError, PyOverflowError, PyTypeError, PyValueError};
@@ -18,6 +19,7 @@ use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use crate::arrow::column_of_chunks;
 use crate::capsule::import_chunks;
 use crate::error::Raise;
+use crate::gate::copying;
 use crate::key::type_name;
 use crate::times::times_of;
 use crate::value::{out_of_range, value_of};
@@ -140,7 +142,8 @@ pub(crate) fn keys_of(name: &str, object: &Bound<'_, PyAny>) -> PyResult<KeyColu
     if column.is_empty() {
         return Ok(KeyColumn::Int(Vec::new()));
     }
-    column.into_keys().map_err(|column| match column.property_type() {
+    let bytes = column.len() * size_of::<i64>();
+    copying(object.py(), bytes, || column.into_keys()).map_err(|column| match column.property_type() {
         PropertyType::UInt64 => PyValueError::new_err(format!(
             "column {name:?}: a vertex key is out of the range of int64: -2^63 to 2^63 - 1"
         )),
@@ -178,7 +181,10 @@ fn column_of(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Given> {
 fn of_array(object: &Bound<'_, PyAny>) -> PyResult<Given> {
     let py = object.py();
     match import_chunks(object) {
-        Ok(Some(chunks)) => return column_of_chunks(&chunks),
+        Ok(Some(chunks)) => {
+            let bytes = chunks.iter().map(|chunk| chunk.get_array_memory_size()).sum();
+            return copying(py, bytes, || column_of_chunks(&chunks));
+        }
         Ok(None) => {}
         // pandas offers the interface whether or not pyarrow, which it needs for it, is there.
         Err(error) if error.is_instance_of::<PyImportError>(py) => {}
@@ -258,7 +264,7 @@ fn of_cells(array: &Bound<'_, PyUntypedArray>) -> PyResult<Column> {
 }
 
 /// The cells of an array as words of their width, which numpy calls `dtype`.
-pub(crate) fn words<T: Element + Copy>(array: &Bound<'_, PyAny>, dtype: &str) -> PyResult<Vec<T>> {
+pub(crate) fn words<T: Element + Copy + Sync>(array: &Bound<'_, PyAny>, dtype: &str) -> PyResult<Vec<T>> {
     // In the byte order of the machine, side by side, before they are looked at as words.
     let native = array.getattr("dtype")?.call_method1("newbyteorder", ("=",))?;
     let array = array.py().import("numpy")?.call_method1("ascontiguousarray", (array, native))?;
@@ -268,7 +274,7 @@ pub(crate) fn words<T: Element + Copy>(array: &Bound<'_, PyAny>, dtype: &str) ->
         .map_err(|_| PyTypeError::new_err(format!("cannot be read as {dtype}")))?;
     let array = array.try_readonly()?;
     Ok(match array.as_slice() {
-        Ok(slice) => slice.to_vec(),
+        Ok(slice) => copying(array.py(), size_of_val(slice), || slice.to_vec()),
         Err(_) => array.as_array().iter().copied().collect(),
     })
 }

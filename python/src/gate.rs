@@ -3,6 +3,7 @@
 //!
 //! ```text
 //!  detached:            detach ── work ── attach
+//!  copying:             as detached, if that is worth it
 //!  enter:               detach ── work ── attach ── error to exception
 //!  once:                detach ── work, or wait for who does it ── attach
 //!
@@ -27,6 +28,9 @@ use crate::error::Raise;
 
 /// How often signals are looked at and progress is told.
 const POLL: Duration = Duration::from_millis(50);
+
+/// Bytes that are copied without the interpreter.
+const MANY_BYTES: usize = 1 << 20;
 
 /// How long somebody waits for something, in slices between which signals are looked at.
 pub(crate) struct Patience {
@@ -62,6 +66,11 @@ pub(crate) fn duration(seconds: f64) -> Duration {
 /// process that Python forked.
 pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
     py.detach(|| in_callers_pool(work))
+}
+
+/// Runs work that copies so many bytes, without the interpreter if there are many: to come back to it may take longer than to copy a few.
+pub(crate) fn copying<T: Send>(py: Python<'_>, bytes: usize, work: impl FnOnce() -> T + Send) -> T {
+    if bytes < MANY_BYTES { work() } else { py.detach(work) }
 }
 
 /// Runs work that is done once, by who comes first, and gives everybody its result. The others wait without the interpreter, and

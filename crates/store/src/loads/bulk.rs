@@ -50,7 +50,7 @@ const SPILLED_PER_LIMIT: u64 = 8;
 /// So many bytes of log a batch catches up with while commits wait.
 const LAST_BYTES: u64 = 1 << 18;
 /// So many rows get their ids while commits wait.
-const ROWS_AT_ONCE: usize = if cfg!(debug_assertions) { 1 << 11 } else { 1 << 18 };
+const ROWS_AT_ONCE: usize = if cfg!(debug_assertions) { 1 << 11 } else { 1 << 16 };
 /// So often it catches up while they go on.
 const ROUNDS: u32 = 4;
 
