@@ -36,7 +36,7 @@ mod _native {
     /// Says how the memory of the module is laid out, and tells the stores what its allocator can do.
     #[pymodule_init]
     fn init(_module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
-        evergraph_cli::begin_with_small_pages();
+        evergraph_cli::prepare_allocator();
         evergraph::give_back_with(evergraph_cli::give_back);
         Ok(())
     }

@@ -8,6 +8,8 @@
 //! Invariant: all of this is advice to the system; nothing depends on whether it is taken.
 #![allow(unsafe_code)]
 
+use std::ffi::c_long;
+
 /// Has the allocator take back what other threads have freed of this thread's memory, and give it to the system: what
 /// [`evergraph::give_back_with`] is to be told.
 pub fn give_back() {
@@ -17,18 +19,25 @@ pub fn give_back() {
     large_pages::use_for_full_parts();
 }
 
-/// Has the allocator give memory back the moment it is freed, not up to a second later: for work that is to stay near a limit. It takes more calls of
-/// the system.
+/// The place of an option among the allocator's, which the bindings have no name for: for how many milliseconds memory that was freed is
+/// kept for whoever wants some next.
+const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
+
+/// What commits take and free again from one to the next is kept so long while they go on: the system may take milliseconds to give a megabyte
+/// anew. In a pause it is given back at once, by [`give_back`].
+const KEPT_MILLIS: c_long = 10_000;
+
+/// Has the allocator give memory back the moment it is freed: for work that is to stay near a limit. It takes more calls of the system.
 pub(crate) fn give_back_at_once() {
-    /// Its place among the allocator's options, which the bindings have no name for.
-    const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
     // SAFETY: options are numbers that any thread may set at any time.
     unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY, 0) }
 }
 
-/// Has the first memory that the allocator hands out lie in small pages, where the system is told such things. A program calls it once, before it
-/// has allocated much.
-pub fn begin_with_small_pages() {
+/// Has the allocator keep for a while what is freed, unless the environment says for how long (`MIMALLOC_PURGE_DELAY`), and the first memory that
+/// it hands out lie in small pages, where the system is told such things. A program calls it once, before it has allocated much.
+pub fn prepare_allocator() {
+    // SAFETY: as above.
+    unsafe { libmimalloc_sys::mi_option_set_default(PURGE_DELAY, KEPT_MILLIS) }
     #[cfg(target_os = "linux")]
     large_pages::begin();
 }

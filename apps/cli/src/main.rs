@@ -6,7 +6,7 @@ use mimalloc::MiMalloc;
 static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() {
-    evergraph_cli::begin_with_small_pages();
+    evergraph_cli::prepare_allocator();
     evergraph::give_back_with(evergraph_cli::give_back);
     std::process::exit(evergraph_cli::run(std::env::args_os().collect()));
 }

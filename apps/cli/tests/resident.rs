@@ -69,7 +69,7 @@ fn told_and_taken(directory: &Path, rows: i64) -> (u64, u64) {
 fn a_small_store_takes_little_beside_what_it_tells() {
     let _measuring = MEASURING.lock();
     evergraph::give_back_with(evergraph_cli::give_back);
-    evergraph_cli::begin_with_small_pages();
+    evergraph_cli::prepare_allocator();
     for rows in [1, 1000] {
         let mut found = Vec::new();
         let takes_little = (0..STORES).any(|_| {
