@@ -10,13 +10,18 @@
 
 use std::ffi::c_long;
 
-/// Has the allocator take back what other threads have freed of this thread's memory, and give it to the system: what
+use evergraph::GiveBack;
+
+/// Has the allocator take back what other threads have freed of this thread's memory, and give it to the system, if it is to go there: what
 /// [`evergraph::give_back_with`] is to be told.
-pub fn give_back() {
+pub fn give_back(to: GiveBack) {
+    let is_for_system = to == GiveBack::ToSystem;
     // SAFETY: any thread may call it at any time.
-    unsafe { libmimalloc_sys::mi_collect(true) }
+    unsafe { libmimalloc_sys::mi_collect(is_for_system) }
     #[cfg(target_os = "linux")]
-    large_pages::use_for_full_parts();
+    if is_for_system {
+        large_pages::use_for_full_parts();
+    }
 }
 
 /// The place of an option among the allocator's, which the bindings have no name for: for how many milliseconds memory that was freed is

@@ -50,7 +50,7 @@ const STORES: usize = 3;
 /// Bytes of memory that a store tells of and takes, filled in batches of so many edges.
 fn told_and_taken(directory: &Path, rows: i64) -> (u64, u64) {
     const VERTICES: i64 = 50_000;
-    evergraph_cli::give_back();
+    evergraph_cli::give_back(evergraph::GiveBack::ToSystem);
     let before = own_bytes();
     let options = Options { keys: Some(KeyKind::Dense), ..Options::default() };
     let database = Database::open(directory, options).expect("a new store");

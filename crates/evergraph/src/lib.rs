@@ -97,10 +97,10 @@ pub use evergraph_load::{ExportError, LoadError};
 pub use evergraph_store::{
     At, BackupError, BatchSummary, BulkLoad, ChangeOptions, ChangeReader, ChangesError, CheckReport, Closed,
     Commit, CommitError, Contested, Diff, DiskUse, Durability, EdgeDiff, EdgeOps, EdgeRows, EdgeTypeStats,
-    HistoryError, Isolation, Layout as StoreLayout, Level, ListFormat, MemoryUse, OpColumn, OpenError,
-    Options, PendingCommit, Problem, ReadGuard, Retain, Retained, Run, RunColumn, Savepoint, SchemaPart,
-    Stats, Store, TableLayout, Transaction, TransactionOptions, Version, VertexPut, Watched, WriteError,
-    WriteSet, check, conflict_backoff, give_back_with, in_callers_pool, require_threads,
+    GiveBack, HistoryError, Isolation, Layout as StoreLayout, Level, ListFormat, MemoryUse, OpColumn,
+    OpenError, Options, PendingCommit, Problem, ReadGuard, Retain, Retained, Run, RunColumn, Savepoint,
+    SchemaPart, Stats, Store, TableLayout, Transaction, TransactionOptions, Version, VertexPut, Watched,
+    WriteError, WriteSet, check, conflict_backoff, give_back_with, in_callers_pool, require_threads,
 };
 pub use evergraph_stream::{
     Advance, Batch, Duplicates, Followed, Follower, Order, Pause, Span, Stream, StreamError, StreamOptions,

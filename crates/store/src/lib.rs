@@ -39,7 +39,7 @@ pub use reports::memory_use::MemoryUse;
 pub use reports::stats::{EdgeTypeStats, Stats};
 pub use store::{ReadGuard, Store, conflict_backoff};
 pub use system::parallel::{by_reference, parallel_map};
-pub use system::pool::{give_back_with, in_callers_pool, require_threads};
+pub use system::pool::{GiveBack, give_back_with, in_callers_pool, require_threads};
 pub use system::prefetch::prefetch;
 pub use transactions::pending::PendingCommit;
 pub use transactions::transaction::{Isolation, Savepoint, Transaction, TransactionOptions};

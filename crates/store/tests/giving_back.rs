@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use common::{number_batch, open, options};
 use evergraph_disk::SimDisk;
-use evergraph_store::{Options, Store, give_back_with};
+use evergraph_store::{GiveBack, Options, Store, give_back_with};
 
 static CALLS: AtomicUsize = AtomicUsize::new(0);
 
@@ -23,8 +23,8 @@ fn settle(store: &Store) {
 
 #[test]
 fn what_commits_have_freed_is_given_back_when_they_pause() {
-    give_back_with(|| {
-        CALLS.fetch_add(1, Ordering::Relaxed);
+    give_back_with(|to| {
+        CALLS.fetch_add(usize::from(to == GiveBack::ToSystem), Ordering::Relaxed);
     });
     let options = Options { background: true, ..options() };
     for store in [open(&SimDisk::new(0), options.clone()), Store::in_memory(options)] {

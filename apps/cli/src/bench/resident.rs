@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 
 use clap::{Args, ValueEnum};
 use evergraph::load::NoProgress;
-use evergraph::{Database, KeyKind, Options};
+use evergraph::{Database, GiveBack, KeyKind, Options};
 
 use super::load::request;
 use crate::allocator::give_back;
@@ -65,7 +65,7 @@ pub(super) fn output_of(
 /// Runs the command in the process of its own.
 pub(crate) fn measure_memory(args: &MemoryArgs, console: &mut Console) -> Result<(), CommandError> {
     // What the program has freed by now is not to be given back between the two readings.
-    give_back();
+    give_back(GiveBack::ToSystem);
     let before = resident_bytes();
     let keys = KeyKind::from(args.keys);
     let database = Database::in_memory(Options { keys: Some(keys), ..Options::default() });

@@ -107,13 +107,22 @@ fn pools() -> impl Iterator<Item = &'static ThreadPool> {
 }
 
 /// What the program has given.
-static GIVE_BACK: OnceLock<fn()> = OnceLock::new();
+static GIVE_BACK: OnceLock<fn(GiveBack)> = OnceLock::new();
+
+/// Where memory goes that was freed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GiveBack {
+    /// To the threads it came from, which take it for the next commits.
+    ToThreads,
+    /// To the system.
+    ToSystem,
+}
 
 /// Has `give_back` called on each thread of all stores after lists were archived or brought together, and when commits that have
 /// taken memory pause: by a program whose allocator
 /// has a thread take back what others have freed of its memory only when it allocates again, which threads at rest
 /// do not. The first one given stays.
-pub fn give_back_with(give_back: fn()) {
+pub fn give_back_with(give_back: fn(GiveBack)) {
     GIVE_BACK.get_or_init(|| give_back);
 }
 
@@ -122,30 +131,30 @@ static GIVING_BACK: AtomicUsize = AtomicUsize::new(0);
 
 /// Memory that is being given back by several threads. The last of them does it once more: an allocator may let one thread at a
 /// time give to the system, and what another had just come to be free would stay.
-struct GivingBack(fn());
+struct GivingBack(fn(GiveBack), GiveBack);
 
 impl Drop for GivingBack {
     fn drop(&mut self) {
-        (self.0)();
+        (self.0)(self.1);
         GIVING_BACK.fetch_sub(1, Ordering::Release);
     }
 }
 
 /// Gives memory back on the threads of the pools, when they have time, and on this one.
-pub(crate) fn give_back() {
+pub(crate) fn give_back(to: GiveBack) {
     let Some(&give_back) = GIVE_BACK.get() else { return };
     GIVING_BACK.fetch_add(1, Ordering::Relaxed);
-    let all = Arc::new(GivingBack(give_back));
+    let all = Arc::new(GivingBack(give_back, to));
     for pool in pools() {
         let all = all.clone();
-        pool.spawn_broadcast(move |_| (all.0)());
+        pool.spawn_broadcast(move |_| (all.0)(all.1));
     }
-    give_back();
+    give_back(to);
 }
 
-/// Gives memory back on this thread.
+/// Gives memory of this thread back to the system.
 pub(crate) fn give_back_here() {
-    GIVE_BACK.get().into_iter().for_each(|give_back| give_back());
+    GIVE_BACK.get().into_iter().for_each(|give_back| give_back(GiveBack::ToSystem));
 }
 
 /// Whether some of the pools' threads have not had the time yet to give back what they were asked to.

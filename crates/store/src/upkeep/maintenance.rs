@@ -9,7 +9,8 @@
 //!                                        │   ├ files:    all segments merged into one, if much in them is dead; in a pause
 //!                                        │   │           an archive, if the heap is full of holes
 //!                                        │   └ no files: lists gathered in clusters, a slice at a time amid commits
-//!                                        └ give back memory that was freed: after these, or when commits pause
+//!                                        └ give back memory that was freed: after these to the threads it came from,
+//!                                            when commits pause, or under a limit, to the system
 //! ```
 //!
 //! Invariant: a thread keeps the store alive only while it works for it, and has ended when the store is closed.
@@ -30,7 +31,7 @@ use crate::files::archive::{Merge, checkpoint};
 use crate::files::home::Home;
 use crate::options::Durability;
 use crate::store::Inner;
-use crate::system::pool::{give_back, is_giving_back};
+use crate::system::pool::{GiveBack, give_back, is_giving_back};
 use crate::upkeep::recluster::{AT_REST, Pass, UNDER_LOAD};
 use crate::upkeep::watch::Watch;
 
@@ -257,10 +258,10 @@ fn run(signal: &Signal, store: &Weak<Inner>) {
         let Some(inner) = store.upgrade().filter(|_| !state.stop) else { return };
         if state.archive {
             warn_of(checkpoint(&inner, Merge::Tiered, &Watch::until_closed(&inner)));
+            inner.give_back_amid_commits();
         }
-        let has_tidied = (state.tidy || state.give_back) && tidying.go_on(&inner, signal);
-        if state.archive || has_tidied {
-            inner.give_back();
+        if state.tidy || state.give_back {
+            tidying.go_on(&inner, signal);
         }
     }
 }
@@ -295,9 +296,9 @@ impl Tidying {
         self.under_way.as_ref().map_or(PAUSE, left).min(PAUSE)
     }
 
-    /// Looks whether it is time, and tidies then, if that is wished for; tells whether it is done with that for now. It is done with
-    /// for good once the signal says so.
-    fn go_on(&mut self, inner: &Inner, signal: &Signal) -> bool {
+    /// Looks whether it is time, and tidies then, if that is wished for, and gives memory back if commits pause; amid them they have
+    /// it again. It is done with for good once the signal says so.
+    fn go_on(&mut self, inner: &Inner, signal: &Signal) {
         let (now, sequence) = (Instant::now(), inner.current.load().sequence());
         let (newest, first_seen) = *self.newest.get_or_insert((sequence, now));
         if newest != sequence {
@@ -306,7 +307,7 @@ impl Tidying {
         let is_calm = newest == sequence && first_seen.elapsed() >= PAUSE;
         let is_wanted = signal.state.lock().tidy;
         if !(is_calm || is_wanted && self.is_due(now)) {
-            return false;
+            return;
         }
         // A commit that is made from here on asks for it again.
         signal.state.lock().take(is_calm);
@@ -324,10 +325,13 @@ impl Tidying {
             signal.state.lock().tidy = true;
         }
         if self.under_way.is_some() {
-            return false;
+            return;
         }
         self.since = Some(Instant::now()).filter(|_| !is_calm);
-        true
+        match is_calm {
+            true => inner.give_back(),
+            false => inner.give_back_amid_commits(),
+        }
     }
 
     /// Whether commits that do not pause have waited for it long enough.
@@ -490,11 +494,22 @@ impl Inner {
         }
     }
 
-    /// Has all threads give back what memory was freed.
+    /// Has all threads take back what others have freed of their memory, for the next commits; under a limit, or once commits pause,
+    /// it goes to the system.
+    fn give_back_amid_commits(&self) {
+        if self.options.memory_limit_bytes.is_some() {
+            return self.give_back();
+        }
+        self.reclaimer.collect();
+        give_back(GiveBack::ToThreads);
+        self.signal.give_back();
+    }
+
+    /// Has all threads give back to the system what memory was freed.
     pub(crate) fn give_back(&self) {
         self.given_back_bytes.store(self.taken_bytes(), Ordering::Relaxed);
         self.reclaimer.collect();
-        give_back();
+        give_back(GiveBack::ToSystem);
         if self.reclaimer.is_read() {
             self.signal.give_back();
         }
