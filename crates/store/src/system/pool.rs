@@ -112,9 +112,9 @@ static GIVE_BACK: OnceLock<fn(GiveBack)> = OnceLock::new();
 /// Where memory goes that was freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GiveBack {
-    /// To the threads it came from, which take it for the next commits.
+    /// To the threads it came from, which take it for the next commits: amid them.
     ToThreads,
-    /// To the system.
+    /// To the system: once commits pause, and under a memory limit.
     ToSystem,
 }
 
@@ -131,11 +131,20 @@ static GIVING_BACK: AtomicUsize = AtomicUsize::new(0);
 
 /// Memory that is being given back by several threads. The last of them does it once more: an allocator may let one thread at a
 /// time give to the system, and what another had just come to be free would stay.
-struct GivingBack(fn(GiveBack), GiveBack);
+struct GivingBack {
+    give_back: fn(GiveBack),
+    to: GiveBack,
+}
+
+impl GivingBack {
+    fn here(&self) {
+        (self.give_back)(self.to);
+    }
+}
 
 impl Drop for GivingBack {
     fn drop(&mut self) {
-        (self.0)(self.1);
+        self.here();
         GIVING_BACK.fetch_sub(1, Ordering::Release);
     }
 }
@@ -144,12 +153,12 @@ impl Drop for GivingBack {
 pub(crate) fn give_back(to: GiveBack) {
     let Some(&give_back) = GIVE_BACK.get() else { return };
     GIVING_BACK.fetch_add(1, Ordering::Relaxed);
-    let all = Arc::new(GivingBack(give_back, to));
+    let all = Arc::new(GivingBack { give_back, to });
     for pool in pools() {
         let all = all.clone();
-        pool.spawn_broadcast(move |_| (all.0)(all.1));
+        pool.spawn_broadcast(move |_| all.here());
     }
-    give_back(to);
+    all.here();
 }
 
 /// Gives memory of this thread back to the system.
