@@ -37,6 +37,7 @@ pub const UNSAFE_FILES: &[(&str, &str)] = &[
         "crates/store/src/lists/compression.rs",
         "decodes runs eight neighbors at a time, with instructions that were found to be there",
     ),
+    ("crates/store/src/versions/cluster.rs", "follows the blocks of clusters of a version that is alive"),
     (
         "crates/store/src/versions/current.rs",
         "swaps the pointer to the newest version, and keeps alive what is read",
@@ -55,11 +56,15 @@ pub const UNSAFE_FILES: &[(&str, &str)] = &[
     ("crates/store/src/lists/paged_array.rs", "follows and copies pages"),
     ("crates/store/src/lists/pages.rs", "asks the system for pages and gives them back"),
     ("crates/store/src/system/prefetch.rs", "asks the processor to bring memory near, which reads nothing"),
+    (
+        "crates/store/src/versions/range_edit.rs",
+        "writes lists to blocks of the commit being applied, and reads those of the version before",
+    ),
     ("crates/store/src/versions/reader_slots.rs", "follows a list that only grows"),
     ("crates/store/src/versions/reclaim.rs", "frees blocks that no living version reaches"),
     (
         "crates/store/src/upkeep/recluster.rs",
-        "writes lists to a block, and reads its head and the runs of living versions",
+        "writes lists to a block, and reads the runs of living versions",
     ),
     ("crates/store/src/versions/scan.rs", "reads runs and string cells of a version that is alive"),
     ("crates/store/src/lists/sort.rs", "scatters in parallel to places that are disjoint"),

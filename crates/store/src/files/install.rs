@@ -25,6 +25,7 @@ use crate::lists::heap::Changes;
 use crate::lists::leaf_edit::{is_same_list, release_pack};
 use crate::lists::merge::{entry_of, for_each_block, runs_of};
 use crate::lists::paged_array::{Cell, Leaf, PagedArray};
+use crate::versions::cluster::range_of;
 use crate::versions::draft::Draft;
 use crate::versions::version::{TEXT_MAPPED, Version, block_of_text};
 
@@ -171,7 +172,11 @@ impl Rows<'_> {
                 let edge_type = usize::from(*edge_type);
                 let archived = archived.and_then(|version| version.edges.get(edge_type));
                 let archived = archived.map(|tables| tables.side(*direction).table);
-                put(&mut version.edges[edge_type].side_mut(*direction).table, archived, rows, &set, changes)
+                let lists = version.edges[edge_type].side_mut(*direction);
+                let settled = put(&mut lists.table, archived, rows, &set, changes);
+                let of_range = rows.chunk_by(|left, right| range_of(left.vertex) == range_of(right.vertex));
+                lists.release_clusters(of_range.map(|rows| range_of(rows[0].vertex)), changes);
+                settled
             }
         }
     }

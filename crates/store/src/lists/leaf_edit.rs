@@ -182,7 +182,7 @@ fn degree_of(entry: Entry) -> u32 {
 }
 
 /// Notes the vertex as new if its list had no edges and is given one.
-fn note_newcomer<D: Delta>(old: Entry, group: &[D], changes: &mut Changes) {
+pub(crate) fn note_newcomer<D: Delta>(old: Entry, group: &[D], changes: &mut Changes) {
     if old.is_empty() && group.iter().any(|delta| !delta.is_delete()) {
         changes.newcomers.push(group[0].vertex());
     }
@@ -459,9 +459,9 @@ pub(crate) fn release_pack(leaf: &mut Leaf<Entry>, changes: &mut Changes) {
     }
 }
 
-/// Whether two entries of living versions hold the same list: packing moves lists that do not change.
+/// Whether two entries of living versions hold the same list: packs and clusters move lists that do not change.
 pub(crate) fn is_same_list(left: Entry, right: Entry) -> bool {
-    let may_move = |run: &ChunkRef| !run.is_mapped() && !run.has_columns();
+    let may_move = |run: &ChunkRef| !run.has_columns();
     let moved = |entry: Entry| (!entry.has_directory()).then(|| entry.run()).filter(may_move);
     let is_moved = || moved(left).zip(moved(right)).is_some_and(|(left, right)| left.len == right.len);
     let is_equal = || {

@@ -44,14 +44,9 @@ use crate::lists::paged_array::{LEAF_CELLS, Leaf};
 use crate::store::Inner;
 use crate::system::pool::in_pool;
 use crate::upkeep::watch::Watch;
+use crate::versions::cluster::{CLUSTER_VERTICES, Cluster, HEAD_BYTES, leaf_bases, range_of};
 use crate::versions::draft::Draft;
 use crate::versions::version::{Adjacency, Version};
-
-/// How many vertices have their lists in one cluster.
-const CLUSTER_VERTICES: u32 = 1 << 14;
-
-/// Before the lists, a cluster says how many entries it was written with.
-const HEAD_BYTES: usize = size_of::<u64>();
 
 /// Which ranges are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -224,20 +219,15 @@ impl Copied {
 fn point_to(lists: Adjacency, ranges: &[Gathered], changes: &mut Changes) -> Adjacency {
     let leaves: Vec<VertexId> = ranges.iter().flat_map(|range| range.leaves.iter().copied()).collect();
     let edit = |base: VertexId, leaf: &mut Leaf<Entry>, _: &[VertexId], changes: &mut Changes| {
-        let position = ranges.partition_point(|range| range.number < base / CLUSTER_VERTICES);
+        let position = ranges.partition_point(|range| range.number < range_of(base));
         ranges[position].point_to(base, leaf, changes);
         release_pack(leaf, changes);
     };
     let table = lists.table.edit(&leaves, &|base| *base, &edit, changes);
-    let old = ranges.iter().filter_map(|range| lists.clusters.get(range.number));
-    old.map(block_of).for_each(|old| changes.retire(old));
-    let set = |_, leaf: &mut Leaf<u64>, ranges: &[Gathered], _: &mut Changes| {
-        for range in ranges {
-            leaf.set(range.number, range.cluster.map(|cluster| cluster.pointer() as u64));
-        }
-    };
-    let clusters = lists.clusters.edit(ranges, &|range| range.number, &set, changes);
-    Adjacency { table, clusters, ..lists }
+    let mut pointed = Adjacency { table, ..lists };
+    let clusters: Vec<_> = ranges.iter().map(|range| (range.number, range.linked())).collect();
+    pointed.set_clusters(&clusters, changes);
+    pointed
 }
 
 /// The lists of a range in their new cluster.
@@ -273,6 +263,12 @@ impl Gathered {
         Gathered { number, leaves, piece, cluster, changed: Vec::new() }
     }
 
+    /// The block as a cluster.
+    fn linked(&self) -> Option<Cluster> {
+        let entries = self.piece.index.iter().map(|row| u64::from(row.count)).sum();
+        Cluster::link(self.cluster.map(|block| (block, entries)).as_slice())
+    }
+
     /// Frees a cluster that was never published.
     fn give_up(&mut self, changes: &mut Changes) {
         if let Some(cluster) = self.cluster.take() {
@@ -283,6 +279,10 @@ impl Gathered {
 
     /// Notes which lists have changed since they were copied; tells whether all that is left of those is found in the copy.
     fn follow(&mut self, before: &Adjacency, now: &Adjacency) -> bool {
+        if before.clusters.get(self.number) != now.clusters.get(self.number) {
+            // A commit has written the range anew.
+            return false;
+        }
         let area = self.area();
         for row in &self.piece.index {
             let [old, new] = [before, now].map(|lists| lists.table.cell(row.vertex).unwrap_or(Entry::EMPTY));
@@ -381,41 +381,18 @@ impl Copies {
 
 /// A new cluster of these lists.
 fn write_cluster(piece: &Piece, changes: &mut Changes) -> Block {
-    let entries: u64 = piece.index.iter().map(|row| u64::from(row.count)).sum();
     let block = changes.allocate_to_stay(HEAD_BYTES + size_of_val(&*piece.words) + SLACK_BYTES);
     // SAFETY: the new block has room for the head and the words.
     unsafe {
-        block.pointer().cast::<u64>().write(entries);
         let words = block.pointer().add(HEAD_BYTES).cast::<u32>();
         words.copy_from_nonoverlapping(piece.words.as_ptr(), piece.words.len());
     }
     block
 }
 
-impl Adjacency {
-    /// What clusters take, dead parts included.
-    pub(crate) fn cluster_bytes(&self) -> u64 {
-        let mut bytes = 0;
-        self.clusters.for_each_leaf(&mut |_, leaf| {
-            let cells = leaf.cells.iter().filter(|cell| **cell != 0);
-            // SAFETY: clusters are alive with the version that the lists are of.
-            bytes += cells.map(|cell| unsafe { block_of(*cell).payload_bytes() } as u64).sum::<u64>();
-        });
-        bytes
-    }
-}
-
-/// The cluster of a cell.
-pub(crate) fn block_of(cell: u64) -> Block {
-    // SAFETY: the cells of clusters are the addresses of blocks.
-    unsafe { Block::from_pointer(cell as *const u8) }
-}
-
 /// The leaves of a range of vertices.
 fn leaves_of(lists: &Adjacency, range: u32) -> impl Iterator<Item = (VertexId, &Leaf<Entry>)> {
-    let bases = (0..CLUSTER_VERTICES).step_by(LEAF_CELLS as usize);
-    let bases = bases.map(move |offset| range * CLUSTER_VERTICES + offset);
-    bases.filter_map(|base| Some((base, lists.table.leaf(base)?)))
+    leaf_bases(range).filter_map(|base| Some((base, lists.table.leaf(base)?)))
 }
 
 /// Where the entries of a range of vertices lie.
@@ -434,10 +411,7 @@ impl Spread {
         for (_, leaf) in leaves_of(lists, range) {
             leaf.cells.iter().for_each(|entry| spread.add(*entry));
         }
-        if let Some(cell) = lists.clusters.get(range) {
-            // SAFETY: the cluster is alive with the version that the lists are of, and begins with the number.
-            spread.clustered = unsafe { block_of(cell).pointer().cast::<u64>().read() };
-        }
+        spread.clustered = lists.clusters.get(range).map_or(0, |cell| Cluster::of(cell).entries());
         spread
     }
 

@@ -27,6 +27,7 @@ use crate::system::pool::{PARALLEL_ROWS, in_pool};
 use crate::system::prefetch::prefetch;
 use crate::upkeep::watch::Watch;
 use crate::versions::guide::Mapped;
+use crate::versions::range_edit::edit_ranges;
 use crate::versions::turned::TurnedLists;
 use crate::versions::version::{Adjacency, EdgeTables, Version, block_of_text, for_each_column_block};
 use crate::write_sets::ops::{EdgeOps, VertexPut, WriteSet};
@@ -400,11 +401,19 @@ fn merge_as<D: Delta>(
             true => !watch.goes_on(),
             false => watch.is_stopped(),
         };
-    edit_lists(lists, &deltas, changes, |base, leaf, deltas, changes| {
+    let mut lists = lists;
+    let goes_on = || watch.is_none_or(|watch| watch.goes_on());
+    let rest = edit_ranges(&mut lists, &deltas, policy, changes, goes_on);
+    let few = rest.as_deref().unwrap_or(&deltas);
+    let edited = edit_lists(lists, few, changes, |base, leaf, deltas, changes| {
         if !watch.is_some_and(|watch| is_stopped(watch, base)) {
             edit_leaf(leaf, base, deltas, policy, changes);
         }
-    })
+    });
+    if rest.is_some() {
+        changes.newcomers.sort_unstable();
+    }
+    edited
 }
 
 /// The lists after these changes, which are sorted, `edit` changing those of a leaf.

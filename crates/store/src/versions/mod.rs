@@ -2,8 +2,10 @@
 //!
 //! ```text
 //!  draft ─► version ─► current ─► readers: scan, diff, flat_table, turned      reclaim: once nobody is left
+//!    └ range_edit, cluster: where much of a range changes
 //! ```
 
+pub(crate) mod cluster;
 pub(crate) mod current;
 #[cfg(test)]
 mod current_tests;
@@ -15,6 +17,7 @@ pub(crate) mod expiry;
 pub(crate) mod flat_table;
 pub(crate) mod guide;
 pub(crate) mod list_limit;
+pub(crate) mod range_edit;
 pub(crate) mod reader_slots;
 pub(crate) mod reclaim;
 #[cfg(test)]

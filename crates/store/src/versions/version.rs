@@ -22,7 +22,7 @@ use crate::lists::merge::for_each_block;
 use crate::lists::neighbors::Neighbors;
 use crate::lists::paged_array::{LEAF_CELLS, PagedArray};
 use crate::options::ListFormat;
-use crate::upkeep::recluster::block_of;
+use crate::versions::cluster::Cluster;
 use crate::versions::flat_table::FlatTable;
 use crate::versions::guide::Mapped;
 use crate::versions::reclaim::{Held, Reclaimer, drop_quietly};
@@ -34,7 +34,7 @@ use crate::write_sets::ops::EdgeOps;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Adjacency {
     pub(crate) table: PagedArray<Entry>,
-    /// By range of vertices, the block that their lists were brought together in: see [`recluster`](crate::upkeep::recluster).
+    /// By range of vertices, what their lists were brought together in: see [`cluster`](super::cluster).
     pub(crate) clusters: PagedArray<u64>,
     /// List entries in all.
     pub(crate) entries: u64,
@@ -544,7 +544,7 @@ impl Adjacency {
         });
         self.clusters.for_each_page_since(&older.clusters, &mut |page, leaf| {
             let cells = leaf.into_iter().flat_map(|leaf| leaf.cells).filter(|cell| *cell != 0);
-            cells.map(block_of).for_each(&mut *visit);
+            cells.flat_map(|cell| Cluster::of(cell).blocks()).for_each(&mut *visit);
             visit(page);
         });
     }

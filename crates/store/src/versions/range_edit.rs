@@ -1,0 +1,507 @@
+//! Changes to much of a range of vertices: its lists are written anew, all of them, end to end, and that is its cluster.
+//!
+//! ```text
+//!  changes ─► ranges ─► few changes ──────────────────────────────────────► leaf by leaf (`leaf_edit.rs`)
+//!                   └─► many ─► parts, in parallel ─► block of each part ─► cluster ─► entries point into it
+//!                               lists and changes     [list][list][list]…
+//! ```
+//!
+//! A batch with a change for each [`ENTRIES_PER_CHANGE`] entries of a range touches most runs of its lists, which would be written
+//! anyway. End to end they take one allocation for a million bytes, and whoever scans them right after the batch reads memory from one end
+//! to the other.
+//!
+//! Lists of a `simple` type that are neither compressed nor have properties are written so. Those that lie in a segment stay there unless they
+//! change.
+//!
+//! Invariant: what an old cluster of the range holds is written to the new one, or is not reached any more.
+#![allow(unsafe_code)]
+
+use std::mem::MaybeUninit;
+
+use evergraph_types::VertexId;
+
+use crate::lists::adjacency::{AHEAD, ChunkRef};
+use crate::lists::entry::Entry;
+use crate::lists::heap::{Block, Changes};
+use crate::lists::leaf_edit::{lists_of, note_emptied, note_newcomer, release_pack};
+use crate::lists::merge::{Delta, Policy, entry_of, for_each_block, merge_plain};
+use crate::lists::paged_array::{LEAF_CELLS, Leaf, PagedArray};
+use crate::system::parallel::parallel_map;
+use crate::system::pool::in_pool;
+use crate::versions::cluster::{Cluster, HEAD_BYTES, leaf_bases, range_of};
+use crate::versions::version::Adjacency;
+
+/// A range with fewer changes is not worth it.
+const CHANGES_MIN: usize = if cfg!(debug_assertions) { 1 << 6 } else { 1 << 10 };
+/// Nor is one with more entries to write for each change.
+const ENTRIES_PER_CHANGE: usize = 32;
+/// About so many entries are written by one thread, to one block.
+const ENTRIES_PER_PART: usize = if cfg!(debug_assertions) { 1 << 10 } else { 1 << 18 };
+
+/// Makes these changes, which are sorted, where they are many for their range; gives the others, unless that is all. Where it does not
+/// `go_on`, lists stay as they were.
+pub(crate) fn edit_ranges<D: Delta>(
+    lists: &mut Adjacency,
+    deltas: &[D],
+    policy: Policy<'_>,
+    changes: &mut Changes,
+    goes_on: impl Fn() -> bool + Sync,
+) -> Option<Vec<D>> {
+    let is_plain = !policy.multi && !policy.compact && policy.properties.is_empty();
+    if !is_plain || changes.owned_after.is_some() || deltas.len() < CHANGES_MIN {
+        return None;
+    }
+    let groups = || deltas.chunk_by(|left, right| range_of(left.vertex()) == range_of(right.vertex()));
+    if groups().all(|group| group.len() < CHANGES_MIN) {
+        return None;
+    }
+    let (before, forked) = (*lists, &*changes);
+    let (parts, done) = in_pool(|| {
+        let parts = parallel_map(groups(), |group| if goes_on() { parts_of(&before, group) } else { None });
+        let all = parts.iter().flatten().flatten();
+        let done = parallel_map(all, |part| part.write(&before, forked.fork(), &goes_on));
+        (parts, done)
+    });
+    let rest = groups().zip(&parts).filter(|(_, parts)| parts.is_none());
+    let rest: Vec<D> = rest.flat_map(|(group, _)| group).copied().collect();
+    if done.is_empty() {
+        return None;
+    }
+    (changes.entries, changes.loops) = (0, 0);
+    let mut written = Vec::with_capacity(done.len());
+    for Written { range, block, cells, changes: own } in done {
+        written.push((range, block, cells));
+        changes.join(own);
+    }
+    lists.entries = lists.entries.saturating_add_signed(changes.entries);
+    lists.loops = lists.loops.saturating_add_signed(changes.loops);
+    let cells = written.iter().flat_map(|(_, _, cells)| cells.chunk_by(are_in_leaf));
+    lists.table = point_to(lists.table, &cells.collect::<Vec<_>>(), changes);
+    let clusters = written.chunk_by(|left, right| left.0 == right.0).map(|parts| {
+        let blocks: Vec<(Block, u64)> = parts.iter().filter_map(|(_, block, _)| *block).collect();
+        (parts[0].0, Cluster::link(&blocks))
+    });
+    lists.set_clusters(&clusters.collect::<Vec<_>>(), changes);
+    Some(rest)
+}
+
+/// A list and whose it is.
+type OwnCell = (VertexId, Entry);
+
+fn are_in_leaf(left: &OwnCell, right: &OwnCell) -> bool {
+    left.0 / LEAF_CELLS == right.0 / LEAF_CELLS
+}
+
+/// The table with these cells set, those of a leaf together, ascending.
+fn point_to(table: PagedArray<Entry>, leaves: &[&[OwnCell]], changes: &mut Changes) -> PagedArray<Entry> {
+    let set = |_, leaf: &mut Leaf<Entry>, cells: &[&[OwnCell]], changes: &mut Changes| {
+        for &(vertex, entry) in cells.iter().copied().flatten() {
+            let slot = vertex % LEAF_CELLS;
+            for_each_block(leaf.cells[slot as usize], &mut |block| changes.retire(block));
+            leaf.set(vertex, (!entry.is_empty()).then_some(entry));
+            // Of the cells only the first is known to be set.
+            leaf.touched |= 1 << slot;
+        }
+        release_pack(leaf, changes);
+    };
+    table.edit(leaves, &|cells| cells[0].0, &set, changes)
+}
+
+/// Some leaves of a range, one after the other, with their changes.
+struct Part<'a, D> {
+    /// The first vertices of the leaves.
+    bases: Vec<VertexId>,
+    deltas: &'a [D],
+    /// So many entries it has at the most when the changes are made.
+    most: usize,
+}
+
+/// What became of a part.
+struct Written {
+    range: u32,
+    /// The block, and how many entries are in it, unless there are none.
+    block: Option<(Block, u64)>,
+    /// The lists that were written.
+    cells: Vec<OwnCell>,
+    changes: Changes,
+}
+
+/// The parts of the range of these changes; `None` if it is not to be written anew.
+fn parts_of<'a, D: Delta>(lists: &Adjacency, deltas: &'a [D]) -> Option<Vec<Part<'a, D>>> {
+    if deltas.len() < CHANGES_MIN {
+        return None;
+    }
+    let (mut parts, mut entries) = (Vec::new(), 0);
+    let mut part = Part { bases: Vec::new(), deltas: &[], most: 0 };
+    let (mut from, mut to) = (0, 0);
+    for base in leaf_bases(range_of(deltas[0].vertex())) {
+        let (own, _) = split_leaf(&deltas[to..], base);
+        let in_leaf = entries_to_write(lists.table.leaf(base), own)?;
+        let most = in_leaf + own.len();
+        entries += in_leaf;
+        to += own.len();
+        part.bases.extend((most > 0).then_some(base));
+        part.most += most;
+        part.deltas = &deltas[from..to];
+        if part.most >= ENTRIES_PER_PART {
+            parts.push(std::mem::replace(&mut part, Part { bases: Vec::new(), deltas: &[], most: 0 }));
+            from = to;
+        }
+    }
+    parts.extend((part.most > 0).then_some(part));
+    (entries <= ENTRIES_PER_CHANGE * deltas.len()).then_some(parts)
+}
+
+/// The changes of the leaf that begins with this vertex, and those behind it.
+fn split_leaf<D: Delta>(deltas: &[D], base: VertexId) -> (&[D], &[D]) {
+    deltas.split_at(deltas.partition_point(|delta| delta.vertex() - base < LEAF_CELLS))
+}
+
+/// The cells of a leaf that are written anew, as bits: those that change, and those that lie in no segment.
+fn cells_to_write<D: Delta>(leaf: Option<&Leaf<Entry>>, deltas: &[D]) -> u64 {
+    let on_heap = leaf.map_or(0, |leaf| leaf.occupied & leaf.dirty);
+    deltas.iter().fold(on_heap, |cells, delta| cells | 1 << (delta.vertex() % LEAF_CELLS))
+}
+
+/// How many entries there are in these; `None` if one of them is not to be written so.
+fn entries_to_write<D: Delta>(leaf: Option<&Leaf<Entry>>, deltas: &[D]) -> Option<usize> {
+    let Some(leaf) = leaf else { return Some(0) };
+    let mut entries = 0;
+    for slot in bits_of(cells_to_write(Some(leaf), deltas)) {
+        let mut single = None;
+        // SAFETY: the version being edited is alive.
+        for run in unsafe { leaf.cells[slot as usize].runs(&mut single) } {
+            if !run.has_parts() {
+                return None;
+            }
+            entries += run.len as usize;
+        }
+    }
+    Some(entries)
+}
+
+/// The positions of the bits that are set, ascending.
+fn bits_of(mut word: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let bit = word.trailing_zeros();
+        word &= word.wrapping_sub(1);
+        (bit < u64::BITS).then_some(bit)
+    })
+}
+
+impl<D: Delta> Part<'_, D> {
+    fn write(&self, lists: &Adjacency, mut changes: Changes, goes_on: &impl Fn() -> bool) -> Written {
+        let range = range_of(self.bases[0]);
+        if !goes_on() {
+            return Written { range, block: None, cells: Vec::new(), changes };
+        }
+        let block = changes.allocate(HEAD_BYTES + size_of::<VertexId>() * self.most);
+        // SAFETY: the new block has room for the head and so many entries, and nobody else reaches it.
+        let room = unsafe {
+            std::slice::from_raw_parts_mut(
+                block.pointer().add(HEAD_BYTES).cast::<MaybeUninit<VertexId>>(),
+                self.most,
+            )
+        };
+        let mut draft = ListsDraft { room, len: 0, lens: Vec::new() };
+        let mut rest = self.deltas;
+        for &base in &self.bases {
+            let leaf = lists.table.leaf(base);
+            let (own, behind) = split_leaf(rest, base);
+            rest = behind;
+            let mut groups = lists_of(own).peekable();
+            for slot in bits_of(cells_to_write(leaf, own)) {
+                let old = leaf.map_or(Entry::EMPTY, |leaf| leaf.cells[slot as usize]);
+                let vertex = base + slot;
+                match groups.next_if(|group| group[0].vertex() == vertex) {
+                    Some(group) => draft.push_changed(old, group, &mut changes),
+                    None => draft.push(vertex, old),
+                }
+            }
+        }
+        let ListsDraft { len, lens, .. } = draft;
+        if len == 0 {
+            changes.give_back(block);
+            let cells = lens.into_iter().map(|(vertex, _)| (vertex, Entry::EMPTY)).collect();
+            return Written { range, block: None, cells, changes };
+        }
+        let block = fitting(block, len, self.most, &mut changes);
+        let cells = entries_in(block, len, &lens, &mut changes);
+        Written { range, block: Some((block, len as u64)), cells, changes }
+    }
+}
+
+/// The block with so many entries written, or, if there is room for many more, another one.
+fn fitting(block: Block, len: usize, most: usize, changes: &mut Changes) -> Block {
+    if most - len <= len / 8 {
+        return block;
+    }
+    let bytes = HEAD_BYTES + size_of::<VertexId>() * len;
+    let fitting = changes.allocate(bytes);
+    // SAFETY: both have room for so many bytes, and nobody else reaches them.
+    unsafe { fitting.pointer().copy_from_nonoverlapping(block.pointer(), bytes) };
+    changes.give_back(block);
+    fitting
+}
+
+/// The entries of lists of these lengths, which lie in the block one after the other, so many neighbors in all.
+fn entries_in(block: Block, len: usize, lens: &[(VertexId, u32)], changes: &mut Changes) -> Vec<OwnCell> {
+    // SAFETY: so many neighbors were written behind the head.
+    let written =
+        unsafe { std::slice::from_raw_parts(block.pointer().add(HEAD_BYTES).cast::<VertexId>(), len) };
+    let mut rest = written;
+    let entry = |&(vertex, count): &(VertexId, u32)| {
+        let place = rest;
+        rest = &rest[count as usize..];
+        let Some(&first) = place.first().filter(|_| count > 0) else { return (vertex, Entry::EMPTY) };
+        let run = ChunkRef::mapped(place.as_ptr() as u64, false, count, first);
+        let run = run.with_more(place.len() >= count as usize + AHEAD);
+        (vertex, entry_of(&[run], Entry::EMPTY, changes))
+    };
+    lens.iter().map(entry).collect()
+}
+
+/// Lists while they are written end to end.
+struct ListsDraft<'a> {
+    room: &'a mut [MaybeUninit<VertexId>],
+    /// So many neighbors are written.
+    len: usize,
+    /// Whose lists these are, and how long.
+    lens: Vec<(VertexId, u32)>,
+}
+
+impl ListsDraft<'_> {
+    /// Appends a list as it is.
+    fn push(&mut self, vertex: VertexId, list: Entry) {
+        let (mut single, start) = (None, self.len);
+        // SAFETY: the version being edited is alive.
+        for run in unsafe { list.runs(&mut single) } {
+            // SAFETY: as above, and none is compressed.
+            let neighbors = unsafe { run.neighbors() };
+            self.room[self.len..self.len + neighbors.len()].write_copy_of_slice(neighbors);
+            self.len += neighbors.len();
+        }
+        self.lens.push((vertex, (self.len - start) as u32));
+    }
+
+    /// Appends a list with its changes made.
+    fn push_changed<D: Delta>(&mut self, old: Entry, group: &[D], changes: &mut Changes) {
+        let (vertex, start) = (group[0].vertex(), self.len);
+        let (mut single, mut before, mut loops) = (None, 0, 0);
+        // SAFETY: the version being edited is alive.
+        let runs = unsafe { old.runs(&mut single) };
+        let has_loop = |list: &[VertexId]| i64::from(list.binary_search(&vertex).is_ok());
+        let changes_loop = group.iter().any(|delta| delta.neighbor() == vertex);
+        let mut rest = group;
+        for (position, run) in runs.iter().enumerate() {
+            let own = runs
+                .get(position + 1)
+                .map_or(rest.len(), |next| rest.partition_point(|delta| delta.neighbor() < next.first));
+            // SAFETY: as above, and none is compressed.
+            let list = unsafe { run.neighbors() };
+            self.len += merge_plain(list, &rest[..own], &mut changes.found, &mut self.room[self.len..]);
+            rest = &rest[own..];
+            before += list.len();
+            loops -= if changes_loop { has_loop(list) } else { 0 };
+        }
+        self.len += merge_plain(&[], rest, &mut changes.found, &mut self.room[self.len..]);
+        let after = self.len - start;
+        if changes_loop {
+            // SAFETY: these were written.
+            loops += has_loop(unsafe { self.room[start..self.len].assume_init_ref() });
+        }
+        changes.entries += after as i64 - before as i64;
+        changes.loops += loops;
+        note_newcomer(old, group, changes);
+        note_emptied(vertex, before, after, changes);
+        self.lens.push((vertex, after as u32));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+    use std::sync::Arc;
+
+    use evergraph_types::{Direction, EdgeBatch, EdgeTypeOptions, Key, KeyColumn, KeyKind};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::options::{Durability, Options};
+    use crate::store::Store;
+    use crate::versions::version::Version;
+
+    const VERTICES: i64 = 300;
+
+    /// What a commit does.
+    #[derive(Clone, Debug)]
+    enum Act {
+        /// Puts edges, or deletes them.
+        Edges(Vec<(i64, i64)>, bool),
+        DeleteVertex(i64),
+        Checkpoint,
+        Compact,
+        /// Keeps the newest version.
+        Hold,
+    }
+
+    fn act() -> impl Strategy<Value = Act> {
+        // The first vertices are hubs.
+        let edge = || (prop_oneof![0..3i64, 0..VERTICES], 0..VERTICES);
+        let edges = prop_oneof![
+            2 => prop::collection::vec(edge(), 1..20),
+            3 => prop::collection::vec(edge(), 80..800),
+        ];
+        prop_oneof![
+            8 => (edges, prop::bool::weighted(0.3)).prop_map(|(edges, deletes)| Act::Edges(edges, deletes)),
+            1 => (0..VERTICES).prop_map(Act::DeleteVertex),
+            1 => Just(Act::Checkpoint),
+            1 => Just(Act::Compact),
+            1 => Just(Act::Hold),
+        ]
+    }
+
+    type Lists = BTreeMap<VertexId, BTreeSet<VertexId>>;
+
+    fn lists_in(version: &Version, direction: Direction) -> Lists {
+        let mut lists = Lists::new();
+        for vertex in version.vertex_ids() {
+            let mut list = Vec::new();
+            version.for_each_edge(0, direction, vertex, &[], &mut |neighbor, _| list.push(neighbor));
+            assert!(list.is_sorted_by(|left, right| left < right), "{list:?}");
+            if !list.is_empty() {
+                lists.insert(vertex, list.into_iter().collect());
+            }
+        }
+        lists
+    }
+
+    /// The same edges from their other ends.
+    fn turned(lists: &Lists) -> Lists {
+        let mut turned = Lists::new();
+        for (src, dst) in lists.iter().flat_map(|(src, list)| list.iter().map(move |dst| (*src, *dst))) {
+            turned.entry(dst).or_default().insert(src);
+        }
+        turned
+    }
+
+    /// Makes the change in the store and in the lists.
+    fn make(store: &Store, lists: &mut Lists, act: &Act) {
+        match act {
+            Act::Edges(edges, deletes) => {
+                let ends = |end: fn(&(i64, i64)) -> i64| KeyColumn::Int(edges.iter().map(end).collect());
+                let batch =
+                    EdgeBatch { src: ends(|edge| edge.0), dst: ends(|edge| edge.1), columns: Vec::new() };
+                if *deletes {
+                    store.delete_edges("knows", vec![batch]).expect("it fits");
+                } else {
+                    store.add_edges("knows", vec![batch]).expect("it fits");
+                }
+                for &(src, dst) in edges {
+                    let list = lists.entry(src as VertexId).or_default();
+                    if *deletes {
+                        list.remove(&(dst as VertexId))
+                    } else {
+                        list.insert(dst as VertexId)
+                    };
+                }
+            }
+            Act::DeleteVertex(vertex) => {
+                store.delete_vertex(Key::Int(*vertex).as_ref()).expect("it fits");
+                lists.remove(&(*vertex as VertexId));
+                lists.values_mut().for_each(|list| {
+                    list.remove(&(*vertex as VertexId));
+                });
+            }
+            Act::Checkpoint => store.checkpoint().expect("there is room"),
+            Act::Compact => store.compact().expect("there is room"),
+            Act::Hold => {}
+        }
+        lists.retain(|_, list| !list.is_empty());
+    }
+
+    /// The bytes of the blocks that a version reaches.
+    fn reached(version: &Version) -> usize {
+        let mut bytes = 0;
+        version.for_each_block(&mut |block| bytes += version.footprint(block));
+        bytes
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        /// Commits of all sizes leave what a set of edges would have, in every version that is held, and no block is lost or freed
+        /// twice, in memory and beside archives.
+        #[test]
+        fn ranges_written_anew_say_what_they_said(
+            on_disk: bool,
+            acts in prop::collection::vec(act(), 1..14),
+        ) {
+            let directory = tempfile::tempdir().expect("a directory");
+            let options = Options {
+                background: false,
+                keys: Some(KeyKind::Dense),
+                durability: Durability::None,
+                ..Options::default()
+            };
+            let store = match on_disk {
+                true => Store::open(directory.path().join("net.eg"), options.clone()).expect("a new store"),
+                false => Store::in_memory(options.clone()),
+            };
+            store.create_edge_type("knows", EdgeTypeOptions::default()).expect("new");
+            let mut lists = Lists::new();
+            let mut held: Vec<(Arc<Version>, Lists)> = Vec::new();
+            for act in &acts {
+                make(&store, &mut lists, act);
+                let version = store.inner().current.load_full();
+                if matches!(act, Act::Hold) {
+                    held.push((version.clone(), lists.clone()));
+                }
+                prop_assert_eq!(&lists_in(&version, Direction::Out), &lists);
+                prop_assert_eq!(lists_in(&version, Direction::In), turned(&lists));
+                let loops = lists.iter().filter(|(vertex, list)| list.contains(*vertex)).count() as u64;
+                for tables in [version.edges[0].out, version.edges[0].reverse] {
+                    let edges = lists.values().map(BTreeSet::len).sum::<usize>() as u64;
+                    prop_assert_eq!((tables.entries, tables.loops), (edges, loops));
+                }
+            }
+            for (version, lists) in &held {
+                prop_assert_eq!(&lists_in(version, Direction::Out), lists);
+            }
+            drop(held);
+            make(&store, &mut lists, &Act::Edges(vec![(0, 1)], false));
+            let inner = store.inner();
+            let version = inner.current.load_full();
+            prop_assert_eq!(reached(&version), inner.reclaimer.live_bytes() - inner.reclaimer.retired_bytes());
+            drop(version);
+            if on_disk {
+                store.checkpoint().expect("there is room");
+                let version = inner.current.load_full();
+                prop_assert_eq!(version.edges[0].out.cluster_bytes(), 0, "clusters go when lists are archived");
+                drop(version);
+                store.close().expect("closed");
+                let store = Store::open(directory.path().join("net.eg"), options).expect("it is whole");
+                let version = store.inner().current.load_full();
+                prop_assert_eq!(lists_in(&version, Direction::Out), lists);
+            }
+        }
+    }
+
+    /// A large batch leaves each range in the order of vertices.
+    #[test]
+    fn after_a_batch_lists_lie_end_to_end() {
+        let store =
+            Store::in_memory(Options { background: false, keys: Some(KeyKind::Dense), ..Options::default() });
+        let options = EdgeTypeOptions { symmetric: true, ..EdgeTypeOptions::default() };
+        store.create_edge_type("knows", options).expect("new");
+        let mut lists = Lists::new();
+        for round in 1..5 {
+            let edges =
+                (0..20_000).map(|row| (row * row % 1009 * round % 40_000, row * 7 % 40_000)).collect();
+            make(&store, &mut lists, &Act::Edges(edges, false));
+        }
+        let layout = store.version().expect("open").layout();
+        let parts = layout.entries() / ENTRIES_PER_PART as u64 + 3;
+        assert!(layout.tables[0].places <= parts, "{} places", layout.tables[0].places);
+    }
+}
