@@ -23,6 +23,7 @@ use crate::files::rows::{
     text_section,
 };
 use crate::keys::recycler::Recycled;
+use crate::lists::bits::set_bits;
 use crate::lists::entry::Entry;
 use crate::lists::paged_array::{Cell, LEAF_CELLS, PagedArray};
 use crate::loads::additions::{Additions, Side, SortKey, fit_32_bits};
@@ -276,19 +277,12 @@ impl Contents<'_> {
         table.for_each_leaf(&mut |base, leaf| {
             let page = merged.get((base / LEAF_CELLS) as usize).copied().unwrap_or(0);
             let mut selected = leaf.dirty | page;
-            let mut gone = selected & !leaf.occupied;
-            while gone != 0 {
-                let bit = gone & gone.wrapping_neg();
-                if !older.hold(base + gone.trailing_zeros()) {
-                    selected &= !bit;
+            for cell in set_bits(selected & !leaf.occupied) {
+                if !older.hold(base + cell) {
+                    selected &= !(1 << cell);
                 }
-                gone &= !bit;
             }
-            while selected != 0 {
-                let vertex = base + selected.trailing_zeros();
-                visit(vertex, leaf.get(vertex));
-                selected &= selected - 1;
-            }
+            set_bits(selected).for_each(|cell| visit(base + cell, leaf.get(base + cell)));
         });
     }
 

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use evergraph_types::VertexId;
 use rayon::prelude::*;
 
+use crate::lists::bits::set_bits;
 use crate::system::pool::{PARALLEL_ROWS, items_per_task};
 
 /// A range is small if it has at most this many numbers for each key given, ...
@@ -103,12 +104,7 @@ impl Bitmap {
     /// The numbers in it, ascending.
     fn positions(self) -> impl Iterator<Item = usize> {
         self.0.into_iter().enumerate().flat_map(|(position, word)| {
-            let mut word = word.into_inner();
-            std::iter::from_fn(move || {
-                let bit = (word != 0).then(|| word.trailing_zeros() as usize)?;
-                word &= word - 1;
-                Some(position * 64 + bit)
-            })
+            set_bits(word.into_inner()).map(move |bit| position * 64 + bit as usize)
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Numbers of so many bits each, side by side, the first in the lowest bits.
+//! Numbers of so many bits each, side by side, the first in the lowest bits; and which bits of a word are set.
 //!
 //! ```text
 //!  width 5:  │ 0 0 0 0 0 1 1 1 │ 1 1 2 2 2 2 2 3 │ …     a number begins in byte index × width / 8
@@ -11,6 +11,16 @@
 pub(crate) const WIDTH_MAX: u32 = 56;
 /// How many bytes [`pack`] may write beyond those of the numbers.
 pub(crate) const PACK_SLACK: usize = 8;
+
+/// The positions of the bits of a word that are set, ascending.
+#[inline]
+pub(crate) fn set_bits(mut word: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let bit = word.trailing_zeros();
+        word &= word.wrapping_sub(1);
+        (bit < u64::BITS).then_some(bit)
+    })
+}
 
 /// The bits that numbers up to `greatest` need.
 pub(crate) fn width_of(greatest: u64) -> u32 {

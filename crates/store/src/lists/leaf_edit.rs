@@ -176,7 +176,7 @@ fn edit_list<D: Delta>(
 
 /// The length of a list of the draft or the version it started from. Of an old one to be asked before the new one is made, which
 /// may be written to its directory.
-fn degree_of(entry: Entry) -> u32 {
+pub(crate) fn degree_of(entry: Entry) -> u32 {
     // SAFETY: both are alive.
     unsafe { entry.degree() }
 }
@@ -195,7 +195,7 @@ pub(crate) fn note_emptied(vertex: VertexId, before: usize, after: usize, change
     }
 }
 
-fn count_loops(entry: Entry, vertex: VertexId) -> i64 {
+pub(crate) fn count_loops(entry: Entry, vertex: VertexId) -> i64 {
     // SAFETY: the list belongs to the draft or to the version it started from, both alive. In a chunked merge some
     // blocks of `entry` may be retired by now, but retired blocks live as long as that version.
     unsafe { entry.neighbors() }.iter().filter(|&neighbor| neighbor == vertex).count() as i64

@@ -19,8 +19,7 @@
 //! Of a list that has changed meanwhile the runs that are left are found in the copy by where they lay. Where the copy does not tell
 //! them apart, since it is compressed or has properties, the range is copied again while no commit is made.
 //!
-//! Invariants: a run in a cluster is one of a vertex of its range, and is tagged as if it lay in a segment: it goes with its
-//! cluster, not with its list. What lists say stays the same.
+//! Invariant: what lists say stays the same. Those of clusters are in [`cluster`](crate::versions::cluster).
 #![allow(unsafe_code)]
 
 use std::sync::Arc;

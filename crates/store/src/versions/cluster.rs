@@ -115,7 +115,9 @@ impl Adjacency {
             self.clusters.get(*range).is_some_and(|cell| !self.reaches(*range, Cluster::of(cell)))
         };
         let empty: Vec<(u32, Option<Cluster>)> = ranges.filter(is_empty).map(|range| (range, None)).collect();
-        self.set_clusters(&empty, changes);
+        if !empty.is_empty() {
+            self.set_clusters(&empty, changes);
+        }
     }
 
     /// Whether a list of a range lies in a cluster.

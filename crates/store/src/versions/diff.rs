@@ -24,6 +24,7 @@ use evergraph_types::{
 };
 use rayon::prelude::*;
 
+use crate::lists::bits::set_bits;
 use crate::lists::fragment::RunColumn;
 use crate::lists::paged_array::{Cell, Leaf, PagedArray};
 use crate::system::pool::in_pool;
@@ -190,10 +191,8 @@ fn for_each_difference<T: Cell + PartialEq>(
 ) {
     old.zip_leaves(&new, &mut |base, old: Option<&Leaf<T>>, new: Option<&Leaf<T>>| {
         // Of what an empty version lacks, no leaf can tell since when it is there.
-        let mut touched = old.and(new).map_or(u64::MAX, |new| new.changed_since(since));
-        while touched != 0 {
-            let cell = touched.trailing_zeros();
-            touched &= touched - 1;
+        let touched = old.and(new).map_or(u64::MAX, |new| new.changed_since(since));
+        for cell in set_bits(touched) {
             let [from, to] = [old, new].map(|leaf| leaf.and_then(|leaf| leaf.get(cell)));
             if from != to {
                 visit(base + cell);

@@ -21,9 +21,10 @@ use std::mem::MaybeUninit;
 use evergraph_types::VertexId;
 
 use crate::lists::adjacency::{AHEAD, ChunkRef};
+use crate::lists::bits::set_bits;
 use crate::lists::entry::Entry;
 use crate::lists::heap::{Block, Changes};
-use crate::lists::leaf_edit::{lists_of, note_emptied, note_newcomer, release_pack};
+use crate::lists::leaf_edit::{count_loops, degree_of, lists_of, note_emptied, note_newcomer, release_pack};
 use crate::lists::merge::{Delta, Policy, entry_of, for_each_block, merge_plain};
 use crate::lists::paged_array::{LEAF_CELLS, Leaf, PagedArray};
 use crate::system::parallel::parallel_map;
@@ -167,7 +168,7 @@ fn cells_to_write<D: Delta>(leaf: Option<&Leaf<Entry>>, deltas: &[D]) -> u64 {
 fn entries_to_write<D: Delta>(leaf: Option<&Leaf<Entry>>, deltas: &[D]) -> Option<usize> {
     let Some(leaf) = leaf else { return Some(0) };
     let mut entries = 0;
-    for slot in bits_of(cells_to_write(Some(leaf), deltas)) {
+    for slot in set_bits(cells_to_write(Some(leaf), deltas)) {
         let mut single = None;
         // SAFETY: the version being edited is alive.
         for run in unsafe { leaf.cells[slot as usize].runs(&mut single) } {
@@ -178,15 +179,6 @@ fn entries_to_write<D: Delta>(leaf: Option<&Leaf<Entry>>, deltas: &[D]) -> Optio
         }
     }
     Some(entries)
-}
-
-/// The positions of the bits that are set, ascending.
-fn bits_of(mut word: u64) -> impl Iterator<Item = u32> {
-    std::iter::from_fn(move || {
-        let bit = word.trailing_zeros();
-        word &= word.wrapping_sub(1);
-        (bit < u64::BITS).then_some(bit)
-    })
 }
 
 impl<D: Delta> Part<'_, D> {
@@ -210,7 +202,7 @@ impl<D: Delta> Part<'_, D> {
             let (own, behind) = split_leaf(rest, base);
             rest = behind;
             let mut groups = lists_of(own).peekable();
-            for slot in bits_of(cells_to_write(leaf, own)) {
+            for slot in set_bits(cells_to_write(leaf, own)) {
                 let old = leaf.map_or(Entry::EMPTY, |leaf| leaf.cells[slot as usize]);
                 let vertex = base + slot;
                 match groups.next_if(|group| group[0].vertex() == vertex) {
@@ -287,12 +279,9 @@ impl ListsDraft<'_> {
     /// Appends a list with its changes made.
     fn push_changed<D: Delta>(&mut self, old: Entry, group: &[D], changes: &mut Changes) {
         let (vertex, start) = (group[0].vertex(), self.len);
-        let (mut single, mut before, mut loops) = (None, 0, 0);
+        let (mut single, mut rest) = (None, group);
         // SAFETY: the version being edited is alive.
         let runs = unsafe { old.runs(&mut single) };
-        let has_loop = |list: &[VertexId]| i64::from(list.binary_search(&vertex).is_ok());
-        let changes_loop = group.iter().any(|delta| delta.neighbor() == vertex);
-        let mut rest = group;
         for (position, run) in runs.iter().enumerate() {
             let own = runs
                 .get(position + 1)
@@ -301,17 +290,15 @@ impl ListsDraft<'_> {
             let list = unsafe { run.neighbors() };
             self.len += merge_plain(list, &rest[..own], &mut changes.found, &mut self.room[self.len..]);
             rest = &rest[own..];
-            before += list.len();
-            loops -= if changes_loop { has_loop(list) } else { 0 };
         }
         self.len += merge_plain(&[], rest, &mut changes.found, &mut self.room[self.len..]);
-        let after = self.len - start;
-        if changes_loop {
+        let (before, after) = (degree_of(old) as usize, self.len - start);
+        if group.iter().any(|delta| delta.neighbor() == vertex) {
             // SAFETY: these were written.
-            loops += has_loop(unsafe { self.room[start..self.len].assume_init_ref() });
+            let list = unsafe { self.room[start..self.len].assume_init_ref() };
+            changes.loops += i64::from(list.binary_search(&vertex).is_ok()) - count_loops(old, vertex);
         }
         changes.entries += after as i64 - before as i64;
-        changes.loops += loops;
         note_newcomer(old, group, changes);
         note_emptied(vertex, before, after, changes);
         self.lens.push((vertex, after as u32));

@@ -14,6 +14,7 @@ use hashbrown::HashSet;
 
 use crate::keys::dictionary::{Dictionary, KeyHold};
 use crate::lists::adjacency::ChunkRef;
+use crate::lists::bits::set_bits;
 use crate::lists::compression::RunBuffer;
 use crate::lists::entry::Entry;
 use crate::lists::fragment::ColumnArea;
@@ -475,11 +476,9 @@ impl Version {
         let mut bytes = 0;
         for adjacency in self.edges.iter().flat_map(|tables| [&tables.out, &tables.reverse]) {
             adjacency.table.for_each_leaf(&mut |base, leaf| {
-                let mut dirty = leaf.dirty & leaf.occupied;
-                while dirty != 0 {
-                    let entry = leaf.get(base + dirty.trailing_zeros()).unwrap_or(Entry::EMPTY);
+                for cell in set_bits(leaf.dirty & leaf.occupied) {
+                    let entry = leaf.get(base + cell).unwrap_or(Entry::EMPTY);
                     bytes += 16 + 4 * u64::from(self.degree_of(entry));
-                    dirty &= dirty - 1;
                 }
             });
         }
