@@ -130,7 +130,7 @@ pub(crate) struct Made {
 
 /// Brings the lists of a store without files together.
 fn checkpoint_in_memory(inner: &Inner, merge: Merge, watch: &Watch<'_>) -> Result<(), CommitError> {
-    inner.recycle(None, merge == Merge::Everything, watch);
+    inner.recycle(merge == Merge::Everything, watch);
     let wanted = if merge == Merge::Everything { Gather::Everything } else { AT_REST };
     let is_done = Pass::new(inner, wanted).go_on(inner, watch, || watch.goes_on())?;
     if is_done { Ok(()) } else { Err(watch.why_stopped()) }
@@ -146,7 +146,7 @@ pub(crate) fn checkpoint(inner: &Inner, merge: Merge, watch: &Watch<'_>) -> Resu
     let Some(home) = &inner.home else { return checkpoint_in_memory(inner, merge, watch) };
     let mut archived = watch.lock(&home.archive)?;
     inner.usable()?;
-    inner.recycle(Some(&archived), merge == Merge::Everything, watch);
+    inner.recycle(merge == Merge::Everything, watch);
     let (version, recycled, until_now) = inner.state_to_archive()?;
     let kept = archived.kept_segments(&version, merge);
     let as_of = (archived.manifest.sequence, archived.manifest.last_pass);

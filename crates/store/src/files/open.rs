@@ -88,7 +88,7 @@ pub(crate) fn open(disk: Arc<dyn Disk>, directory: &Path, options: Options) -> R
         }
         Ok(log)
     });
-    let (mut version, recycler) = recovery.finish_with_keys();
+    let (mut version, mut recycler) = recovery.finish_with_keys();
     version.format = manifest.format;
     let newest = version.sequence;
     let recovered = recovered.and_then(|log| {
@@ -105,6 +105,7 @@ pub(crate) fn open(disk: Arc<dyn Disk>, directory: &Path, options: Options) -> R
             return Err(error);
         }
     };
+    recycler.note_needed(cursors.versions_floor(), manifest.last_pass);
     let guides = version.segments.guides().clone();
     let archived = Archived { manifest, segments, guides, bases, past: Vec::new(), ghosts: Vec::new() };
     let home = Home::new(disk, directory, lock, archived, archived_heap_bytes);

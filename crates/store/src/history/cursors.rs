@@ -127,11 +127,6 @@ impl Cursors {
         state.open.values().map(|place| place.keys).chain(named).min()
     }
 
-    /// Whether versions are kept for one of them.
-    pub(crate) fn keeps_versions(&self) -> bool {
-        self.place(VERSIONS_CURSOR).is_some()
-    }
-
     /// Counts a reader that needs nothing up to `done`.
     pub(crate) fn enter(&self, done: Sequence) -> ReaderId {
         let mut state = self.state.lock();

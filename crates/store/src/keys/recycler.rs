@@ -20,8 +20,9 @@
 //! Of an id in the log, the newest version tells readers the key, and a window shows what was there at its reader's place. So no
 //! key is let go of that a commit names which some reader had not passed when the pass began. Whoever wants to read later on
 //! from before the place of the last of these readers is told that the log was trimmed there, and so is who asks for such a version.
+//! Handlers are such a reader: in the versions from their place on, which are kept for them, those keys have no vertex.
 //!
-//! Not let go of at all are keys while history is kept, or versions are for handlers; while a load is under way, which holds
+//! Not let go of at all are keys while history is kept; while a load is under way, which holds
 //! ids of vertices that are not there yet; and while a view is in the catalog that is made of ids. (One that comes later cannot name an id
 //! without a key: who makes it of a version from before conflicts.)
 //!
@@ -139,6 +140,12 @@ impl Recycler {
     /// Notes that what was let go of had no vertex from commit `since` on.
     pub(crate) fn note_pass(&mut self, since: Sequence) {
         self.last_pass = self.last_pass.max(since);
+    }
+
+    /// Notes that versions from commit `needed` on are kept for handlers. So what was let go of behind the manifest, which says what
+    /// was by commit `archived`, had no vertex by then, though the log only tells when its keys came again.
+    pub(crate) fn note_needed(&mut self, needed: Sequence, archived: Sequence) {
+        self.last_pass = self.last_pass.min(needed.max(archived));
     }
 
     pub(crate) fn num_keyless(&self) -> usize {

@@ -359,7 +359,7 @@ impl Tidying {
             Some((pass, _)) => pass,
             None => {
                 self.took = Duration::ZERO;
-                inner.recycle(None, false, &Watch::until_closed(inner));
+                inner.recycle(false, &Watch::until_closed(inner));
                 Pass::new(inner, UNDER_LOAD)
             }
         };
@@ -380,7 +380,7 @@ impl Inner {
     /// newest commit. Tells whether nothing was left to do.
     fn tidy_at_rest(&self, newest: Sequence) -> Result<bool, CommitError> {
         if self.home.is_none() {
-            self.recycle(None, false, &Watch::until_closed(self));
+            self.recycle(false, &Watch::until_closed(self));
             let goes_on = || self.current.load().sequence() == newest;
             return Pass::new(self, AT_REST).go_on(self, &Watch::until_closed(self), goes_on);
         }

@@ -8,7 +8,6 @@ use evergraph_types::{KeyKind, VertexId};
 
 use crate::commits::commit::Committer;
 use crate::commits::stages::AllStages;
-use crate::files::home::Archived;
 use crate::history::retain::Retain;
 use crate::keys::dictionary::Dictionary;
 use crate::keys::recycler::{holds_ids, is_in};
@@ -28,7 +27,7 @@ const IDS_AT_ONCE: usize = if cfg!(debug_assertions) { 1 << 8 } else { 1 << 13 }
 impl Inner {
     /// Lets go of the keys of vertices that are gone, if there are many, or if it is `asked_for`, and makes ids free that nobody
     /// holds. Whoever calls this is the only one that archives.
-    pub(crate) fn recycle(&self, archived: Option<&Archived>, asked_for: bool, watch: &Watch<'_>) {
+    pub(crate) fn recycle(&self, asked_for: bool, watch: &Watch<'_>) {
         if self.retain != Retain::Nothing {
             return;
         }
@@ -37,15 +36,16 @@ impl Inner {
             if !self.is_worth_a_pass(asked_for) {
                 return;
             }
-            self.begin_pass(archived);
+            self.begin_pass();
         }
+        self.let_go_of_pasts();
         self.reclaimer.collect();
         if self.committer.enter().resolver.recycler.goes_back_to().is_none() {
             return;
         }
         for ids in self.ids_without_vertices().chunks(IDS_AT_ONCE) {
             let mut committer = self.committer.lock();
-            if !self.may_recycle(&committer, archived) || !watch.goes_on() {
+            if !self.may_recycle(&committer) || !watch.goes_on() {
                 return;
             }
             self.let_go(&mut committer, ids);
@@ -69,9 +69,9 @@ impl Inner {
     }
 
     /// Has versions from here on hold another dictionary.
-    fn begin_pass(&self, archived: Option<&Archived>) {
+    fn begin_pass(&self) {
         let mut committer = self.committer.lock();
-        if !self.may_recycle(&committer, archived) {
+        if !self.may_recycle(&committer) {
             return;
         }
         let newest = self.current.load_full();
@@ -107,17 +107,15 @@ impl Inner {
     }
 
     /// Whether nothing stands against letting go of keys. All that was accepted is published.
-    fn may_recycle(&self, committer: &Committer, archived: Option<&Archived>) -> bool {
+    fn may_recycle(&self, committer: &Committer) -> bool {
         let newest = self.current.load();
-        let has_past =
-            archived.is_some_and(|archived| !archived.bases.is_empty() || !archived.past.is_empty());
         // What was read and not dealt with by then may name keys that only a batch has deleted edges of.
         let is_read = self.cursors.keys_floor().is_some_and(|floor| floor < committer.deleted_by_batch);
         committer.refusal.is_none()
             && committer.branch.is_none()
             && !committer.resolver.recycler.has_unlogged()
             && Arc::ptr_eq(&committer.resolver.dictionary, &newest.dictionary)
-            && !(has_past || is_read || self.cursors.keeps_versions() || holds_ids(&newest.catalog))
+            && !(is_read || holds_ids(&newest.catalog))
     }
 
     /// Lets go of the keys of those of the ids that have no vertex, and that no commit names which somebody may still read.
@@ -154,14 +152,17 @@ impl Inner {
         if !self.committer.enter().resolver.recycler.is_waiting() {
             return;
         }
-        if let Some(mut history) = self.history.try_lock() {
-            // Versions of the past would be made of what is archived, which is about to be replaced.
-            history.shrink(0, 0);
-        }
+        self.let_go_of_pasts();
         self.reclaimer.collect();
         let mut committer = self.committer.lock();
         let resolver = &mut committer.resolver;
         resolver.recycler.promote(&resolver.dictionary);
+    }
+
+    /// Lets go of versions of the past that are kept for the next time, and of the dictionaries that they hold.
+    fn let_go_of_pasts(&self) {
+        // Whoever asks for one just now holds it anyway.
+        self.history.try_lock().into_iter().for_each(|mut history| history.shrink(0, 0));
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use evergraph_disk::SimDisk;
 use evergraph_store::{CommitError, Options, Retain, Store, Transaction};
-use evergraph_types::{EdgeTypeOptions, Key, Value};
+use evergraph_types::{EdgeTypeOptions, Key, KeyKind, Value};
 use evergraph_view::Snapshot;
 use evergraph_views::{
     Event, EventError, EventKind, HandlerError, HandlerOptions, HandlerState, Subject, Subscription,
@@ -36,7 +36,7 @@ fn by(text: &str) -> ViewRequest {
 }
 
 /// Whether it becomes so before long.
-fn within(is_so: impl Fn() -> bool) -> bool {
+fn within(mut is_so: impl FnMut() -> bool) -> bool {
     (0..4000).any(|_| {
         std::thread::sleep(Duration::from_millis(5));
         is_so()
@@ -430,6 +430,47 @@ fn a_handler_goes_on_where_it_was() {
         store.close().unwrap();
     }
     assert_eq!(all, [0, 101, 201, 1, 102, 202, 2].map(|key| Subject::Vertex(Key::Int(key))));
+}
+
+/// Those who listen are told of keys, and ids of keys that are gone are given to others beside them.
+#[test]
+fn handlers_are_told_the_right_keys_while_ids_come_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = || Options { keys: Some(KeyKind::Int64), ..Options::default() };
+    let on_disk = Store::open(directory.path().join("net.eg"), options()).unwrap();
+    for store in [Store::in_memory(options()), on_disk] {
+        let views = Views::new(store.clone());
+        let mut tx = store.begin().unwrap();
+        tx.put_vertex(-1, None, &[("level", 5.into())]).unwrap();
+        tx.commit().unwrap();
+        let view = views.create("high", &by("level >= 2")).unwrap();
+        let (subscription, seen) = collect(&view, HandlerOptions::new("h"));
+        let mut expected = Vec::new();
+        let mut keys = 0..0;
+        let is_enough = |keys: i64| keys >= 1000 && i64::from(store.version().unwrap().id_bound()) < keys / 2;
+        assert!(within(|| {
+            keys = keys.end..keys.end + 20;
+            let mut tx = store.begin().unwrap();
+            for key in keys.clone() {
+                tx.put_vertex(key, None, &[("level", (key % 4).into())]).unwrap();
+            }
+            tx.commit().unwrap();
+            for key in keys.clone() {
+                assert!(store.delete_vertex(key).unwrap());
+            }
+            let high = || keys.clone().filter(|key| key % 4 >= 2).map(|key| Subject::Vertex(Key::Int(key)));
+            expected.extend(high().map(|subject| (subject, Transition::Added)));
+            expected.extend(high().map(|subject| (subject, Transition::Removed)));
+            store.compact().unwrap();
+            is_enough(keys.end)
+        }));
+        settle(&store, &subscription);
+        let told = seen.lock().unwrap();
+        let told: Vec<_> =
+            told.iter().map(|event| (event.subject.clone(), event.transition.clone())).collect();
+        assert!(told == expected, "{} events, {} expected", told.len(), expected.len());
+        assert_eq!(subscription.status().state, HandlerState::Live);
+    }
 }
 
 /// Handlers come and go while others write: each is told of everything from when it was put to work until it is stopped.
