@@ -6,9 +6,9 @@
 //!                               lists and changes     [list][list][list]…
 //! ```
 //!
-//! A batch with a change for each [`ENTRIES_PER_CHANGE`] entries of a range touches most runs of its lists, which would be written
-//! anyway. End to end they take one allocation for a million bytes, and whoever scans them right after the batch reads memory from one end
-//! to the other.
+//! A batch with a change for each [`ENTRIES_PER_CHANGE`] entries of a range touches nearly all leaves of it, the packs and many of the
+//! runs in which would be written anyway. End to end they take one allocation for a million bytes, and whoever scans them right after the
+//! batch reads memory from one end to the other.
 //!
 //! Lists of a `simple` type that are neither compressed nor have properties are written so. Those that lie in a segment stay there unless they
 //! change.
@@ -34,8 +34,8 @@ use crate::versions::version::Adjacency;
 
 /// A range with fewer changes is not worth it.
 const CHANGES_MIN: usize = if cfg!(debug_assertions) { 1 << 6 } else { 1 << 10 };
-/// Nor is one with more entries to write for each change.
-const ENTRIES_PER_CHANGE: usize = 32;
+/// Nor is one with more entries to write for each change: to edit a leaf by itself takes about as long for one as to copy so many.
+const ENTRIES_PER_CHANGE: usize = 512;
 /// About so many entries are written by one thread, to one block.
 const ENTRIES_PER_PART: usize = if cfg!(debug_assertions) { 1 << 10 } else { 1 << 18 };
 
