@@ -47,9 +47,10 @@ Examples:
 
 Rates are undirected edges a second, both directions stored. The bars are meant for the default
 graph on two cores. In batches of a million edges, and with a log, three new stores are filled, and
-the middle one counts: the first has to find its memory. What goes on beside PageRank of the same store is compared with the same beside
-PageRank of another one, which takes the cores, caches and memory as well; an iteration of PageRank
-is told for a million edges, its share of the snapshot included.";
+the middle one counts: the first has to find its memory. What goes on beside PageRank of the same
+store is compared with the same beside PageRank of another one, which takes the cores, caches and
+memory as well; an iteration of PageRank is told for a million edges, its share of the snapshot
+included.";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Measurement {
