@@ -115,7 +115,8 @@ impl Inner {
             && committer.branch.is_none()
             && !committer.resolver.recycler.has_unlogged()
             && Arc::ptr_eq(&committer.resolver.dictionary, &newest.dictionary)
-            && !(is_read || holds_ids(&newest.catalog))
+            && !is_read
+            && !holds_ids(&newest.catalog)
     }
 
     /// Lets go of the keys of those of the ids that have no vertex, and that no commit names which somebody may still read.
