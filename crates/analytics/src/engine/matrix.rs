@@ -15,9 +15,9 @@
 use std::sync::Arc;
 
 use evergraph_types::{Direction, VertexId};
-use evergraph_view::{FlatTable, FlatView, GraphView};
+use evergraph_view::{FlatView, GraphView};
 
-use crate::engine::gather::sum_over;
+use crate::engine::gather::Gather;
 use crate::engine::parallel::{ITEMS_PER_TASK, blocks, for_each, map};
 use crate::engine::ranges::{HUB_DEGREE, HUB_PIECE};
 use crate::engine::weights::{Sign, Weight, WeightedTable};
@@ -26,14 +26,13 @@ use crate::{AlgorithmError, Control, Ranges};
 /// The lists of one direction as rows of a matrix.
 pub(crate) struct Matrix {
     flat: Arc<FlatView>,
-    ranges: Ranges,
     rows: Rows,
 }
 
 enum Rows {
     /// Lists whose edges weigh 1.
-    Plain(FlatTable),
-    Weighted(WeightedTable),
+    Plain(Gather),
+    Weighted(WeightedTable, Ranges),
 }
 
 impl Matrix {
@@ -45,10 +44,13 @@ impl Matrix {
         control: &Control,
     ) -> Result<Self, AlgorithmError> {
         let rows = match weight.lists(view)? {
-            Some(_) => Rows::Weighted(WeightedTable::new(view, flat, weight, direction, sign, control)?),
-            None => Rows::Plain(flat.table(direction).end_to_end(|| control.check())?),
+            Some(_) => {
+                let table = WeightedTable::new(view, flat, weight, direction, sign, control)?;
+                Rows::Weighted(table, Ranges::by_edges(flat, direction))
+            }
+            None => Rows::Plain(Gather::over(flat, direction, control)?),
         };
-        Ok(Matrix { flat: flat.clone(), ranges: Ranges::by_edges(flat, direction), rows })
+        Ok(Matrix { flat: flat.clone(), rows })
     }
 
     /// Writes `finish(vertex, sum)` of every vertex that exists to `into`, and 0 for the others.
@@ -59,26 +61,43 @@ impl Matrix {
         control: &Control,
         finish: impl Fn(VertexId, f64) -> f64 + Sync,
     ) -> Result<(), AlgorithmError> {
-        let pieces = self.ranges.split_mut(into);
-        let done = self.ranges.try_map_with(control, pieces, |range, into| {
-            for (vertex, place) in range.zip(into) {
-                let exists = self.flat.has_vertex(vertex);
-                *place = if exists { finish(vertex, self.row(vertex, vector)) } else { 0.0 };
+        let finish = |vertex, sum| if self.flat.has_vertex(vertex) { finish(vertex, sum) } else { 0.0 };
+        match &self.rows {
+            Rows::Plain(gather) => {
+                let finish = |(): &mut (), vertices, sums: &[f64], into: &mut [f64]| {
+                    let sums = Iterator::zip(vertices, sums);
+                    into.iter_mut()
+                        .zip(sums)
+                        .for_each(|(place, (vertex, sum))| *place = finish(vertex, *sum));
+                };
+                gather.pass(control, vector, |number| *number, into, finish)?;
             }
-            Ok(())
-        });
-        done.map(drop)
+            Rows::Weighted(table, ranges) => {
+                ranges.try_map_with(control, ranges.split_mut(into), |range, into| {
+                    for (vertex, place) in range.zip(into) {
+                        let (neighbors, weights) = table.list(vertex);
+                        *place = finish(vertex, weighted_row(neighbors, weights, vector));
+                    }
+                    Ok(())
+                })?;
+            }
+        }
+        Ok(())
     }
 
     /// The sum of the weights of each row.
     pub(crate) fn row_sums(&self, control: &Control) -> Result<Vec<f64>, AlgorithmError> {
         let mut sums = vec![0.0; self.flat.id_bound() as usize];
-        let pieces = self.ranges.iter().zip(self.ranges.split_mut(&mut sums));
+        let ranges = match &self.rows {
+            Rows::Plain(gather) => gather.ranges(),
+            Rows::Weighted(_, ranges) => ranges,
+        };
+        let pieces = ranges.iter().zip(ranges.split_mut(&mut sums));
         for_each(control, pieces, |(range, sums)| {
             for (vertex, sum) in range.zip(sums) {
                 *sum = match &self.rows {
-                    Rows::Weighted(table) => table.list(vertex).1.iter().sum(),
-                    Rows::Plain(table) => table.degree(vertex) as f64,
+                    Rows::Weighted(table, _) => table.list(vertex).1.iter().sum(),
+                    Rows::Plain(gather) => gather.table().degree(vertex) as f64,
                 };
             }
         })?;
@@ -88,15 +107,15 @@ impl Matrix {
     /// The powers of two that bring the largest weight of each row to about 1.
     pub(crate) fn row_scales(&self, control: &Control) -> Result<Vec<f64>, AlgorithmError> {
         match &self.rows {
-            Rows::Weighted(table) => table.scales(control),
-            Rows::Plain(table) => Ok(vec![1.0; table.len()]),
+            Rows::Weighted(table, _) => table.scales(control),
+            Rows::Plain(gather) => Ok(vec![1.0; gather.table().len()]),
         }
     }
 
     /// Multiplies each row of weights by a number of its own.
     pub(crate) fn scale_rows(&mut self, by: &[f64], control: &Control) -> Result<(), AlgorithmError> {
         match &mut self.rows {
-            Rows::Weighted(table) => table.scale(control, |vertex, _| by[vertex as usize]),
+            Rows::Weighted(table, _) => table.scale(control, |vertex, _| by[vertex as usize]),
             Rows::Plain(_) => Ok(()),
         }
     }
@@ -104,18 +123,8 @@ impl Matrix {
     /// The same for the columns: the weights of all edges to or from a neighbor.
     pub(crate) fn scale_columns(&mut self, by: &[f64], control: &Control) -> Result<(), AlgorithmError> {
         match &mut self.rows {
-            Rows::Weighted(table) => table.scale(control, |_, neighbor| by[neighbor as usize]),
+            Rows::Weighted(table, _) => table.scale(control, |_, neighbor| by[neighbor as usize]),
             Rows::Plain(_) => Ok(()),
-        }
-    }
-
-    fn row(&self, vertex: VertexId, vector: &[f64]) -> f64 {
-        match &self.rows {
-            Rows::Weighted(table) => {
-                let (neighbors, weights) = table.list(vertex);
-                weighted_row(neighbors, weights, vector)
-            }
-            Rows::Plain(table) => sum_over(table.neighbors(vertex), vector, |number| *number),
         }
     }
 }

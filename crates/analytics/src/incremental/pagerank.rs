@@ -25,10 +25,10 @@ use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatView, GraphView};
 
 use super::Changes;
-use crate::engine::gather::sum_over;
+use crate::engine::gather::Gather;
 use crate::engine::parallel::{in_pool, map};
 use crate::registry::invalid;
-use crate::{AlgorithmError, Control, PageRank, PageRankOptions, Ranges, Weight};
+use crate::{AlgorithmError, Control, PageRank, PageRankOptions, Weight};
 
 /// Pushes cost about this many times the edges that a pass costs: they go one by one, to places anywhere.
 const PUSH_COST: u64 = 4;
@@ -225,7 +225,7 @@ impl IncrementalPageRank {
 
     /// Pushes every vertex at once, as often as more than a few have to be; queues what is left.
     fn pass(&mut self, flat: &FlatView, control: &Control) -> Result<(), AlgorithmError> {
-        let ranges = Ranges::by_edges(flat, Direction::In);
+        let gather = Gather::over(flat, Direction::In, control)?;
         let (alpha, few) = (self.alpha, u64::from(flat.id_bound()) / PUSH_COST / 4);
         self.vertices.resize(self.vertices.len().max(flat.id_bound() as usize), Vertex::default());
         loop {
@@ -234,21 +234,18 @@ impl IncrementalPageRank {
                 vertex.rank += vertex.residual;
                 alpha * vertex.residual / f64::from(vertex.degree.max(1))
             };
-            let shares = map(ranges.split_mut(vertices), |vertices| {
+            let shares = map(gather.ranges().split_mut(vertices), |vertices| {
                 vertices.iter_mut().map(share).collect::<Vec<f64>>()
             });
             let shares = shares.concat();
             self.passes += 1;
-            let totals = ranges.try_map_with(control, ranges.split_mut(vertices), |range, vertices| {
-                let lists = flat.table(Direction::In).lists(range);
-                let mut total = 0.0;
-                for (vertex, list) in vertices.iter_mut().zip(lists) {
-                    vertex.residual = sum_over(list, &shares, |share| *share);
-                    total += vertex.rank;
+            let finish = |total: &mut f64, _, sums: &[f64], vertices: &mut [Vertex]| {
+                for (vertex, sum) in vertices.iter_mut().zip(sums) {
+                    vertex.residual = *sum;
+                    *total += vertex.rank;
                 }
-                Ok(total)
-            });
-            self.total = totals?.iter().sum();
+            };
+            self.total = gather.pass(control, &shares, |share| *share, vertices, finish)?.iter().sum();
             let allowed = self.tol * self.total;
             let large = |vertex: &&Vertex| vertex.residual.abs() > allowed;
             if self.vertices.iter().filter(large).count() as u64 <= few {

@@ -18,19 +18,19 @@
 use std::ops::Range;
 
 use evergraph_types::{Direction, VertexId};
-use evergraph_view::{FlatTable, FlatView, GraphView};
+use evergraph_view::{FlatView, GraphView};
 
 use crate::engine::control::ensure;
-use crate::engine::gather::sums_over;
+use crate::engine::gather::Gather;
 use crate::engine::matrix::{largest, near_one};
-use crate::engine::parallel::{for_each, in_pool, map, try_map};
+use crate::engine::parallel::{for_each, in_pool, try_map};
 use crate::engine::weights::{Weight, weighted_lists};
 use crate::ranking::weighted_pagerank;
 use crate::registry::{
     Algorithm, Argument, Arguments, CONVERGED, Check, Field, ITERATIONS, Kind, OPTIONAL_WEIGHT, Outcome,
     Scalar, VertexColumn, invalid, invalid_at,
 };
-use crate::{AlgorithmError, Control, Ranges};
+use crate::{AlgorithmError, Control};
 
 /// The arguments of [`pagerank`]; names and defaults are those of NetworkX.
 #[derive(Clone, Debug, PartialEq)]
@@ -213,9 +213,6 @@ pub(crate) fn check_weights(view: &dyn GraphView, name: &str, weights: &[f64]) -
     Ok(())
 }
 
-/// Vertices that gather before what they gathered is looked at: few enough for it to stay in the first-level cache.
-const GATHERED: usize = 256;
-
 /// What a vertex hands to each of its out-neighbors, in the precision it is kept in between iterations.
 trait Share: Copy + Default + Send + Sync {
     fn from_f64(share: f64) -> Self;
@@ -259,16 +256,12 @@ impl Change {
 /// array that a pass has to read or write besides takes room in the cache from the shares.
 struct State<'a, S> {
     view: &'a FlatView,
-    /// The lists that vertices gather over, end to end.
-    table: FlatTable,
-    ranges: Ranges,
+    gather: Gather,
     /// The score of each vertex divided by its out-degree; the score itself where that is 0, for nobody gathers it.
     shares: Vec<S>,
     next_shares: Vec<S>,
     /// The out-degree of each vertex: a quarter of what the table entries take.
     degrees: Vec<u32>,
-    /// Whether many lists of a range give no hints, for they are compressed or not in memory.
-    unhinted: Vec<bool>,
     /// The score of all vertices without out-edges.
     dangling: f64,
 }
@@ -277,7 +270,8 @@ impl<'a, S: Share> State<'a, S> {
     /// Every vertex has the same score.
     fn new(view: &'a FlatView, control: &Control) -> Result<Self, AlgorithmError> {
         let none = || vec![S::default(); view.id_bound() as usize];
-        let ranges = Ranges::by_edges(view, Direction::In);
+        let gather = Gather::over(view, Direction::In, control)?;
+        let ranges = gather.ranges();
         let (mut shares, mut degrees) = (none(), vec![0; view.id_bound() as usize]);
         let start = 1.0 / view.num_vertices().max(1) as f64;
         let places = ranges.iter().zip(ranges.split_mut(&mut shares)).zip(ranges.split_mut(&mut degrees));
@@ -294,9 +288,7 @@ impl<'a, S: Share> State<'a, S> {
             Ok(dangling)
         })?;
         let dangling = dangling.iter().sum::<u64>() as f64 * start;
-        let table = view.table(Direction::In).end_to_end(|| control.check())?;
-        let unhinted = map(ranges.iter(), |range| is_unhinted(&table, range));
-        Ok(State { view, table, ranges, shares, next_shares: none(), degrees, unhinted, dangling })
+        Ok(State { view, gather, shares, next_shares: none(), degrees, dangling })
     }
 
     /// Replaces all scores by what `next_score` makes of the sum of the shares that a vertex gathers. Gives the L1 change.
@@ -305,11 +297,20 @@ impl<'a, S: Share> State<'a, S> {
         control: &Control,
         next_score: impl Fn(VertexId, f64) -> f64 + Copy + Sync,
     ) -> Result<f64, AlgorithmError> {
-        let pieces = self.ranges.split_mut(&mut self.next_shares).into_iter().zip(&self.unhinted);
-        let (view, shares, degrees) = ((self.view, &self.table), &self.shares[..], &self.degrees[..]);
-        let changes = self.ranges.try_map_with(control, pieces, |range, (next_shares, &asks)| {
-            Ok(advance_range(view, asks, shares, degrees, next_shares, range, next_score))
-        })?;
+        let (view, shares, degrees) = (self.view, &self.shares[..], &self.degrees[..]);
+        let finish = |change: &mut Change, vertices: Range<VertexId>, sums: &[f64], next_shares: &mut [S]| {
+            let places = vertices.start as usize..vertices.end as usize;
+            let known = shares[places.clone()].iter().zip(&degrees[places]).zip(next_shares).zip(sums);
+            for (vertex, (((old, &degree), next_share), &sum)) in vertices.zip(known) {
+                // As in `State::new`, nothing branches on what exists.
+                let next = next_score(vertex, sum) * f64::from(u8::from(view.has_vertex(vertex)));
+                let parts = f64::from(degree.max(1));
+                change.error += (next - old.to_f64() * parts).abs();
+                change.dangling += if degree == 0 { next } else { 0.0 };
+                *next_share = S::from_f64(next / parts);
+            }
+        };
+        let changes = self.gather.pass(control, shares, S::to_f64, &mut self.next_shares, finish)?;
         let total = changes.iter().fold(Change::default(), Change::plus);
         self.dangling = total.dangling;
         std::mem::swap(&mut self.shares, &mut self.next_shares);
@@ -318,7 +319,7 @@ impl<'a, S: Share> State<'a, S> {
 
     fn scores(&self, control: &Control) -> Result<Vec<f64>, AlgorithmError> {
         let mut scores = vec![0.0; self.shares.len()];
-        let pieces = self.ranges.iter().zip(self.ranges.split_mut(&mut scores));
+        let pieces = self.gather.ranges().iter().zip(self.gather.ranges().split_mut(&mut scores));
         for_each(control, pieces, |(range, scores)| {
             let range = range.start as usize..range.end as usize;
             for ((share, degree), score) in
@@ -329,50 +330,6 @@ impl<'a, S: Share> State<'a, S> {
         })?;
         Ok(scores)
     }
-}
-
-/// Whether more than an eighth of the neighbors of these vertices are in lists that give no hints, as far as a sample tells.
-fn is_unhinted(table: &FlatTable, range: Range<VertexId>) -> bool {
-    let (mut all, mut unhinted) = (0, 0);
-    for list in table.samples(range).flatten() {
-        all += list.len();
-        unhinted += if list.has_hints() { 0 } else { list.len() };
-    }
-    unhinted > all / 8
-}
-
-/// One range of an iteration, some vertices at a time: what they gather, then what that makes of each.
-fn advance_range<S: Share>(
-    (view, table): (&FlatView, &FlatTable),
-    asks: bool,
-    shares: &[S],
-    degrees: &[u32],
-    next_shares: &mut [S],
-    range: Range<VertexId>,
-    next_score: impl Fn(VertexId, f64) -> f64,
-) -> Change {
-    let mut change = Change::default();
-    let mut sums = [0.0; GATHERED];
-    let mut vertex = range.start;
-    for next_shares in next_shares.chunks_mut(GATHERED) {
-        let vertices = vertex..vertex + next_shares.len() as VertexId;
-        match asks {
-            true => sums_over(table.lists_ahead(vertices), shares, S::to_f64, &mut sums),
-            false => sums_over(table.lists(vertices), shares, S::to_f64, &mut sums),
-        }
-        let places = vertex as usize..vertex as usize + next_shares.len();
-        let known = shares[places.clone()].iter().zip(&degrees[places]).zip(next_shares).zip(&sums);
-        for (((old, &degree), next_share), &sum) in known {
-            // As in `State::new`, nothing branches on what exists.
-            let next = next_score(vertex, sum) * f64::from(u8::from(view.has_vertex(vertex)));
-            let parts = f64::from(degree.max(1));
-            change.error += (next - old.to_f64() * parts).abs();
-            change.dangling += if degree == 0 { next } else { 0.0 };
-            *next_share = S::from_f64(next / parts);
-            vertex += 1;
-        }
-    }
-    change
 }
 
 /// Checks a result against as many iterations that push every score along the out-edges, one vertex at a time and in

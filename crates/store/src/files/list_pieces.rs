@@ -24,11 +24,11 @@ use rayon::prelude::*;
 
 use crate::files::list_parts::{ListRuns, Part, Selected, Sizes};
 use crate::files::rows::{CHUNKED, COLUMNS, COMPRESSED, ChunkRow, ListSections, Row, WideRow, encode_rows};
-use crate::lists::adjacency::{CHUNK_MAX, ChunkRef, as_bytes};
+use crate::lists::adjacency::{ChunkRef, as_bytes};
 use crate::lists::compression::{Coding, RunBuffer};
 use crate::lists::entry::Entry;
 use crate::lists::fragment::RunColumn;
-use crate::lists::merge::{push_run, runs_of};
+use crate::lists::merge::{even_runs, push_run, runs_of};
 use crate::lists::paged_array::PagedArray;
 use crate::loads::additions::{Additions, SortBuffers, SortKey};
 use crate::options::ListFormat;
@@ -448,10 +448,8 @@ impl Piece {
             return self.words.extend_from_slice(neighbors);
         }
         let first_chunk = self.chunks.len() as u64;
-        let pieces = neighbors.len().div_ceil(CHUNK_MAX);
-        for piece in 0..pieces {
-            let bounds = neighbors.len() * piece / pieces..neighbors.len() * (piece + 1) / pieces;
-            let (offset, run) = (self.position(), &neighbors[bounds]);
+        for run in even_runs(neighbors) {
+            let offset = self.position();
             let tag = if push_run(run, self.coding, &mut self.words) { COMPRESSED } else { 0 };
             self.chunks.push(ChunkRow { offset: offset | tag, len: run.len() as u32, first: run[0] });
         }

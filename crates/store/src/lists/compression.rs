@@ -23,7 +23,7 @@ use std::mem::MaybeUninit;
 use evergraph_types::VertexId;
 
 use crate::lists::adjacency::CHUNK_MAX;
-use crate::lists::bits::{PACK_SLACK, pack, width_of};
+use crate::lists::bits::{packed_bytes, width_of};
 
 /// Numbers that share a width and are brought into place at a time.
 const BLOCK: usize = 8;
@@ -31,13 +31,17 @@ const BLOCK: usize = 8;
 const BLOCKS_AT_A_TIME: usize = 4;
 /// A number of so many bits lies in four bytes, wherever in a byte it begins.
 const WIDTH_MAX: u32 = 25;
+/// The bits of a byte of widths that tell of the width.
+const WIDTH: u8 = 0x1f;
 /// How far decoding may read beyond the end of a run.
 pub(crate) const SLACK_BYTES: usize = 32;
 /// Set in the first width of a run that does not ascend.
 const UNORDERED: u8 = 0x80;
 const BASE_BYTES: usize = 4;
+/// How many bytes the packing of a block writes at the most.
+const PACKED_MAX: usize = WIDTH_MAX as usize / 2 + size_of::<u128>();
 /// The longest run before it turned out too long: every number as wide as can be, a width for each block, room to pack in.
-const ENCODED_MAX: usize = BASE_BYTES + CHUNK_MAX.div_ceil(BLOCK) + CHUNK_MAX * 4 + PACK_SLACK;
+const ENCODED_MAX: usize = BASE_BYTES + CHUNK_MAX.div_ceil(BLOCK) * (1 + WIDTH_MAX as usize) + PACKED_MAX;
 
 /// How the neighbors of a run may be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,25 +112,47 @@ impl Decoder {
         self.take(buffer, usize::MAX)
     }
 
+    /// Appends all neighbors that are left.
+    #[inline]
+    pub(crate) fn append_to(mut self, out: &mut Vec<VertexId>) {
+        out.reserve(self.left + BLOCK);
+        let end = out.spare_capacity_mut().as_mut_ptr().cast();
+        // SAFETY: there is room for them and a block more, and so many are written.
+        unsafe {
+            let count = self.write(end, usize::MAX);
+            out.set_len(out.len() + count);
+        }
+    }
+
     #[inline]
     fn take<'b>(&mut self, buffer: &'b mut RunBuffer, blocks: usize) -> &'b [VertexId] {
         let start = buffer.start();
+        // SAFETY: a run has at most `CHUNK_MAX` neighbors, and the buffer has room for a block more; so many are written.
+        unsafe {
+            let count = self.write(start, blocks);
+            std::slice::from_raw_parts(start, count)
+        }
+    }
+
+    /// Writes the next neighbors, so many blocks of them at the most, and tells how many.
+    ///
+    /// # Safety
+    /// There is room for as many as are left and a block more at `out`.
+    #[inline]
+    unsafe fn write(&mut self, out: *mut VertexId, blocks: usize) -> usize {
         let mut count = 0;
         if self.is_fresh && self.ascending {
-            // SAFETY: the buffer has room for more than one.
-            unsafe { start.write(self.base) };
+            // SAFETY: there is room for one.
+            unsafe { out.write(self.base) };
             count = 1;
             self.left -= 1;
         }
         self.is_fresh = false;
         let numbers = self.left.min(blocks.saturating_mul(BLOCK));
-        // SAFETY: a run has at most `CHUNK_MAX` neighbors, and the buffer has room for a block more; the numbers and their
-        // widths are there by the contract of `new`.
-        unsafe { self.unpack(numbers, start.add(count)) };
+        // SAFETY: there is room by contract; the numbers and their widths are there by the contract of `new`.
+        unsafe { self.unpack(numbers, out.add(count)) };
         self.left -= numbers;
-        count += numbers;
-        // SAFETY: so many were written.
-        unsafe { std::slice::from_raw_parts(start, count) }
+        count + numbers
     }
 
     /// # Safety
@@ -169,7 +195,7 @@ impl Decoder {
     fn next_width(&mut self) -> usize {
         // SAFETY: there is a width for each block that is left.
         unsafe {
-            let width = self.widths.read() & !UNORDERED;
+            let width = self.widths.read() & WIDTH;
             self.widths = self.widths.add(1);
             usize::from(width)
         }
@@ -187,27 +213,35 @@ impl Decoder {
 mod wide {
     use std::arch::x86_64::*;
 
-    use super::{BLOCK, Decoder, VertexId, WIDTH_MAX};
+    use super::{BLOCK, Decoder, VertexId, WIDTH, WIDTH_MAX};
 
-    /// Which four bytes each number begins in, and at which bit: numbers 0 to 3 from the first byte of a block on, numbers
-    /// 4 to 7 from the byte that number 4 begins in.
+    /// Where the numbers of a block of some width are.
+    #[repr(C, align(32))]
     struct Places {
-        bytes: [[u8; 32]; WIDTH_MAX as usize + 1],
-        bits: [[u32; BLOCK]; WIDTH_MAX as usize + 1],
+        /// Which four bytes each number begins in: numbers 0 to 3 from the first byte of a block on, numbers 4 to 7 from the byte
+        /// that number 4 begins in.
+        bytes: [u8; 32],
+        /// At which bit of these.
+        bits: [u32; BLOCK],
+        /// The bits of a number.
+        mask: [u32; BLOCK],
     }
 
-    static PLACES: Places = {
-        let mut places = Places { bytes: [[0; 32]; 26], bits: [[0; BLOCK]; 26] };
+    /// By width; as many as there are values of [`WIDTH`].
+    static PLACES: [Places; WIDTH as usize + 1] = {
+        let mut places = [const { Places { bytes: [0; 32], bits: [0; BLOCK], mask: [0; BLOCK] } }; _];
         let mut width = 0;
         while width <= WIDTH_MAX as usize {
+            let place = &mut places[width];
             let mut number = 0;
             while number < BLOCK {
                 let from = if number < 4 { 0 } else { width / 2 * 8 };
                 let bit = number * width - from;
-                places.bits[width][number] = (bit % 8) as u32;
+                place.bits[number] = (bit % 8) as u32;
+                place.mask[number] = (1 << width) - 1;
                 let mut byte = 0;
                 while byte < 4 {
-                    places.bytes[width][4 * number + byte] = (bit / 8 + byte) as u8;
+                    place.bytes[4 * number + byte] = (bit / 8 + byte) as u8;
                     byte += 1;
                 }
                 number += 1;
@@ -220,37 +254,54 @@ mod wide {
     /// # Safety
     /// As for `Decoder::unpack`.
     #[target_feature(enable = "avx2")]
-    pub(super) unsafe fn unpack(decoder: &mut Decoder, numbers: usize, mut out: *mut VertexId) {
-        let one = _mm256_set1_epi32(i32::from(decoder.ascending));
+    pub(super) unsafe fn unpack(decoder: &mut Decoder, numbers: usize, out: *mut VertexId) {
+        // SAFETY: by contract.
+        unsafe {
+            match decoder.ascending {
+                true => unpack_blocks::<true>(decoder, numbers, out),
+                false => unpack_blocks::<false>(decoder, numbers, out),
+            }
+        }
+    }
+
+    /// # Safety
+    /// As for `Decoder::unpack`.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn unpack_blocks<const ASCENDING: bool>(
+        decoder: &mut Decoder,
+        numbers: usize,
+        mut out: *mut VertexId,
+    ) {
+        let ramp = _mm256_setr_epi32(1, 2, 3, 4, 5, 6, 7, 8);
         let mut base = _mm256_set1_epi32(decoder.base as i32);
-        let mut left = numbers;
-        while left > 0 {
-            let count = left.min(BLOCK);
+        for _ in 0..numbers.div_ceil(BLOCK) {
             let width = decoder.next_width();
-            // SAFETY: the tables have a row for each width; loads need no alignment.
-            let (bytes, bits) = unsafe {
-                (
-                    _mm256_loadu_si256(PLACES.bytes[width].as_ptr().cast()),
-                    _mm256_loadu_si256(PLACES.bits[width].as_ptr().cast()),
-                )
+            let Places { bytes, bits, mask } = &PLACES[width];
+            // SAFETY: the tables are as wide as what is loaded, and aligned.
+            let [bytes, bits, mask] = unsafe {
+                [bytes.as_ptr().cast(), bits.as_ptr().cast(), mask.as_ptr().cast()]
+                    .map(|row| _mm256_load_si256(row))
             };
-            let mask = _mm256_set1_epi32((1i32 << width) - 1);
             // SAFETY: the block begins here, and as many bytes as are loaded can be read beyond the run's end.
             let loaded = unsafe {
                 let low = _mm_loadu_si128(decoder.block.cast());
                 let high = _mm_loadu_si128(decoder.block.add(width / 2).cast());
                 _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(low), high)
             };
+            // Nothing is read behind a block of fewer numbers.
+            decoder.block = decoder.block.wrapping_add(width);
             let shifted = _mm256_srlv_epi32(_mm256_shuffle_epi8(loaded, bytes), bits);
-            let mut numbers = _mm256_add_epi32(_mm256_and_si256(shifted, mask), one);
-            if decoder.ascending {
+            let mut numbers = _mm256_and_si256(shifted, mask);
+            if ASCENDING {
                 numbers = _mm256_add_epi32(numbers, _mm256_slli_si256::<4>(numbers));
                 numbers = _mm256_add_epi32(numbers, _mm256_slli_si256::<8>(numbers));
                 let low = _mm256_permute2x128_si256::<0x08>(numbers, numbers);
                 numbers = _mm256_add_epi32(numbers, _mm256_shuffle_epi32::<0xff>(low));
+                base = _mm256_add_epi32(base, ramp);
             }
             let neighbors = _mm256_add_epi32(numbers, base);
-            if decoder.ascending {
+            if ASCENDING {
                 base = _mm256_permutevar8x32_epi32(neighbors, _mm256_set1_epi32(7));
             }
             // SAFETY: there is room for whole blocks by contract.
@@ -258,8 +309,6 @@ mod wide {
                 _mm256_storeu_si256(out.cast(), neighbors);
                 out = out.add(BLOCK);
             }
-            decoder.end_block(count, width);
-            left -= count;
         }
         decoder.base = _mm256_extract_epi32::<0>(base) as VertexId;
     }
@@ -272,25 +321,27 @@ pub(crate) fn compress(neighbors: &[VertexId], ascending: bool, out: &mut Vec<u3
     }
     let mut numbers = [0; CHUNK_MAX];
     let (base, count) = if ascending {
-        let gaps = neighbors.windows(2).map(|pair| pair[1] - pair[0] - 1);
-        numbers.iter_mut().zip(gaps).for_each(|(number, gap)| *number = gap);
+        let pairs = neighbors.iter().zip(&neighbors[1..]);
+        numbers.iter_mut().zip(pairs).for_each(|(number, (before, after))| *number = after - before - 1);
         (neighbors[0], neighbors.len() - 1)
     } else {
         let least = neighbors.iter().copied().min().unwrap_or(0);
         numbers.iter_mut().zip(neighbors).for_each(|(number, neighbor)| *number = neighbor - least);
         (least, neighbors.len())
     };
-    let numbers = &numbers[..count];
     let mut bytes = [0u8; ENCODED_MAX];
     bytes[..BASE_BYTES].copy_from_slice(&base.to_le_bytes());
-    let mut end = BASE_BYTES + count.div_ceil(BLOCK);
-    for (block, numbers) in numbers.chunks(BLOCK).enumerate() {
+    let blocks = count.div_ceil(BLOCK);
+    let mut end = BASE_BYTES + blocks;
+    // What a last block lacks is zeros.
+    for (block, numbers) in numbers.as_chunks().0[..blocks].iter().enumerate() {
         let width = width_of(numbers.iter().fold(0, |all, number| all | number).into());
         if width > WIDTH_MAX {
             return false;
         }
         bytes[BASE_BYTES + block] = width as u8;
-        end += pack(numbers.iter().map(|&number| number.into()), width, &mut bytes[end..]);
+        pack_block(numbers, width, &mut bytes[end..]);
+        end += packed_bytes(BLOCK.min(count - BLOCK * block), width);
     }
     if !ascending {
         bytes[BASE_BYTES] |= UNORDERED;
@@ -301,6 +352,28 @@ pub(crate) fn compress(neighbors: &[VertexId], ascending: bool, out: &mut Vec<u3
     }
     out.extend(bytes[..4 * words].as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)));
     true
+}
+
+/// Writes a block, two numbers at a time, then four: less depends on what was before than number by number. Up to [`PACKED_MAX`] bytes are
+/// written.
+#[inline]
+fn pack_block(numbers: &[u32; BLOCK], width: u32, out: &mut [u8]) {
+    let two = |first: usize| u64::from(numbers[first]) | u64::from(numbers[first + 1]) << width;
+    // In two words, from this bit of the first on.
+    let four = |first: usize, bit: u32| {
+        let (low, high) = (two(first), two(first + 2));
+        let (from, left) = (bit + 2 * width, u64::BITS - 1 - bit);
+        [low << bit | high << from, low >> 1 >> left | high >> 1 >> (u64::BITS - 1 - from)]
+    };
+    let first = four(0, 0);
+    // Number 4 begins in this byte, or in the middle of it.
+    let middle = (width / 2) as usize;
+    let mut second = four(4, width % 2 * 4);
+    second[0] |= first[usize::from(middle >= 8)] >> (8 * middle % 64);
+    for (at, words) in [(0, first), (middle, second)] {
+        out[at..at + 8].copy_from_slice(&words[0].to_le_bytes());
+        out[at + 8..at + 16].copy_from_slice(&words[1].to_le_bytes());
+    }
 }
 
 /// The bytes of the compressed run of `len` neighbors at the start of `bytes`, which may end behind its widths; `None` if

@@ -28,7 +28,7 @@ use crate::lists::entry::Entry;
 use crate::lists::growth::append;
 use crate::lists::heap::{Block, Changes};
 use crate::lists::merge::{
-    Delta, Policy, Scratch, entry_of, merge_into, merge_list, merge_plain, push_run, write_run,
+    Delta, Policy, Scratch, entry_of, even_runs, merge_into, merge_list, merge_plain, push_run, write_run,
 };
 use crate::lists::paged_array::Leaf;
 
@@ -368,11 +368,9 @@ fn pack_changed<D: Delta>(
         0 => Entry::EMPTY,
         len @ 1..=CHUNK_MAX if is_plain => draft.note_list(place, len, false),
         1..=CHUNK_MAX => draft.push_list(neighbors, run),
-        len => {
-            let pieces = len.div_ceil(CHUNK_MAX);
-            let bounds = (0..pieces).map(|piece| len * piece / pieces..len * (piece + 1) / pieces);
-            let runs: Vec<ChunkRef> =
-                bounds.map(|bounds| write_run(&after[bounds], draft.coding, run, None, changes)).collect();
+        _ => {
+            let runs = even_runs(after).map(|part| write_run(part, draft.coding, run, None, changes));
+            let runs: Vec<ChunkRef> = runs.collect();
             draft.len = start;
             entry_of(&runs, old, changes)
         }

@@ -671,6 +671,12 @@ fn code(neighbors: &[VertexId], coding: Coding, words: &mut Vec<u32>) -> bool {
     push_run(neighbors, coding, words)
 }
 
+/// A list in as few runs as it fits, about as long as each other.
+pub(crate) fn even_runs(list: &[VertexId]) -> impl Iterator<Item = &[VertexId]> {
+    let runs = list.len().div_ceil(CHUNK_MAX);
+    (0..runs).map(move |run| &list[list.len() * run / runs..list.len() * (run + 1) / runs])
+}
+
 /// Appends a run to words; tells whether it was compressed.
 pub(crate) fn push_run(neighbors: &[VertexId], coding: Coding, words: &mut Vec<u32>) -> bool {
     let compressed = match coding {

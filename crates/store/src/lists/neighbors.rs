@@ -366,8 +366,29 @@ impl<'a> Neighbors<'a> {
     /// All neighbors, copied.
     pub fn to_vec(&self) -> Vec<VertexId> {
         let mut neighbors = Vec::with_capacity(self.len());
-        self.for_each_slice(|slice| neighbors.extend_from_slice(slice));
+        self.append_to(&mut neighbors);
         neighbors
+    }
+
+    /// Appends all neighbors.
+    #[inline]
+    pub fn append_to(&self, out: &mut Vec<VertexId>) {
+        match self.list {
+            List::Flat(neighbors) => out.extend_from_slice(neighbors),
+            _ => self.append_runs_to(out),
+        }
+    }
+
+    fn append_runs_to(&self, out: &mut Vec<VertexId>) {
+        for (place, run) in self.runs().iter().enumerate() {
+            ask_for(self.runs().get(place + 1));
+            match run.is_compressed() {
+                // SAFETY: the runs of a list are alive while it is.
+                true => unsafe { run.decoder() }.append_to(out),
+                // SAFETY: as above.
+                false => out.extend_from_slice(unsafe { run.neighbors() }),
+            }
+        }
     }
 }
 
