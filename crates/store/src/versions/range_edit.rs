@@ -303,8 +303,8 @@ struct ListsDraft<'a> {
 
 impl<'a> ListsDraft<'a> {
     fn new(room: &'a mut [MaybeUninit<u32>], coding: Coding) -> Self {
-        let (pieces, neighbors, words) = Default::default();
-        ListsDraft { room, len: 0, coding, pieces, neighbors, words }
+        let (neighbors, words) = (Vec::new(), Vec::new());
+        ListsDraft { room, len: 0, coding, pieces: Vec::new(), neighbors, words }
     }
 
     /// Appends a list as it is, to the one begun.
@@ -316,12 +316,12 @@ impl<'a> ListsDraft<'a> {
 
     fn push_run(&mut self, run: ChunkRef) {
         let mut buffer = RunBuffer::new();
-        if run.is_compressed() && self.coding != Coding::Plain {
+        match run.is_compressed() && self.coding != Coding::Plain {
             // SAFETY: the version being edited is alive.
-            return self.push_words(unsafe { run.words() }, run.len, true);
+            true => self.push_words(unsafe { run.words() }, run.len, true),
+            // SAFETY: as above.
+            false => self.push_neighbors(unsafe { run.read(&mut buffer) }),
         }
-        // SAFETY: as above.
-        self.push_neighbors(unsafe { run.read(&mut buffer) });
     }
 
     /// Appends neighbors in runs as the coding has them.
@@ -343,7 +343,7 @@ impl<'a> ListsDraft<'a> {
         self.note(len, words.len(), is_compressed);
     }
 
-    /// Notes neighbors that were written: to the run before, if neither is compressed.
+    /// Notes neighbors that were written: as a run, or, where the coding has lists in one, as more of that.
     fn note(&mut self, len: u32, words: usize, is_compressed: bool) {
         self.len += words;
         let words = words as u32;
