@@ -10,8 +10,8 @@
 //! runs in which would be written anyway. End to end they take one allocation for a million bytes, and whoever scans them right after the
 //! batch reads memory from one end to the other.
 //!
-//! Lists of a `simple` type without properties are written so. Where they are compressed, runs that do not change are copied as they are.
-//! Lists that lie in a segment stay there unless they change.
+//! Lists of a `simple` type that are neither compressed nor have properties are written so. Those that lie in a segment stay there unless they
+//! change.
 //!
 //! Invariant: what an old cluster of the range holds is written to the new one, or is not reached any more.
 #![allow(unsafe_code)]
@@ -22,13 +22,10 @@ use evergraph_types::VertexId;
 
 use crate::lists::adjacency::{AHEAD, ChunkRef};
 use crate::lists::bits::set_bits;
-use crate::lists::compression::{Coding, RunBuffer, SLACK_BYTES};
 use crate::lists::entry::Entry;
-use crate::lists::heap::{Block, Changes, Pair};
+use crate::lists::heap::{Block, Changes};
 use crate::lists::leaf_edit::{count_loops, degree_of, lists_of, note_emptied, note_newcomer, release_pack};
-use crate::lists::merge::{
-    Delta, Policy, entry_of, even_runs, for_each_block, merge_into, merge_plain, push_run,
-};
+use crate::lists::merge::{Delta, Policy, entry_of, for_each_block, merge_plain};
 use crate::lists::paged_array::{LEAF_CELLS, Leaf, PagedArray};
 use crate::system::parallel::parallel_map;
 use crate::system::pool::in_pool;
@@ -51,8 +48,8 @@ pub(crate) fn edit_ranges<D: Delta>(
     changes: &mut Changes,
     goes_on: impl Fn() -> bool + Sync,
 ) -> Option<Vec<D>> {
-    let has_runs_alone = !policy.multi && policy.properties.is_empty();
-    if !has_runs_alone || changes.owned_after.is_some() || deltas.len() < CHANGES_MIN {
+    let is_plain = !policy.multi && !policy.compact && policy.properties.is_empty();
+    if !is_plain || changes.owned_after.is_some() || deltas.len() < CHANGES_MIN {
         return None;
     }
     let groups = || deltas.chunk_by(|left, right| range_of(left.vertex()) == range_of(right.vertex()));
@@ -63,8 +60,7 @@ pub(crate) fn edit_ranges<D: Delta>(
     let (parts, done) = in_pool(|| {
         let parts = parallel_map(groups(), |group| if goes_on() { parts_of(&before, group) } else { None });
         let all = parts.iter().flatten().flatten();
-        let coding = policy.coding();
-        let done = parallel_map(all, |part| part.write(&before, coding, forked.fork(), &goes_on));
+        let done = parallel_map(all, |part| part.write(&before, forked.fork(), &goes_on));
         (parts, done)
     });
     let rest = groups().zip(&parts).filter(|(_, parts)| parts.is_none());
@@ -176,7 +172,7 @@ fn entries_to_write<D: Delta>(leaf: Option<&Leaf<Entry>>, deltas: &[D]) -> Optio
         let mut single = None;
         // SAFETY: the version being edited is alive.
         for run in unsafe { leaf.cells[slot as usize].runs(&mut single) } {
-            if run.has_columns() {
+            if !run.has_parts() {
                 return None;
             }
             entries += run.len as usize;
@@ -186,26 +182,20 @@ fn entries_to_write<D: Delta>(leaf: Option<&Leaf<Entry>>, deltas: &[D]) -> Optio
 }
 
 impl<D: Delta> Part<'_, D> {
-    fn write(
-        &self,
-        lists: &Adjacency,
-        coding: Coding,
-        mut changes: Changes,
-        goes_on: &impl Fn() -> bool,
-    ) -> Written {
+    fn write(&self, lists: &Adjacency, mut changes: Changes, goes_on: &impl Fn() -> bool) -> Written {
         let range = range_of(self.bases[0]);
         if !goes_on() {
             return Written { range, block: None, cells: Vec::new(), changes };
         }
-        let block = changes.allocate(bytes_of(self.most, coding));
-        // SAFETY: the new block has room for the head and so many words, and nobody else reaches it.
+        let block = changes.allocate(HEAD_BYTES + size_of::<VertexId>() * self.most);
+        // SAFETY: the new block has room for the head and so many entries, and nobody else reaches it.
         let room = unsafe {
             std::slice::from_raw_parts_mut(
-                block.pointer().add(HEAD_BYTES).cast::<MaybeUninit<u32>>(),
+                block.pointer().add(HEAD_BYTES).cast::<MaybeUninit<VertexId>>(),
                 self.most,
             )
         };
-        let mut draft = ListsDraft::new(room, coding);
+        let mut draft = ListsDraft { room, len: 0, lens: Vec::new() };
         let mut rest = self.deltas;
         for &base in &self.bases {
             let leaf = lists.table.leaf(base);
@@ -215,162 +205,80 @@ impl<D: Delta> Part<'_, D> {
             for slot in set_bits(cells_to_write(leaf, own)) {
                 let old = leaf.map_or(Entry::EMPTY, |leaf| leaf.cells[slot as usize]);
                 let vertex = base + slot;
-                draft.pieces.push(Piece::none(vertex));
                 match groups.next_if(|group| group[0].vertex() == vertex) {
                     Some(group) => draft.push_changed(old, group, &mut changes),
-                    None => draft.push(old),
+                    None => draft.push(vertex, old),
                 }
             }
         }
-        let ListsDraft { len, pieces, .. } = draft;
-        let entries = pieces.iter().map(|piece| u64::from(piece.len)).sum();
-        let block = fitting(block, len, self.most, coding, &mut changes);
-        let cells = entries_in(block, len, &pieces, &mut changes);
+        let ListsDraft { len, lens, .. } = draft;
         if len == 0 {
             changes.give_back(block);
+            let cells = lens.into_iter().map(|(vertex, _)| (vertex, Entry::EMPTY)).collect();
+            return Written { range, block: None, cells, changes };
         }
-        Written { range, block: (len > 0).then_some((block, entries)), cells, changes }
+        let block = fitting(block, len, self.most, &mut changes);
+        let cells = entries_in(block, len, &lens, &mut changes);
+        Written { range, block: Some((block, len as u64)), cells, changes }
     }
 }
 
-/// The bytes of a block with so many words of lists.
-fn bytes_of(words: usize, coding: Coding) -> usize {
-    let slack = if coding == Coding::Plain { 0 } else { SLACK_BYTES };
-    HEAD_BYTES + size_of::<u32>() * words + slack
-}
-
-/// The block with so many words written, or, if there is room for many more, another one.
-fn fitting(block: Block, len: usize, most: usize, coding: Coding, changes: &mut Changes) -> Block {
-    if len == 0 || most - len <= len / 8 {
+/// The block with so many entries written, or, if there is room for many more, another one.
+fn fitting(block: Block, len: usize, most: usize, changes: &mut Changes) -> Block {
+    if most - len <= len / 8 {
         return block;
     }
-    let fitting = changes.allocate(bytes_of(len, coding));
-    let written = bytes_of(len, Coding::Plain);
+    let bytes = HEAD_BYTES + size_of::<VertexId>() * len;
+    let fitting = changes.allocate(bytes);
     // SAFETY: both have room for so many bytes, and nobody else reaches them.
-    unsafe { fitting.pointer().copy_from_nonoverlapping(block.pointer(), written) };
+    unsafe { fitting.pointer().copy_from_nonoverlapping(block.pointer(), bytes) };
     changes.give_back(block);
     fitting
 }
 
-/// The entries of the lists of these pieces, which lie in the block one after the other, so many words in all.
-fn entries_in(block: Block, len: usize, pieces: &[Piece], changes: &mut Changes) -> Vec<OwnCell> {
-    // SAFETY: so many words were written behind the head.
-    let mut rest = unsafe { std::slice::from_raw_parts(block.pointer().add(HEAD_BYTES).cast::<u32>(), len) };
-    let mut runs = Vec::new();
-    let entry = |pieces: &[Piece]| {
-        runs.clear();
-        for piece in pieces.iter().filter(|piece| piece.len > 0) {
-            // Either kind of run begins with its first neighbor.
-            let run = ChunkRef::mapped(rest.as_ptr() as u64, false, piece.len, rest[0]);
-            let has_more = !piece.is_compressed && rest.len() >= piece.len as usize + AHEAD;
-            runs.push(run.compressed(piece.is_compressed).with_more(has_more));
-            rest = &rest[piece.words as usize..];
-        }
-        (pieces[0].vertex, entry_of(&runs, Entry::EMPTY, changes))
+/// The entries of lists of these lengths, which lie in the block one after the other, so many neighbors in all.
+fn entries_in(block: Block, len: usize, lens: &[(VertexId, u32)], changes: &mut Changes) -> Vec<OwnCell> {
+    // SAFETY: so many neighbors were written behind the head.
+    let written =
+        unsafe { std::slice::from_raw_parts(block.pointer().add(HEAD_BYTES).cast::<VertexId>(), len) };
+    let mut rest = written;
+    let entry = |&(vertex, count): &(VertexId, u32)| {
+        let place = rest;
+        rest = &rest[count as usize..];
+        let Some(&first) = place.first().filter(|_| count > 0) else { return (vertex, Entry::EMPTY) };
+        let run = ChunkRef::mapped(place.as_ptr() as u64, false, count, first);
+        let run = run.with_more(place.len() >= count as usize + AHEAD);
+        (vertex, entry_of(&[run], Entry::EMPTY, changes))
     };
-    pieces.chunk_by(|left, right| left.vertex == right.vertex).map(entry).collect()
-}
-
-/// A run that was written behind those before it; the first one of a list may be empty.
-#[derive(Clone, Copy)]
-struct Piece {
-    /// Whose list it is of.
-    vertex: VertexId,
-    /// So many neighbors …
-    len: u32,
-    /// … in so many words.
-    words: u32,
-    is_compressed: bool,
-}
-
-impl Piece {
-    fn none(vertex: VertexId) -> Self {
-        Piece { vertex, len: 0, words: 0, is_compressed: false }
-    }
+    lens.iter().map(entry).collect()
 }
 
 /// Lists while they are written end to end.
 struct ListsDraft<'a> {
-    room: &'a mut [MaybeUninit<u32>],
-    /// So many words are written.
+    room: &'a mut [MaybeUninit<VertexId>],
+    /// So many neighbors are written.
     len: usize,
-    coding: Coding,
-    pieces: Vec<Piece>,
-    /// Buffers for what is compressed.
-    neighbors: Vec<VertexId>,
-    words: Vec<u32>,
+    /// Whose lists these are, and how long.
+    lens: Vec<(VertexId, u32)>,
 }
 
-impl<'a> ListsDraft<'a> {
-    fn new(room: &'a mut [MaybeUninit<u32>], coding: Coding) -> Self {
-        let (neighbors, words) = (Vec::new(), Vec::new());
-        ListsDraft { room, len: 0, coding, pieces: Vec::new(), neighbors, words }
-    }
-
-    /// Appends a list as it is, to the one begun.
-    fn push(&mut self, list: Entry) {
-        let mut single = None;
+impl ListsDraft<'_> {
+    /// Appends a list as it is.
+    fn push(&mut self, vertex: VertexId, list: Entry) {
+        let (mut single, start) = (None, self.len);
         // SAFETY: the version being edited is alive.
-        unsafe { list.runs(&mut single) }.iter().for_each(|run| self.push_run(*run));
-    }
-
-    fn push_run(&mut self, run: ChunkRef) {
-        let mut buffer = RunBuffer::new();
-        match run.is_compressed() && self.coding != Coding::Plain {
-            // SAFETY: the version being edited is alive.
-            true => self.push_words(unsafe { run.words() }, run.len, true),
-            // SAFETY: as above.
-            false => self.push_neighbors(unsafe { run.read(&mut buffer) }),
+        for run in unsafe { list.runs(&mut single) } {
+            // SAFETY: as above, and none is compressed.
+            let neighbors = unsafe { run.neighbors() };
+            self.room[self.len..self.len + neighbors.len()].write_copy_of_slice(neighbors);
+            self.len += neighbors.len();
         }
+        self.lens.push((vertex, (self.len - start) as u32));
     }
 
-    /// Appends neighbors in runs as the coding has them.
-    fn push_neighbors(&mut self, list: &[VertexId]) {
-        if self.coding == Coding::Plain {
-            return self.push_words(list, list.len() as u32, false);
-        }
-        let mut words = std::mem::take(&mut self.words);
-        for run in even_runs(list) {
-            words.clear();
-            let is_compressed = push_run(run, self.coding, &mut words);
-            self.push_words(&words, run.len() as u32, is_compressed);
-        }
-        self.words = words;
-    }
-
-    fn push_words(&mut self, words: &[u32], len: u32, is_compressed: bool) {
-        self.room[self.len..self.len + words.len()].write_copy_of_slice(words);
-        self.note(len, words.len(), is_compressed);
-    }
-
-    /// Notes neighbors that were written: as a run, or, where the coding has lists in one, as more of that.
-    fn note(&mut self, len: u32, words: usize, is_compressed: bool) {
-        self.len += words;
-        let words = words as u32;
-        match self.pieces.last_mut() {
-            Some(last) if self.coding == Coding::Plain => {
-                (last.len, last.words) = (last.len + len, last.words + words);
-            }
-            Some(&mut Piece { vertex, .. }) => self.pieces.push(Piece { vertex, len, words, is_compressed }),
-            None => {}
-        }
-    }
-
-    /// Appends neighbors with changes made.
-    fn push_merged<D: Delta>(&mut self, old: &[VertexId], deltas: &[D], found: &mut Option<Vec<Pair>>) {
-        if self.coding == Coding::Plain {
-            let len = merge_plain(old, deltas, found, &mut self.room[self.len..]);
-            return self.note(len as u32, len, false);
-        }
-        let mut neighbors = std::mem::take(&mut self.neighbors);
-        merge_into(old, deltas, found, &mut neighbors);
-        self.push_neighbors(&neighbors);
-        self.neighbors = neighbors;
-    }
-
-    /// Appends a list with its changes made, to the one begun.
+    /// Appends a list with its changes made.
     fn push_changed<D: Delta>(&mut self, old: Entry, group: &[D], changes: &mut Changes) {
-        let (vertex, first) = (group[0].vertex(), self.pieces.len() - 1);
+        let (vertex, start) = (group[0].vertex(), self.len);
         let (mut single, mut rest) = (None, group);
         // SAFETY: the version being edited is alive.
         let runs = unsafe { old.runs(&mut single) };
@@ -378,25 +286,22 @@ impl<'a> ListsDraft<'a> {
             let own = runs
                 .get(position + 1)
                 .map_or(rest.len(), |next| rest.partition_point(|delta| delta.neighbor() < next.first));
-            let mut buffer = RunBuffer::new();
-            match own {
-                0 => self.push_run(*run),
-                // SAFETY: as above.
-                _ => self.push_merged(unsafe { run.read(&mut buffer) }, &rest[..own], &mut changes.found),
-            }
+            // SAFETY: as above, and none is compressed.
+            let list = unsafe { run.neighbors() };
+            self.len += merge_plain(list, &rest[..own], &mut changes.found, &mut self.room[self.len..]);
             rest = &rest[own..];
         }
-        if !rest.is_empty() {
-            self.push_merged(&[], rest, &mut changes.found);
-        }
-        let before = degree_of(old) as usize;
-        let after = self.pieces[first..].iter().map(|piece| piece.len as usize).sum();
-        if let Some(last) = group.iter().rfind(|delta| delta.neighbor() == vertex) {
-            changes.loops += i64::from(!last.is_delete()) - count_loops(old, vertex);
+        self.len += merge_plain(&[], rest, &mut changes.found, &mut self.room[self.len..]);
+        let (before, after) = (degree_of(old) as usize, self.len - start);
+        if group.iter().any(|delta| delta.neighbor() == vertex) {
+            // SAFETY: these were written.
+            let list = unsafe { self.room[start..self.len].assume_init_ref() };
+            changes.loops += i64::from(list.binary_search(&vertex).is_ok()) - count_loops(old, vertex);
         }
         changes.entries += after as i64 - before as i64;
         note_newcomer(old, group, changes);
         note_emptied(vertex, before, after, changes);
+        self.lens.push((vertex, after as u32));
     }
 }
 
@@ -409,7 +314,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::options::{Durability, ListFormat, Options};
+    use crate::options::{Durability, Options};
     use crate::store::Store;
     use crate::versions::version::Version;
 
@@ -517,7 +422,6 @@ mod tests {
         #[test]
         fn ranges_written_anew_say_what_they_said(
             on_disk: bool,
-            format in prop_oneof![Just(Some(ListFormat::Fast)), Just(Some(ListFormat::Compact))],
             acts in prop::collection::vec(act(), 1..14),
         ) {
             let directory = tempfile::tempdir().expect("a directory");
@@ -525,7 +429,6 @@ mod tests {
                 background: false,
                 keys: Some(KeyKind::Dense),
                 durability: Durability::None,
-                format,
                 ..Options::default()
             };
             let store = match on_disk {
@@ -574,14 +477,8 @@ mod tests {
     /// A large batch leaves each range in the order of vertices.
     #[test]
     fn after_a_batch_lists_lie_end_to_end() {
-        for format in [ListFormat::Fast, ListFormat::Compact] {
-            lists_lie_end_to_end(Some(format));
-        }
-    }
-
-    fn lists_lie_end_to_end(format: Option<ListFormat>) {
-        let keys = Some(KeyKind::Dense);
-        let store = Store::in_memory(Options { background: false, keys, format, ..Options::default() });
+        let store =
+            Store::in_memory(Options { background: false, keys: Some(KeyKind::Dense), ..Options::default() });
         let options = EdgeTypeOptions { symmetric: true, ..EdgeTypeOptions::default() };
         store.create_edge_type("knows", options).expect("new");
         let mut lists = Lists::new();
