@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use memchr::memchr_iter;
+
 use crate::{Format, LoadError, LoadOptions};
 
 /// Refuses files that would be misread rather than refused later.
@@ -15,6 +17,7 @@ pub(crate) fn refuse_other_formats(path: &Path, options: &LoadOptions, head: &[u
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some("UTF-16"),
         head if head.starts_with(b"%%MatrixMarket") => Some("Matrix Market"),
         head if head.starts_with(b"<?xml") => Some("XML"),
+        head if is_binary(head) => Some("binary data"),
         _ => None,
     };
     let by_name = match NamedFormat::of(path) {
@@ -30,6 +33,16 @@ pub(crate) fn refuse_other_formats(path: &Path, options: &LoadOptions, head: &[u
         }),
         None => Ok(()),
     }
+}
+
+/// Whether so many of the first bytes are zero as of numbers of a fixed width, or of text in other encodings. A line or two with such bytes
+/// are bad lines.
+fn is_binary(head: &[u8]) -> bool {
+    const LOOKED_AT_BYTES: usize = 4096;
+    const ZEROS_MIN: usize = 64;
+    let start = &head[..head.len().min(LOOKED_AT_BYTES)];
+    let zeros = memchr_iter(0, start).count();
+    zeros >= ZEROS_MIN && zeros > start.len() / 5
 }
 
 /// What the name of a file says of its format, by its ending, that of a compression aside.

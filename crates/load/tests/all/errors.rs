@@ -276,7 +276,9 @@ fn places_that_are_no_file() {
 
 #[test]
 fn formats_that_are_not_read() {
-    let cases: [(&str, &[u8]); 8] = [
+    let pairs: Vec<u8> = (0..100_u32).flat_map(|key| (key * 0x9_1013 % (1 << 20)).to_le_bytes()).collect();
+    let utf_16: Vec<u8> = "src,dst\n1,2\n3,4\n".repeat(9).encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let cases: [(&str, &[u8]); 11] = [
         ("a.parquet", b"PAR1...."),
         ("a.txt", b"%%MatrixMarket matrix coordinate real general\n3 3 1\n1 2 0.5\n"),
         ("a.mtx", b"1 2\n"),
@@ -285,11 +287,19 @@ fn formats_that_are_not_read() {
         ("a.csv", b"\xff\xfes\0r\0c\0"),
         ("a.txt.bz2", b"BZh91AY"),
         ("a.zip", b"PK\x03\x04"),
+        ("pairs.bin", &pairs),
+        ("pairs.txt", &pairs),
+        ("a.csv", &utf_16),
     ];
     for (name, bytes) in cases {
         let error = load(name, bytes, &LoadOptions::default());
         assert!(matches!(error, Err(LoadError::Unsupported { .. })), "{name}: {error:?}");
     }
+    // A line with zero bytes is a bad line, and the others are read.
+    let mut text = b"1,2\n\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0,3\n".to_vec();
+    text.extend_from_slice(&b"4,5\n".repeat(50));
+    let skip = LoadOptions { on_error: OnError::Skip, ..LoadOptions::default() };
+    assert_eq!(load("a.csv", &text, &skip).map(|edges| edges.edges()).ok(), Some(51));
 }
 
 #[test]

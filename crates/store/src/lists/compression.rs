@@ -26,7 +26,7 @@ use crate::lists::adjacency::CHUNK_MAX;
 use crate::lists::bits::{packed_bytes, width_of};
 
 /// Numbers that share a width and are brought into place at a time.
-const BLOCK: usize = 8;
+pub(crate) const BLOCK: usize = 8;
 /// Blocks that are decoded at a time where reading may end early.
 const BLOCKS_AT_A_TIME: usize = 4;
 /// A number of so many bits lies in four bytes, wherever in a byte it begins.

@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 use evergraph_types::VertexId;
 
 use crate::lists::adjacency::{AHEAD, ChunkRef};
-use crate::lists::compression::RunBuffer;
+use crate::lists::compression::{BLOCK, RunBuffer};
 use crate::system::prefetch::{LINE, prefetch};
 
 /// As many neighbors as a cache line holds.
@@ -365,8 +365,12 @@ impl<'a> Neighbors<'a> {
 
     /// All neighbors, copied.
     pub fn to_vec(&self) -> Vec<VertexId> {
-        let mut neighbors = Vec::with_capacity(self.len());
-        self.append_to(&mut neighbors);
+        if let List::Flat(neighbors) = self.list {
+            return neighbors.to_vec();
+        }
+        // Compressed runs are written by whole blocks.
+        let mut neighbors = Vec::with_capacity(self.len() + BLOCK);
+        self.append_runs_to(&mut neighbors);
         neighbors
     }
 
