@@ -161,6 +161,25 @@ impl Entry {
         self.0 & (SHARED | SECOND | COMPRESSED) == SHARED | SECOND
     }
 
+    /// Whether the run of a list without a directory is neither compressed nor has properties.
+    #[inline]
+    pub(crate) fn is_plain(self) -> bool {
+        self.0 & (COMPRESSED | COLUMNS) == 0
+    }
+
+    /// Whether blocks go when the list does: its directory, or what its run lies in.
+    #[inline]
+    pub(crate) fn owns_blocks(self) -> bool {
+        !self.is_empty() & (self.has_directory() | self.is_apart())
+    }
+
+    /// A list without a directory, plain, once it was copied to a cluster, so many bytes on.
+    #[inline]
+    pub(crate) fn copied(self, by: u64) -> Self {
+        let place = (self.pointer() as u64).wrapping_add(by);
+        Entry(place | SHARED | MORE | (self.words() as u64) << TAGS_END)
+    }
+
     /// Whether a list without a directory lies in a block of its own.
     #[inline]
     pub(crate) fn is_apart(self) -> bool {

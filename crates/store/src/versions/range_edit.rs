@@ -16,7 +16,9 @@
 //! Invariant: what an old cluster of the range holds is written to the new one, or is not reached any more.
 #![allow(unsafe_code)]
 
+use std::hint::select_unpredictable;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 
 use evergraph_types::VertexId;
 
@@ -24,7 +26,9 @@ use crate::lists::adjacency::{AHEAD, ChunkRef};
 use crate::lists::bits::set_bits;
 use crate::lists::entry::Entry;
 use crate::lists::heap::{Block, Changes};
-use crate::lists::leaf_edit::{count_loops, degree_of, lists_of, note_emptied, note_newcomer, release_pack};
+use crate::lists::leaf_edit::{
+    Room, count_loops, degree_of, lists_of, note_emptied, note_newcomer, release_pack,
+};
 use crate::lists::merge::{Delta, Policy, entry_of, for_each_block, merge_plain};
 use crate::lists::paged_array::{LEAF_CELLS, Leaf, PagedArray};
 use crate::system::parallel::parallel_map;
@@ -57,7 +61,7 @@ pub(crate) fn edit_ranges<D: Delta>(
         return None;
     }
     let (before, forked) = (*lists, &*changes);
-    let (parts, done) = in_pool(|| {
+    let (parts, mut done) = in_pool(|| {
         let parts = parallel_map(groups(), |group| if goes_on() { parts_of(&before, group) } else { None });
         let all = parts.iter().flatten().flatten();
         let done = parallel_map(all, |part| part.write(&before, forked.fork(), &goes_on));
@@ -69,43 +73,56 @@ pub(crate) fn edit_ranges<D: Delta>(
         return None;
     }
     (changes.entries, changes.loops) = (0, 0);
-    let mut written = Vec::with_capacity(done.len());
-    for Written { range, block, cells, changes: own } in done {
-        written.push((range, block, cells));
-        changes.join(own);
-    }
+    done.iter_mut().for_each(|part| changes.join(std::mem::take(&mut part.changes)));
     lists.entries = lists.entries.saturating_add_signed(changes.entries);
     lists.loops = lists.loops.saturating_add_signed(changes.loops);
-    let cells = written.iter().flat_map(|(_, _, cells)| cells.chunk_by(are_in_leaf));
-    lists.table = point_to(lists.table, &cells.collect::<Vec<_>>(), changes);
-    let clusters = written.chunk_by(|left, right| left.0 == right.0).map(|parts| {
-        let blocks: Vec<(Block, u64)> = parts.iter().filter_map(|(_, block, _)| *block).collect();
-        (parts[0].0, Cluster::link(&blocks))
+    let leaves: Vec<&OwnLeaf> = done.iter().flat_map(|part| &part.leaves).collect();
+    lists.table = point_to(lists.table, &leaves, changes);
+    let clusters = done.chunk_by(|left, right| left.range == right.range).map(|parts| {
+        let blocks: Vec<(Block, u64)> = parts.iter().filter_map(|part| part.block).collect();
+        (parts[0].range, Cluster::link(&blocks))
     });
     lists.set_clusters(&clusters.collect::<Vec<_>>(), changes);
     Some(rest)
 }
 
-/// A list and whose it is.
-type OwnCell = (VertexId, Entry);
-
-fn are_in_leaf(left: &OwnCell, right: &OwnCell) -> bool {
-    left.0 / LEAF_CELLS == right.0 / LEAF_CELLS
-}
-
-/// The table with these cells set, those of a leaf together, ascending.
-fn point_to(table: PagedArray<Entry>, leaves: &[&[OwnCell]], changes: &mut Changes) -> PagedArray<Entry> {
-    let set = |_, leaf: &mut Leaf<Entry>, cells: &[&[OwnCell]], changes: &mut Changes| {
-        for &(vertex, entry) in cells.iter().copied().flatten() {
-            let slot = vertex % LEAF_CELLS;
-            for_each_block(leaf.cells[slot as usize], &mut |block| changes.retire(block));
-            leaf.set(vertex, (!entry.is_empty()).then_some(entry));
-            // Of the cells only the first is known to be set.
-            leaf.touched |= 1 << slot;
+/// The table with the lists of these leaves, which ascend, where they were written.
+fn point_to(table: PagedArray<Entry>, leaves: &[&OwnLeaf], changes: &mut Changes) -> PagedArray<Entry> {
+    let set = |_, leaf: &mut Leaf<Entry>, own: &[&OwnLeaf], changes: &mut Changes| {
+        for OwnLeaf { written, changed, cells, .. } in own {
+            let (mut owners, mut filled) = (0, 0);
+            // What a cell holds is as good as random, so nothing branches on it.
+            for (slot, (cell, new)) in leaf.cells.iter_mut().zip(cells).enumerate() {
+                let is_written = written >> slot & 1 == 1;
+                owners |= u64::from(is_written & cell.owns_blocks()) << slot;
+                filled |= u64::from(is_written & !new.is_empty()) << slot;
+            }
+            for slot in set_bits(owners) {
+                for_each_block(leaf.cells[slot as usize], &mut |block| changes.retire(block));
+            }
+            for (slot, (cell, new)) in leaf.cells.iter_mut().zip(cells).enumerate() {
+                *cell = select_unpredictable(written >> slot & 1 == 1, *new, *cell);
+            }
+            leaf.occupied = leaf.occupied & !written | filled;
+            leaf.dirty |= written;
+            // Of the cells only the first is known to be changed.
+            leaf.touched |= changed;
+            leaf.room = Room::UNKNOWN;
         }
         release_pack(leaf, changes);
     };
-    table.edit(leaves, &|cells| cells[0].0, &set, changes)
+    table.edit(leaves, &|leaf| leaf.base, &set, changes)
+}
+
+/// The lists of a leaf where they were written.
+struct OwnLeaf {
+    /// Its first vertex.
+    base: VertexId,
+    /// The cells whose lists these are, as bits …
+    written: u64,
+    /// … and those that say something else than before.
+    changed: u64,
+    cells: [Entry; LEAF_CELLS as usize],
 }
 
 /// Some leaves of a range, one after the other, with their changes.
@@ -122,8 +139,7 @@ struct Written {
     range: u32,
     /// The block, and how many entries are in it, unless there are none.
     block: Option<(Block, u64)>,
-    /// The lists that were written.
-    cells: Vec<OwnCell>,
+    leaves: Vec<OwnLeaf>,
     changes: Changes,
 }
 
@@ -167,117 +183,172 @@ fn cells_to_write<D: Delta>(leaf: Option<&Leaf<Entry>>, deltas: &[D]) -> u64 {
 /// How many entries there are in these; `None` if one of them is not to be written so.
 fn entries_to_write<D: Delta>(leaf: Option<&Leaf<Entry>>, deltas: &[D]) -> Option<usize> {
     let Some(leaf) = leaf else { return Some(0) };
-    let mut entries = 0;
-    for slot in set_bits(cells_to_write(Some(leaf), deltas)) {
-        let mut single = None;
+    let written = cells_to_write(Some(leaf), deltas);
+    let (mut entries, mut by_directory, mut has_others) = (0, 0, false);
+    // As above.
+    for (slot, entry) in leaf.cells.iter().enumerate() {
+        let is_written = written >> slot & 1 == 1;
+        let is_flat = is_written & !entry.has_directory();
+        entries += select_unpredictable(is_flat, entry.words(), 0);
+        has_others |= is_flat & !entry.is_plain();
+        by_directory |= u64::from(is_written & !is_flat) << slot;
+    }
+    for slot in set_bits(by_directory) {
         // SAFETY: the version being edited is alive.
-        for run in unsafe { leaf.cells[slot as usize].runs(&mut single) } {
-            if !run.has_parts() {
-                return None;
-            }
+        for run in unsafe { leaf.cells[slot as usize].directory() } {
             entries += run.len as usize;
+            has_others |= !run.has_parts();
         }
     }
-    Some(entries)
+    (!has_others).then_some(entries)
 }
 
 impl<D: Delta> Part<'_, D> {
     fn write(&self, lists: &Adjacency, mut changes: Changes, goes_on: &impl Fn() -> bool) -> Written {
         let range = range_of(self.bases[0]);
+        let mut leaves = Vec::with_capacity(self.bases.len());
         if !goes_on() {
-            return Written { range, block: None, cells: Vec::new(), changes };
+            return Written { range, block: None, leaves, changes };
         }
-        let block = changes.allocate(HEAD_BYTES + size_of::<VertexId>() * self.most);
-        // SAFETY: the new block has room for the head and so many entries, and nobody else reaches it.
-        let room = unsafe {
-            std::slice::from_raw_parts_mut(
-                block.pointer().add(HEAD_BYTES).cast::<MaybeUninit<VertexId>>(),
-                self.most,
-            )
-        };
-        let mut draft = ListsDraft { room, len: 0, lens: Vec::new() };
+        let block = changes.allocate(bytes_of(self.most));
+        // SAFETY: the new block has room for so many words, and nobody else reaches it.
+        let mut draft = ListsDraft { room: unsafe { words_of(block, self.most) }, len: 0 };
         let mut rest = self.deltas;
         for &base in &self.bases {
-            let leaf = lists.table.leaf(base);
             let (own, behind) = split_leaf(rest, base);
+            leaves.push(draft.push_leaf(lists.table.leaf(base), base, own, &mut changes));
             rest = behind;
-            let mut groups = lists_of(own).peekable();
-            for slot in set_bits(cells_to_write(leaf, own)) {
-                let old = leaf.map_or(Entry::EMPTY, |leaf| leaf.cells[slot as usize]);
-                let vertex = base + slot;
-                match groups.next_if(|group| group[0].vertex() == vertex) {
-                    Some(group) => draft.push_changed(old, group, &mut changes),
-                    None => draft.push(vertex, old),
-                }
-            }
         }
-        let ListsDraft { len, lens, .. } = draft;
+        let len = draft.len;
         if len == 0 {
             changes.give_back(block);
-            let cells = lens.into_iter().map(|(vertex, _)| (vertex, Entry::EMPTY)).collect();
-            return Written { range, block: None, cells, changes };
+            return Written { range, block: None, leaves, changes };
         }
-        let block = fitting(block, len, self.most, &mut changes);
-        let cells = entries_in(block, len, &lens, &mut changes);
-        Written { range, block: Some((block, len as u64)), cells, changes }
+        let block = fitting(block, len, self.most, &mut leaves, &mut changes);
+        // SAFETY: it has room for so many and those that may be read ahead of them.
+        let words = unsafe { words_of(block, len + AHEAD) };
+        words[len..].fill(MaybeUninit::new(0));
+        Written { range, block: Some((block, len as u64)), leaves, changes }
     }
 }
 
-/// The block with so many entries written, or, if there is room for many more, another one.
-fn fitting(block: Block, len: usize, most: usize, changes: &mut Changes) -> Block {
+/// The bytes of a block with so many neighbors.
+fn bytes_of(neighbors: usize) -> usize {
+    HEAD_BYTES + size_of::<VertexId>() * (neighbors + AHEAD)
+}
+
+/// The room for lists in a block.
+///
+/// # Safety
+/// The block is alive and has room for the head and so many words, and nobody else reaches it.
+unsafe fn words_of<'a>(block: Block, words: usize) -> &'a mut [MaybeUninit<VertexId>] {
+    // SAFETY: by contract.
+    unsafe { std::slice::from_raw_parts_mut(block.pointer().add(HEAD_BYTES).cast(), words) }
+}
+
+/// The block with so many neighbors written, or, if there is room for many more, another one, to which the lists are moved.
+fn fitting(block: Block, len: usize, most: usize, leaves: &mut [OwnLeaf], changes: &mut Changes) -> Block {
     if most - len <= len / 8 {
         return block;
     }
-    let bytes = HEAD_BYTES + size_of::<VertexId>() * len;
-    let fitting = changes.allocate(bytes);
-    // SAFETY: both have room for so many bytes, and nobody else reaches them.
-    unsafe { fitting.pointer().copy_from_nonoverlapping(block.pointer(), bytes) };
+    let fitting = changes.allocate(bytes_of(len));
+    // SAFETY: both have room for so many, and nobody else reaches them.
+    unsafe { words_of(fitting, len).copy_from_slice(words_of(block, len)) };
+    let by = (fitting.pointer() as u64).wrapping_sub(block.pointer() as u64);
+    for cell in leaves.iter_mut().flat_map(|leaf| &mut leaf.cells).filter(|cell| !cell.is_empty()) {
+        // SAFETY: it was just made.
+        let run = unsafe { cell.only_run() };
+        let moved = run.map(|run| ChunkRef { address: run.address.wrapping_add(by), ..run });
+        for_each_block(*cell, &mut |directory| changes.give_back(directory));
+        *cell = entry_of(moved.as_slice(), Entry::EMPTY, changes);
+    }
     changes.give_back(block);
     fitting
 }
 
-/// The entries of lists of these lengths, which lie in the block one after the other, so many neighbors in all.
-fn entries_in(block: Block, len: usize, lens: &[(VertexId, u32)], changes: &mut Changes) -> Vec<OwnCell> {
-    // SAFETY: so many neighbors were written behind the head.
-    let written =
-        unsafe { std::slice::from_raw_parts(block.pointer().add(HEAD_BYTES).cast::<VertexId>(), len) };
-    let mut rest = written;
-    let entry = |&(vertex, count): &(VertexId, u32)| {
-        let place = rest;
-        rest = &rest[count as usize..];
-        let Some(&first) = place.first().filter(|_| count > 0) else { return (vertex, Entry::EMPTY) };
-        let run = ChunkRef::mapped(place.as_ptr() as u64, false, count, first);
-        let run = run.with_more(place.len() >= count as usize + AHEAD);
-        (vertex, entry_of(&[run], Entry::EMPTY, changes))
-    };
-    lens.iter().map(entry).collect()
-}
-
-/// Lists while they are written end to end.
+/// Lists while they are written end to end, [`AHEAD`] more words than there is room for behind them.
 struct ListsDraft<'a> {
     room: &'a mut [MaybeUninit<VertexId>],
     /// So many neighbors are written.
     len: usize,
-    /// Whose lists these are, and how long.
-    lens: Vec<(VertexId, u32)>,
 }
 
 impl ListsDraft<'_> {
+    /// Appends the lists of a leaf that are to be written, changes made.
+    fn push_leaf<D: Delta>(
+        &mut self,
+        leaf: Option<&Leaf<Entry>>,
+        base: VertexId,
+        deltas: &[D],
+        changes: &mut Changes,
+    ) -> OwnLeaf {
+        let old = leaf.map_or([Entry::EMPTY; LEAF_CELLS as usize], |leaf| leaf.cells);
+        let written = cells_to_write(leaf, deltas);
+        let mut own = OwnLeaf { base, written, changed: 0, cells: [Entry::EMPTY; LEAF_CELLS as usize] };
+        let mut next = 0;
+        for group in lists_of(deltas) {
+            let slot = (group[0].vertex() - base) as usize;
+            self.push_unchanged(&old, &mut own, next..slot, changes);
+            own.cells[slot] = self.push_changed(old[slot], group, changes);
+            own.changed |= 1 << slot;
+            next = slot + 1;
+        }
+        self.push_unchanged(&old, &mut own, next..LEAF_CELLS as usize, changes);
+        own
+    }
+
+    /// Appends the lists of these cells as they are. Mostly they lie end to end and are copied as one.
+    fn push_unchanged(
+        &mut self,
+        old: &[Entry; LEAF_CELLS as usize],
+        own: &mut OwnLeaf,
+        slots: Range<usize>,
+        changes: &mut Changes,
+    ) {
+        let (mut from, mut to, mut bytes, mut is_stretch) = (u64::MAX, 0, 0, true);
+        // As above.
+        for slot in slots.clone() {
+            let is_written = own.written >> slot & 1 == 1;
+            let place = old[slot].pointer() as u64;
+            let len = select_unpredictable(is_written, (size_of::<VertexId>() * old[slot].words()) as u64, 0);
+            from = from.min(select_unpredictable(is_written, place, u64::MAX));
+            to = to.max(select_unpredictable(is_written, place + len, 0));
+            bytes += len;
+            is_stretch &= !is_written | !old[slot].has_directory();
+        }
+        if bytes == 0 {
+            return;
+        }
+        if is_stretch && to - from == bytes {
+            let by = (self.place() as u64).wrapping_sub(from);
+            // SAFETY: so many neighbors lie there, and the version being edited is alive.
+            self.append(unsafe { std::slice::from_raw_parts(from as *const VertexId, bytes as usize / 4) });
+            for slot in slots {
+                let is_written = own.written >> slot & 1 == 1;
+                own.cells[slot] = select_unpredictable(is_written, old[slot].copied(by), Entry::EMPTY);
+            }
+            return;
+        }
+        for slot in slots {
+            if own.written >> slot & 1 == 1 {
+                own.cells[slot] = self.push(old[slot], changes);
+            }
+        }
+    }
+
     /// Appends a list as it is.
-    fn push(&mut self, vertex: VertexId, list: Entry) {
+    fn push(&mut self, list: Entry, changes: &mut Changes) -> Entry {
         let (mut single, start) = (None, self.len);
         // SAFETY: the version being edited is alive.
         for run in unsafe { list.runs(&mut single) } {
             // SAFETY: as above, and none is compressed.
-            let neighbors = unsafe { run.neighbors() };
-            self.room[self.len..self.len + neighbors.len()].write_copy_of_slice(neighbors);
-            self.len += neighbors.len();
+            self.append(unsafe { run.neighbors() });
         }
-        self.lens.push((vertex, (self.len - start) as u32));
+        self.written_from(start, changes)
     }
 
     /// Appends a list with its changes made.
-    fn push_changed<D: Delta>(&mut self, old: Entry, group: &[D], changes: &mut Changes) {
+    fn push_changed<D: Delta>(&mut self, old: Entry, group: &[D], changes: &mut Changes) -> Entry {
         let (vertex, start) = (group[0].vertex(), self.len);
         let (mut single, mut rest) = (None, group);
         // SAFETY: the version being edited is alive.
@@ -301,7 +372,27 @@ impl ListsDraft<'_> {
         changes.entries += after as i64 - before as i64;
         note_newcomer(old, group, changes);
         note_emptied(vertex, before, after, changes);
-        self.lens.push((vertex, after as u32));
+        self.written_from(start, changes)
+    }
+
+    fn append(&mut self, neighbors: &[VertexId]) {
+        self.room[self.len..self.len + neighbors.len()].write_copy_of_slice(neighbors);
+        self.len += neighbors.len();
+    }
+
+    /// Where the next list begins, whether there will be one or not.
+    fn place(&self) -> *const VertexId {
+        self.room.as_ptr().wrapping_add(self.len).cast()
+    }
+
+    /// The list that was written from this place on.
+    fn written_from(&self, start: usize, changes: &mut Changes) -> Entry {
+        // SAFETY: these were written.
+        let list = unsafe { self.room[start..self.len].assume_init_ref() };
+        let run = list.first().map(|first| {
+            ChunkRef::mapped(list.as_ptr() as u64, false, list.len() as u32, *first).with_more(true)
+        });
+        entry_of(run.as_slice(), Entry::EMPTY, changes)
     }
 }
 
@@ -471,6 +562,28 @@ mod tests {
                 let version = store.inner().current.load_full();
                 prop_assert_eq!(lists_in(&version, Direction::Out), lists);
             }
+        }
+    }
+
+    /// A list with a directory goes where its block is cut to size.
+    #[test]
+    fn a_hub_moves_with_its_block() {
+        let store =
+            Store::in_memory(Options { background: false, keys: Some(KeyKind::Dense), ..Options::default() });
+        store.create_edge_type("knows", EdgeTypeOptions::default()).expect("new");
+        let mut lists = Lists::new();
+        let hub = |to: Range<i64>| to.map(|to| (3, to)).collect::<Vec<_>>();
+        let others = (0..50).flat_map(|src| (0..30).map(move |row| (src, row * src % 70)));
+        for act in [
+            Act::Edges(hub(0..20_000).into_iter().chain(others).collect(), false),
+            Act::Edges(hub(5_000..11_000), true),
+            Act::Edges(vec![(3, 5_005), (4, 1)], false),
+        ] {
+            make(&store, &mut lists, &act);
+            let inner = store.inner();
+            let version = inner.current.load_full();
+            assert!(lists_in(&version, Direction::Out) == lists);
+            assert_eq!(reached(&version), inner.reclaimer.live_bytes() - inner.reclaimer.retired_bytes());
         }
     }
 
