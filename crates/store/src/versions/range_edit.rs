@@ -171,7 +171,8 @@ fn parts_of<'a, D: Delta>(lists: &Adjacency, deltas: &'a [D]) -> Option<Vec<Part
 
 /// The changes of the leaf that begins with this vertex, and those behind it.
 fn split_leaf<D: Delta>(deltas: &[D], base: VertexId) -> (&[D], &[D]) {
-    deltas.split_at(deltas.partition_point(|delta| delta.vertex() - base < LEAF_CELLS))
+    // A leaf has few of the many of its range.
+    deltas.split_at(deltas.iter().take_while(|delta| delta.vertex() - base < LEAF_CELLS).count())
 }
 
 /// The cells of a leaf that are written anew, as bits: those that change, and those that lie in no segment.
