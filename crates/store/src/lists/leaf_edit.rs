@@ -377,6 +377,44 @@ fn pack_changed<D: Delta>(
     }
 }
 
+/// Some lists of a leaf.
+pub(crate) struct Stretch<'a> {
+    /// Their cells, as bits, the first that was looked at the lowest.
+    pub(crate) cells: u64,
+    /// All their neighbors, if they lie end to end, so that they can be copied as one.
+    pub(crate) neighbors: Option<&'a [VertexId]>,
+}
+
+/// The lists of these cells of which `look` tells a length, and whether so many neighbors lie where the entry points to; 0 is for a list that
+/// is not meant.
+///
+/// # Safety
+/// What `look` says is so, and the version that the lists belong to stays alive for `'a`.
+#[inline]
+pub(crate) unsafe fn stretch_of<'a>(
+    cells: &[Entry],
+    look: impl Fn(usize, Entry) -> (usize, bool),
+) -> Stretch<'a> {
+    let (mut from, mut to, mut bytes, mut is_whole, mut found) = (u64::MAX, 0, 0, true, 0);
+    // Which lists there are is as good as random, so nothing branches on it.
+    for (slot, entry) in cells.iter().enumerate() {
+        let (len, lies_there) = look(slot, *entry);
+        let (place, len) = (entry.pointer() as u64, (size_of::<VertexId>() * len) as u64);
+        let is_meant = len > 0;
+        from = from.min(select_unpredictable(is_meant, place, u64::MAX));
+        to = to.max(select_unpredictable(is_meant, place + len, 0));
+        bytes += len;
+        is_whole &= !is_meant | lies_there;
+        found |= u64::from(is_meant) << slot;
+    }
+    let is_stretch = found != 0 && is_whole && to - from == bytes;
+    let neighbors = is_stretch.then(|| {
+        // SAFETY: by contract; lists do not overlap, so that they fill what lies between.
+        unsafe { std::slice::from_raw_parts(from as *const VertexId, bytes as usize / size_of::<VertexId>()) }
+    });
+    Stretch { cells: found, neighbors }
+}
+
 /// Appends the short lists in these cells to the pack as they are; tells in which cells they are, as bits. Mostly the lists lie side by
 /// side in the pack before and are copied as one.
 fn pack_unchanged(
@@ -386,28 +424,19 @@ fn pack_unchanged(
     scratch: &mut Scratch,
     changes: &mut Changes,
 ) -> u64 {
-    let first = slots.start;
-    let cells = &mut leaf.cells[slots];
-    let (mut from, mut to, mut bytes, mut is_stretch) = (u64::MAX, 0, 0, draft.coding == Coding::Plain);
-    let mut packed = 0;
-    // Which lists there are is as good as random, so nothing branches on it.
-    for (slot, entry) in cells.iter().enumerate() {
-        let (place, len) = (entry.pointer() as u64, size_of::<VertexId>() as u64 * entry.packable() as u64);
-        let is_there = len > 0;
-        from = from.min(select_unpredictable(is_there, place, u64::MAX));
-        to = to.max(select_unpredictable(is_there, place + len, 0));
-        bytes += len;
-        is_stretch &= !is_there | entry.is_packed_plain();
-        packed |= u64::from(is_there) << slot;
-    }
-    if packed == 0 {
+    if slots.is_empty() {
         return 0;
     }
-    if is_stretch && to - from == bytes {
-        let (by, len) = ((draft.place() as u64).wrapping_sub(from), bytes as usize / size_of::<u32>());
-        // SAFETY: as many words lie there as the lists have neighbors, in one pack; the version being edited is alive.
-        draft.push(unsafe { std::slice::from_raw_parts(from as *const u32, len) });
-        draft.neighbors += len;
+    let first = slots.start;
+    let cells = &mut leaf.cells[slots];
+    let is_plain = draft.coding == Coding::Plain;
+    let look = |_, entry: Entry| (entry.packable(), is_plain & entry.is_packed_plain());
+    // SAFETY: lists that are packed and plain have so many neighbors there, and the version being edited is alive.
+    let Stretch { cells: packed, neighbors } = unsafe { stretch_of(cells, look) };
+    if let Some(neighbors) = neighbors {
+        let by = (draft.place() as u64).wrapping_sub(neighbors.as_ptr() as u64);
+        draft.push(neighbors);
+        draft.neighbors += neighbors.len();
         let end = draft.end();
         for (slot, entry) in cells.iter_mut().enumerate() {
             *entry = select_unpredictable(packed >> slot & 1 == 1, entry.moved(by, end), *entry);

@@ -27,7 +27,7 @@ use crate::lists::bits::set_bits;
 use crate::lists::entry::Entry;
 use crate::lists::heap::{Block, Changes};
 use crate::lists::leaf_edit::{
-    Room, count_loops, degree_of, lists_of, note_emptied, note_newcomer, release_pack,
+    Room, Stretch, count_loops, degree_of, lists_of, note_emptied, note_newcomer, release_pack, stretch_of,
 };
 use crate::lists::merge::{Delta, Policy, entry_of, for_each_block, merge_plain};
 use crate::lists::paged_array::{LEAF_CELLS, Leaf, PagedArray};
@@ -186,7 +186,7 @@ fn entries_to_write<D: Delta>(leaf: Option<&Leaf<Entry>>, deltas: &[D]) -> Optio
     let Some(leaf) = leaf else { return Some(0) };
     let written = cells_to_write(Some(leaf), deltas);
     let (mut entries, mut by_directory, mut has_others) = (0, 0, false);
-    // As above.
+    // As in `point_to`.
     for (slot, entry) in leaf.cells.iter().enumerate() {
         let is_written = written >> slot & 1 == 1;
         let is_flat = is_written & !entry.has_directory();
@@ -267,6 +267,9 @@ fn fitting(block: Block, len: usize, most: usize, leaves: &mut [OwnLeaf], change
     fitting
 }
 
+/// What a leaf holds that is not there yet.
+const NO_LISTS: &[Entry; LEAF_CELLS as usize] = &[Entry::EMPTY; LEAF_CELLS as usize];
+
 /// Lists while they are written end to end, [`AHEAD`] more words than there is room for behind them.
 struct ListsDraft<'a> {
     room: &'a mut [MaybeUninit<VertexId>],
@@ -283,18 +286,18 @@ impl ListsDraft<'_> {
         deltas: &[D],
         changes: &mut Changes,
     ) -> OwnLeaf {
-        let old = leaf.map_or([Entry::EMPTY; LEAF_CELLS as usize], |leaf| leaf.cells);
+        let old = leaf.map_or(NO_LISTS, |leaf| &leaf.cells);
         let written = cells_to_write(leaf, deltas);
         let mut own = OwnLeaf { base, written, changed: 0, cells: [Entry::EMPTY; LEAF_CELLS as usize] };
         let mut next = 0;
         for group in lists_of(deltas) {
             let slot = (group[0].vertex() - base) as usize;
-            self.push_unchanged(&old, &mut own, next..slot, changes);
+            self.push_unchanged(old, &mut own, next..slot, changes);
             own.cells[slot] = self.push_changed(old[slot], group, changes);
             own.changed |= 1 << slot;
             next = slot + 1;
         }
-        self.push_unchanged(&old, &mut own, next..LEAF_CELLS as usize, changes);
+        self.push_unchanged(old, &mut own, next..LEAF_CELLS as usize, changes);
         own
     }
 
@@ -306,34 +309,26 @@ impl ListsDraft<'_> {
         slots: Range<usize>,
         changes: &mut Changes,
     ) {
-        let (mut from, mut to, mut bytes, mut is_stretch) = (u64::MAX, 0, 0, true);
-        // As above.
-        for slot in slots.clone() {
-            let is_written = own.written >> slot & 1 == 1;
-            let place = old[slot].pointer() as u64;
-            let len = select_unpredictable(is_written, (size_of::<VertexId>() * old[slot].words()) as u64, 0);
-            from = from.min(select_unpredictable(is_written, place, u64::MAX));
-            to = to.max(select_unpredictable(is_written, place + len, 0));
-            bytes += len;
-            is_stretch &= !is_written | !old[slot].has_directory();
-        }
-        if bytes == 0 {
+        if slots.is_empty() {
             return;
         }
-        if is_stretch && to - from == bytes {
-            let by = (self.place() as u64).wrapping_sub(from);
-            // SAFETY: so many neighbors lie there, and the version being edited is alive.
-            self.append(unsafe { std::slice::from_raw_parts(from as *const VertexId, bytes as usize / 4) });
-            for slot in slots {
-                let is_written = own.written >> slot & 1 == 1;
-                own.cells[slot] = select_unpredictable(is_written, old[slot].copied(by), Entry::EMPTY);
+        let written = own.written >> slots.start;
+        let (old, cells) = (&old[slots.clone()], &mut own.cells[slots]);
+        let look = |slot: usize, entry: Entry| {
+            (select_unpredictable(written >> slot & 1 == 1, entry.words(), 0), !entry.has_directory())
+        };
+        // SAFETY: plain lists without a directory have so many neighbors there, and the version being edited is alive.
+        let Stretch { cells: found, neighbors } = unsafe { stretch_of(old, look) };
+        if let Some(neighbors) = neighbors {
+            let by = (self.place() as u64).wrapping_sub(neighbors.as_ptr() as u64);
+            self.append(neighbors);
+            for (slot, (cell, old)) in cells.iter_mut().zip(old).enumerate() {
+                *cell = select_unpredictable(found >> slot & 1 == 1, old.copied(by), Entry::EMPTY);
             }
             return;
         }
-        for slot in slots {
-            if own.written >> slot & 1 == 1 {
-                own.cells[slot] = self.push(old[slot], changes);
-            }
+        for slot in set_bits(found) {
+            cells[slot as usize] = self.push(old[slot as usize], changes);
         }
     }
 
