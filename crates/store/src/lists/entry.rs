@@ -173,7 +173,7 @@ impl Entry {
         !self.is_empty() & (self.has_directory() | self.is_apart())
     }
 
-    /// A list without a directory, plain, once it was copied to a cluster, so many bytes on.
+    /// A list without a directory, plain, once it was copied to a cluster, so many bytes on, where [`AHEAD`] more words can be read after it.
     #[inline]
     pub(crate) fn copied(self, by: u64) -> Self {
         let place = (self.pointer() as u64).wrapping_add(by);
