@@ -23,7 +23,7 @@ use crate::system::pool::items_per_task;
 use crate::write_sets::catalog::{ItemChange, edge_type_item};
 use crate::write_sets::ops::{EdgeOps, OpColumn, Rebound, WriteSet};
 use crate::write_sets::schema_change::{
-    check_property, check_text_lengths, ensure_edge_type, ensure_edge_type_like, infer_key_kind,
+    check_property, check_room, check_text_lengths, ensure_edge_type, ensure_edge_type_like, infer_key_kind,
     require_edge_names,
 };
 
@@ -59,6 +59,9 @@ impl BatchWrites {
     }
 }
 
+/// A change finds its properties by a row of 32 bits.
+const MAX_ROWS: usize = u32::MAX as usize;
+const WITH_PROPERTIES: &str = "edges with properties in one batch (add them in several)";
 /// Larger parts are turned into ids so many rows at a time, to be dropped and sorted piece by piece.
 const ROWS_AT_A_TIME: usize = 1 << 16;
 /// Up to so many rows the ids of a part lie in one piece.
@@ -137,6 +140,9 @@ impl FittedBatch {
         let schema = schema_for(before, wanted_kind, &batch)?;
         let (edge_type, owner) = schema.require_edge_type(&batch.edge_type)?;
         let columns = batch_columns(owner, &batch.parts)?;
+        if !columns.is_empty() {
+            check_room(batch.parts.iter().map(EdgeBatch::len).sum(), MAX_ROWS, WITH_PROPERTIES)?;
+        }
         if let Some(kind) = schema.key_kind {
             let mut keys = batch.parts.iter().flat_map(|part| [&part.src, &part.dst]);
             keys.try_for_each(|keys| check_keys(&schema, kind, keys))?;

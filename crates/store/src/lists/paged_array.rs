@@ -308,22 +308,64 @@ impl<T: Cell> PagedArray<T> {
         changes: &mut Changes,
     ) -> Self {
         let Some(last) = items.last() else { return *self };
-        let mut array = *self;
-        while u64::from(index_of(last)) >= capacity(array.height) {
-            if let Some(child) = array.root {
-                // SAFETY: a new inner page.
-                let (page, inner) = unsafe { own_page::<Inner>(None, changes) };
-                inner[0] = Some(child);
-                array.root = Some(page);
-            }
-            array.height += 1;
-        }
+        let mut array = self.grown_to(index_of(last), changes);
         let editor = Editor { index_of, ask, apply, marker: PhantomData };
         let mut ahead = Ahead::of(items);
         let mut edit = || editor.page(array.root, array.height, 0, items, &mut ahead, changes);
         array.root = Some(if items.len() < PARALLEL_ITEMS { edit() } else { in_pool(edit) });
         array
     }
+
+    /// A copy of the leaf at `index`, or one of zeros, in which the edit that `changes` tells of changes what these cells say. It is
+    /// for [`with_leaves`](Self::with_leaves).
+    ///
+    /// # Safety
+    /// The draft that it belongs to outlives `'a`.
+    pub(crate) unsafe fn own_leaf<'a>(
+        &self,
+        index: u32,
+        cells: u64,
+        changes: &mut Changes,
+    ) -> (Block, &'a mut Leaf<T>) {
+        // SAFETY: pages at height 0 are leaves, alive with the version that is being edited.
+        unsafe { own_leaf(self.leaf_page(index), cells, changes) }
+    }
+
+    /// The array with these leaves of an edit at these indexes, which ascend.
+    pub(crate) fn with_leaves(&self, leaves: &[(u32, Block)], changes: &mut Changes) -> Self {
+        let Some((last, _)) = leaves.last() else { return *self };
+        let mut array = self.grown_to(*last, changes);
+        array.root = Some(page_with(array.root, array.height, leaves, changes));
+        array
+    }
+
+    /// The array with room for `index`.
+    fn grown_to(mut self, index: u32, changes: &mut Changes) -> Self {
+        while u64::from(index) >= capacity(self.height) {
+            if let Some(child) = self.root {
+                // SAFETY: a new inner page.
+                let (page, inner) = unsafe { own_page::<Inner>(None, changes) };
+                inner[0] = Some(child);
+                self.root = Some(page);
+            }
+            self.height += 1;
+        }
+        self
+    }
+}
+
+/// The page in place of `old` that has these leaves below it; recursion ends at them, at most four levels down.
+fn page_with(old: Option<Block>, height: u32, leaves: &[(u32, Block)], changes: &mut Changes) -> Block {
+    if height == 0 {
+        return leaves[0].1;
+    }
+    // SAFETY: pages above height 0 are inner pages, alive with the version that is being edited.
+    let (page, inner) = unsafe { own_page::<Inner>(old, changes) };
+    for group in leaves.chunk_by(|left, right| child_of(left.0, height) == child_of(right.0, height)) {
+        let child = child_of(group[0].0, height);
+        inner[child] = Some(page_with(inner[child], height - 1, group, changes));
+    }
+    page
 }
 
 /// How far a task is with its items, and how far it has asked for what they read.
@@ -433,14 +475,8 @@ where
         if !next.is_empty() && changes.owned_after.is_none() {
             (self.ask)(next);
         }
-        // SAFETY: pages at height 0 are leaves, alive with the version that is being edited; zeros are a value of every cell.
-        let (page, leaf) = unsafe { own_page::<Leaf<T>>(old, changes) };
-        match changes.stamp {
-            Some(stamp) if old.is_some() => leaf.note_change(stamp, self.cells_of(items)),
-            // What there was before a new page, it cannot tell.
-            Some(stamp) => leaf.changed = stamp,
-            None => {}
-        }
+        // SAFETY: pages at height 0 are leaves, alive with the version that is being edited.
+        let (page, leaf) = unsafe { own_leaf(old, self.cells_of(items), changes) };
         (self.apply)(base, leaf, items, changes);
         page
     }
@@ -463,6 +499,26 @@ fn tasks_of<'i, I>(items: &'i [I], groups: impl Iterator<Item = &'i [I]>) -> Vec
         }
     }
     tasks
+}
+
+/// As [`own_page`], of a leaf, in which the edit changes what these cells say.
+///
+/// # Safety
+/// As there.
+unsafe fn own_leaf<'a, T: Cell>(
+    old: Option<Block>,
+    cells: u64,
+    changes: &mut Changes,
+) -> (Block, &'a mut Leaf<T>) {
+    // SAFETY: by contract; zeros are a value of every cell.
+    let (page, leaf) = unsafe { own_page::<Leaf<T>>(old, changes) };
+    match changes.stamp {
+        Some(stamp) if old.is_some() => leaf.note_change(stamp, cells),
+        // What there was before a new page, it cannot tell.
+        Some(stamp) => leaf.changed = stamp,
+        None => {}
+    }
+    (page, leaf)
 }
 
 /// A page to write to in place of `old`: a copy of it, or itself where nobody else reaches it; without `old` one of zeros.

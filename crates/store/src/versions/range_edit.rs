@@ -18,7 +18,6 @@
 
 use std::hint::select_unpredictable;
 use std::mem::MaybeUninit;
-use std::ops::Range;
 
 use evergraph_types::VertexId;
 
@@ -30,7 +29,7 @@ use crate::lists::leaf_edit::{
     Room, Stretch, count_loops, degree_of, lists_of, note_emptied, note_newcomer, release_pack, stretch_of,
 };
 use crate::lists::merge::{Delta, Policy, entry_of, for_each_block, merge_plain};
-use crate::lists::paged_array::{LEAF_CELLS, Leaf, PagedArray};
+use crate::lists::paged_array::{LEAF_CELLS, Leaf};
 use crate::system::parallel::parallel_map;
 use crate::system::pool::in_pool;
 use crate::versions::cluster::{Cluster, HEAD_BYTES, leaf_bases, range_of};
@@ -42,6 +41,9 @@ const CHANGES_MIN: usize = if cfg!(debug_assertions) { 1 << 6 } else { 1 << 10 }
 const ENTRIES_PER_CHANGE: usize = 512;
 /// About so many entries are written by one thread, to one block.
 const ENTRIES_PER_PART: usize = if cfg!(debug_assertions) { 1 << 10 } else { 1 << 18 };
+
+/// A leaf is asked for when the one so many vertices before it is looked at.
+const AHEAD_BY: VertexId = 8 * LEAF_CELLS;
 
 /// Makes these changes, which are sorted, where they are many for their range; gives the others, unless that is all. Where it does not
 /// `go_on`, lists stay as they were.
@@ -61,14 +63,15 @@ pub(crate) fn edit_ranges<D: Delta>(
         return None;
     }
     let (before, forked) = (*lists, &*changes);
-    let (parts, mut done) = in_pool(|| {
-        let parts = parallel_map(groups(), |group| if goes_on() { parts_of(&before, group) } else { None });
-        let all = parts.iter().flatten().flatten();
-        let done = parallel_map(all, |part| part.write(&before, forked.fork(), &goes_on));
-        (parts, done)
-    });
-    let rest = groups().zip(&parts).filter(|(_, parts)| parts.is_none());
+    // What is read of a range to cut it into parts is near when they are written.
+    let edit = |group| {
+        let parts = if goes_on() { parts_of(&before, group) } else { None };
+        parts.map(|parts| parallel_map(&parts, |part| part.write(&before, forked.fork(), &goes_on)))
+    };
+    let ranges = in_pool(|| parallel_map(groups(), edit));
+    let rest = groups().zip(&ranges).filter(|(_, parts)| parts.is_none());
     let rest: Vec<D> = rest.flat_map(|(group, _)| group).copied().collect();
+    let mut done: Vec<Written> = ranges.into_iter().flatten().flatten().collect();
     if done.is_empty() {
         return None;
     }
@@ -76,53 +79,14 @@ pub(crate) fn edit_ranges<D: Delta>(
     done.iter_mut().for_each(|part| changes.join(std::mem::take(&mut part.changes)));
     lists.entries = lists.entries.saturating_add_signed(changes.entries);
     lists.loops = lists.loops.saturating_add_signed(changes.loops);
-    let leaves: Vec<&OwnLeaf> = done.iter().flat_map(|part| &part.leaves).collect();
-    lists.table = point_to(lists.table, &leaves, changes);
+    let leaves: Vec<(VertexId, Block)> = done.iter().flat_map(|part| &part.leaves).copied().collect();
+    lists.table = lists.table.with_leaves(&leaves, changes);
     let clusters = done.chunk_by(|left, right| left.range == right.range).map(|parts| {
         let blocks: Vec<(Block, u64)> = parts.iter().filter_map(|part| part.block).collect();
         (parts[0].range, Cluster::link(&blocks))
     });
     lists.set_clusters(&clusters.collect::<Vec<_>>(), changes);
     Some(rest)
-}
-
-/// The table with the lists of these leaves, which ascend, where they were written.
-fn point_to(table: PagedArray<Entry>, leaves: &[&OwnLeaf], changes: &mut Changes) -> PagedArray<Entry> {
-    let set = |_, leaf: &mut Leaf<Entry>, own: &[&OwnLeaf], changes: &mut Changes| {
-        for OwnLeaf { written, changed, cells, .. } in own {
-            let (mut owners, mut filled) = (0, 0);
-            // What a cell holds is as good as random, so nothing branches on it.
-            for (slot, (cell, new)) in leaf.cells.iter_mut().zip(cells).enumerate() {
-                let is_written = written >> slot & 1 == 1;
-                owners |= u64::from(is_written & cell.owns_blocks()) << slot;
-                filled |= u64::from(is_written & !new.is_empty()) << slot;
-            }
-            for slot in set_bits(owners) {
-                for_each_block(leaf.cells[slot as usize], &mut |block| changes.retire(block));
-            }
-            for (slot, (cell, new)) in leaf.cells.iter_mut().zip(cells).enumerate() {
-                *cell = select_unpredictable(written >> slot & 1 == 1, *new, *cell);
-            }
-            leaf.occupied = leaf.occupied & !written | filled;
-            leaf.dirty |= written;
-            // Of the cells only the first is known to be changed.
-            leaf.touched |= changed;
-            leaf.room = Room::UNKNOWN;
-        }
-        release_pack(leaf, changes);
-    };
-    table.edit(leaves, &|leaf| leaf.base, &set, changes)
-}
-
-/// The lists of a leaf where they were written.
-struct OwnLeaf {
-    /// Its first vertex.
-    base: VertexId,
-    /// The cells whose lists these are, as bits …
-    written: u64,
-    /// … and those that say something else than before.
-    changed: u64,
-    cells: [Entry; LEAF_CELLS as usize],
 }
 
 /// Some leaves of a range, one after the other, with their changes.
@@ -139,7 +103,8 @@ struct Written {
     range: u32,
     /// The block, and how many entries are in it, unless there are none.
     block: Option<(Block, u64)>,
-    leaves: Vec<OwnLeaf>,
+    /// The leaves by their first vertices, ascending.
+    leaves: Vec<(VertexId, Block)>,
     changes: Changes,
 }
 
@@ -152,6 +117,7 @@ fn parts_of<'a, D: Delta>(lists: &Adjacency, deltas: &'a [D]) -> Option<Vec<Part
     let mut part = Part { bases: Vec::new(), deltas: &[], most: 0 };
     let (mut from, mut to) = (0, 0);
     for base in leaf_bases(range_of(deltas[0].vertex())) {
+        lists.table.prefetch_leaves(&[base.saturating_add(AHEAD_BY)], &|base| *base);
         let (own, _) = split_leaf(&deltas[to..], base);
         let in_leaf = entries_to_write(lists.table.leaf(base), own)?;
         let most = in_leaf + own.len();
@@ -175,18 +141,22 @@ fn split_leaf<D: Delta>(deltas: &[D], base: VertexId) -> (&[D], &[D]) {
     deltas.split_at(deltas.iter().take_while(|delta| delta.vertex() - base < LEAF_CELLS).count())
 }
 
-/// The cells of a leaf that are written anew, as bits: those that change, and those that lie in no segment.
-fn cells_to_write<D: Delta>(leaf: Option<&Leaf<Entry>>, deltas: &[D]) -> u64 {
-    let on_heap = leaf.map_or(0, |leaf| leaf.occupied & leaf.dirty);
-    deltas.iter().fold(on_heap, |cells, delta| cells | 1 << (delta.vertex() % LEAF_CELLS))
+/// The cells of a leaf that these touch, as bits.
+fn cells_of<D: Delta>(deltas: &[D]) -> u64 {
+    deltas.iter().fold(0, |cells, delta| cells | 1 << (delta.vertex() % LEAF_CELLS))
+}
+
+/// The cells whose lists lie in no segment, as bits; all of them are written anew, and the changes.
+fn on_heap(leaf: &Leaf<Entry>) -> u64 {
+    leaf.occupied & leaf.dirty
 }
 
 /// How many entries there are in these; `None` if one of them is not to be written so.
 fn entries_to_write<D: Delta>(leaf: Option<&Leaf<Entry>>, deltas: &[D]) -> Option<usize> {
     let Some(leaf) = leaf else { return Some(0) };
-    let written = cells_to_write(Some(leaf), deltas);
+    let written = on_heap(leaf) | cells_of(deltas);
     let (mut entries, mut by_directory, mut has_others) = (0, 0, false);
-    // As in `point_to`.
+    // What a cell holds is as good as random, so nothing branches on it.
     for (slot, entry) in leaf.cells.iter().enumerate() {
         let is_written = written >> slot & 1 == 1;
         let is_flat = is_written & !entry.has_directory();
@@ -207,29 +177,35 @@ fn entries_to_write<D: Delta>(leaf: Option<&Leaf<Entry>>, deltas: &[D]) -> Optio
 impl<D: Delta> Part<'_, D> {
     fn write(&self, lists: &Adjacency, mut changes: Changes, goes_on: &impl Fn() -> bool) -> Written {
         let range = range_of(self.bases[0]);
-        let mut leaves = Vec::with_capacity(self.bases.len());
         if !goes_on() {
-            return Written { range, block: None, leaves, changes };
+            return Written { range, block: None, leaves: Vec::new(), changes };
         }
         let block = changes.allocate(bytes_of(self.most));
         // SAFETY: the new block has room for so many words, and nobody else reaches it.
         let mut draft = ListsDraft { room: unsafe { words_of(block, self.most) }, len: 0 };
+        let (mut pages, mut leaves) = (Vec::new(), Vec::new());
         let mut rest = self.deltas;
         for &base in &self.bases {
             let (own, behind) = split_leaf(rest, base);
-            leaves.push(draft.push_leaf(lists.table.leaf(base), base, own, &mut changes));
+            // SAFETY: the draft outlives this.
+            let (page, leaf) = unsafe { lists.table.own_leaf(base, cells_of(own), &mut changes) };
+            draft.push_leaf(leaf, base, own, &mut changes);
+            pages.push((base, page));
+            leaves.push(leaf);
             rest = behind;
         }
         let len = draft.len;
-        if len == 0 {
+        let block = if len == 0 {
             changes.give_back(block);
-            return Written { range, block: None, leaves, changes };
-        }
-        let block = fitting(block, len, self.most, &mut leaves, &mut changes);
-        // SAFETY: it has room for so many and those that may be read ahead of them.
-        let words = unsafe { words_of(block, len + AHEAD) };
-        words[len..].fill(MaybeUninit::new(0));
-        Written { range, block: Some((block, len as u64)), leaves, changes }
+            None
+        } else {
+            let block = fitting(block, len, self.most, leaves, &mut changes);
+            // SAFETY: it has room for so many and those that may be read ahead of them.
+            let words = unsafe { words_of(block, len + AHEAD) };
+            words[len..].fill(MaybeUninit::new(0));
+            Some((block, len as u64))
+        };
+        Written { range, block, leaves: pages, changes }
     }
 }
 
@@ -248,7 +224,13 @@ unsafe fn words_of<'a>(block: Block, words: usize) -> &'a mut [MaybeUninit<Verte
 }
 
 /// The block with so many neighbors written, or, if there is room for many more, another one, to which the lists are moved.
-fn fitting(block: Block, len: usize, most: usize, leaves: &mut [OwnLeaf], changes: &mut Changes) -> Block {
+fn fitting(
+    block: Block,
+    len: usize,
+    most: usize,
+    leaves: Vec<&mut Leaf<Entry>>,
+    changes: &mut Changes,
+) -> Block {
     if most - len <= len / 8 {
         return block;
     }
@@ -256,19 +238,19 @@ fn fitting(block: Block, len: usize, most: usize, leaves: &mut [OwnLeaf], change
     // SAFETY: both have room for so many, and nobody else reaches them.
     unsafe { words_of(fitting, len).copy_from_slice(words_of(block, len)) };
     let by = (fitting.pointer() as u64).wrapping_sub(block.pointer() as u64);
-    for cell in leaves.iter_mut().flat_map(|leaf| &mut leaf.cells).filter(|cell| !cell.is_empty()) {
-        // SAFETY: it was just made.
-        let run = unsafe { cell.only_run() };
-        let moved = run.map(|run| ChunkRef { address: run.address.wrapping_add(by), ..run });
-        for_each_block(*cell, &mut |directory| changes.give_back(directory));
-        *cell = entry_of(moved.as_slice(), Entry::EMPTY, changes);
+    for leaf in leaves {
+        for slot in set_bits(on_heap(leaf)) {
+            let cell = &mut leaf.cells[slot as usize];
+            // SAFETY: it was just made.
+            let run = unsafe { cell.only_run() };
+            let moved = run.map(|run| ChunkRef { address: run.address.wrapping_add(by), ..run });
+            for_each_block(*cell, &mut |directory| changes.give_back(directory));
+            *cell = entry_of(moved.as_slice(), Entry::EMPTY, changes);
+        }
     }
     changes.give_back(block);
     fitting
 }
-
-/// What a leaf holds that is not there yet.
-const NO_LISTS: &[Entry; LEAF_CELLS as usize] = &[Entry::EMPTY; LEAF_CELLS as usize];
 
 /// Lists while they are written end to end, [`AHEAD`] more words than there is room for behind them.
 struct ListsDraft<'a> {
@@ -278,57 +260,55 @@ struct ListsDraft<'a> {
 }
 
 impl ListsDraft<'_> {
-    /// Appends the lists of a leaf that are to be written, changes made.
+    /// Appends the lists of a leaf that are to be written, changes made, and points to them.
     fn push_leaf<D: Delta>(
         &mut self,
-        leaf: Option<&Leaf<Entry>>,
+        leaf: &mut Leaf<Entry>,
         base: VertexId,
         deltas: &[D],
         changes: &mut Changes,
-    ) -> OwnLeaf {
-        let old = leaf.map_or(NO_LISTS, |leaf| &leaf.cells);
-        let written = cells_to_write(leaf, deltas);
-        let mut own = OwnLeaf { base, written, changed: 0, cells: [Entry::EMPTY; LEAF_CELLS as usize] };
+    ) {
+        let (unchanged, changed) = (on_heap(leaf), cells_of(deltas));
+        let owners = leaf.cells.iter().enumerate();
+        let owners = owners.fold(0, |owners, (slot, cell)| owners | u64::from(cell.owns_blocks()) << slot);
+        for slot in set_bits(owners & (unchanged | changed)) {
+            for_each_block(leaf.cells[slot as usize], &mut |block| changes.retire(block));
+        }
         let mut next = 0;
         for group in lists_of(deltas) {
             let slot = (group[0].vertex() - base) as usize;
-            self.push_unchanged(old, &mut own, next..slot, changes);
-            own.cells[slot] = self.push_changed(old[slot], group, changes);
-            own.changed |= 1 << slot;
+            self.push_unchanged(&mut leaf.cells[next..slot], unchanged >> next, changes);
+            let list = self.push_changed(leaf.cells[slot], group, changes);
+            leaf.set(group[0].vertex(), (!list.is_empty()).then_some(list));
             next = slot + 1;
         }
-        self.push_unchanged(old, &mut own, next..LEAF_CELLS as usize, changes);
-        own
+        if next < leaf.cells.len() {
+            self.push_unchanged(&mut leaf.cells[next..], unchanged >> next, changes);
+        }
+        leaf.room = Room::UNKNOWN;
+        release_pack(leaf, changes);
     }
 
-    /// Appends the lists of these cells as they are. Mostly they lie end to end and are copied as one.
-    fn push_unchanged(
-        &mut self,
-        old: &[Entry; LEAF_CELLS as usize],
-        own: &mut OwnLeaf,
-        slots: Range<usize>,
-        changes: &mut Changes,
-    ) {
-        if slots.is_empty() {
+    /// Appends those lists of these cells that are to be `written`, as they are. Mostly they lie end to end and are copied as one.
+    fn push_unchanged(&mut self, cells: &mut [Entry], written: u64, changes: &mut Changes) {
+        if cells.is_empty() {
             return;
         }
-        let written = own.written >> slots.start;
-        let (old, cells) = (&old[slots.clone()], &mut own.cells[slots]);
         let look = |slot: usize, entry: Entry| {
             (select_unpredictable(written >> slot & 1 == 1, entry.words(), 0), !entry.has_directory())
         };
         // SAFETY: plain lists without a directory have so many neighbors there, and the version being edited is alive.
-        let Stretch { cells: found, neighbors } = unsafe { stretch_of(old, look) };
+        let Stretch { cells: found, neighbors } = unsafe { stretch_of(cells, look) };
         if let Some(neighbors) = neighbors {
             let by = (self.place() as u64).wrapping_sub(neighbors.as_ptr() as u64);
             self.append(neighbors);
-            for (slot, (cell, old)) in cells.iter_mut().zip(old).enumerate() {
-                *cell = select_unpredictable(found >> slot & 1 == 1, old.copied(by), Entry::EMPTY);
+            for (slot, cell) in cells.iter_mut().enumerate() {
+                *cell = select_unpredictable(found >> slot & 1 == 1, cell.copied(by), *cell);
             }
             return;
         }
         for slot in set_bits(found) {
-            cells[slot as usize] = self.push(old[slot as usize], changes);
+            cells[slot as usize] = self.push(cells[slot as usize], changes);
         }
     }
 
@@ -395,6 +375,7 @@ impl ListsDraft<'_> {
 #[cfg(test)]
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
+    use std::ops::Range;
     use std::sync::Arc;
 
     use evergraph_types::{Direction, EdgeBatch, EdgeTypeOptions, Key, KeyColumn, KeyKind};

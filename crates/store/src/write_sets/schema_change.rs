@@ -65,7 +65,7 @@ pub(crate) fn check_text_lengths(
     lengths.enumerate().try_for_each(|(row, length)| check_text_length(length, || name(row)))
 }
 
-fn check_room(count: usize, max: usize, what: &'static str) -> Result<(), SchemaError> {
+pub(crate) fn check_room(count: usize, max: usize, what: &'static str) -> Result<(), SchemaError> {
     if count < max { Ok(()) } else { Err(SchemaError::Limit { what, max: max as u64 }) }
 }
 
