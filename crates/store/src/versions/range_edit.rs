@@ -384,6 +384,7 @@ mod tests {
     use super::*;
     use crate::options::{Durability, Options};
     use crate::store::Store;
+    use crate::versions::diff::{EdgeDiff, EdgeRows};
     use crate::versions::version::Version;
 
     const VERTICES: i64 = 300;
@@ -475,6 +476,12 @@ mod tests {
         lists.retain(|_, list| !list.is_empty());
     }
 
+    /// The edges that the others lack.
+    fn beyond(lists: &Lists, others: &Lists) -> Vec<(VertexId, VertexId)> {
+        let edges = lists.iter().flat_map(|(src, list)| list.iter().map(move |dst| (*src, *dst)));
+        edges.filter(|(src, dst)| !others.get(src).is_some_and(|list| list.contains(dst))).collect()
+    }
+
     /// The bytes of the blocks that a version reaches.
     fn reached(version: &Version) -> usize {
         let mut bytes = 0;
@@ -485,8 +492,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// Commits of all sizes leave what a set of edges would have, in every version that is held, and no block is lost or freed
-        /// twice, in memory and beside archives.
+        /// Commits of all sizes leave what a set of edges would have, in every version that is held, and tell what changed since; no block is
+        /// lost or freed twice, in memory and beside archives.
         #[test]
         fn ranges_written_anew_say_what_they_said(
             on_disk: bool,
@@ -520,9 +527,18 @@ mod tests {
                     prop_assert_eq!((tables.entries, tables.loops), (edges, loops));
                 }
             }
-            for (version, lists) in &held {
-                prop_assert_eq!(&lists_in(version, Direction::Out), lists);
+            let newest = store.inner().current.load_full();
+            for (version, before) in &held {
+                prop_assert_eq!(&lists_in(version, Direction::Out), before);
+                let edges = version.diff(&newest).edges;
+                let told = |rows: fn(&EdgeDiff) -> &EdgeRows| {
+                    let rows = edges.iter().map(rows);
+                    rows.flat_map(|rows| rows.src.iter().copied().zip(rows.dst.iter().copied())).collect()
+                };
+                let told: [Vec<_>; 2] = [told(|edges| &edges.added), told(|edges| &edges.removed)];
+                prop_assert_eq!(told, [beyond(&lists, before), beyond(before, &lists)]);
             }
+            drop(newest);
             drop(held);
             make(&store, &mut lists, &Act::Edges(vec![(0, 1)], false));
             let inner = store.inner();
