@@ -161,6 +161,18 @@ pub(crate) const REVERSE: Argument =
 pub(crate) const DEPTH_LIMIT: Argument =
     Argument::optional("depth_limit", Kind::Count, "none", "do not visit vertices more hops away than this");
 
+/// When scores that are found by iteration are good enough.
+pub(crate) const TOLERANCE: Argument = Argument::optional(
+    "tol",
+    Kind::Float,
+    "1e-6",
+    "converged when scores change by less than this per vertex on average",
+);
+
+/// What the last iteration over such scores tells.
+pub(crate) const ERROR: Field =
+    Field { name: "error", summary: "how much the last iteration changed the scores in all" };
+
 /// What every algorithm that iterates tells.
 pub(crate) const ITERATIONS: Field = Field { name: "iterations", summary: "iterations done" };
 

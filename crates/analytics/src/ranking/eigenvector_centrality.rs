@@ -22,8 +22,8 @@ use crate::engine::power_iteration::{PowerIteration, check_tol, verify_iteration
 use crate::engine::weights::{Sign, Weight, sums_too_large, weighted_lists};
 use crate::ranking::pagerank::check_weights;
 use crate::registry::{
-    Algorithm, Argument, Arguments, CONVERGED, Check, Field, ITERATIONS, Kind, OPTIONAL_WEIGHT, Outcome,
-    WEIGHT,
+    Algorithm, Argument, Arguments, CONVERGED, Check, ERROR, Field, ITERATIONS, Kind, OPTIONAL_WEIGHT,
+    Outcome, TOLERANCE, WEIGHT,
 };
 use crate::{AlgorithmError, Control};
 
@@ -133,12 +133,7 @@ pub(crate) static ALGORITHM: Algorithm = Algorithm {
     source: "Bonacich: Power and Centrality, American J. Sociology 92, 1987; as networkx.eigenvector_centrality",
     arguments: &[
         Argument::optional("max_iter", Kind::Count, "100", "the most iterations"),
-        Argument::optional(
-            "tol",
-            Kind::Float,
-            "1e-6",
-            "converged when scores change by less than this per vertex on average",
-        ),
+        TOLERANCE,
         Argument::optional(
             "nstart",
             Kind::Weights,
@@ -150,7 +145,7 @@ pub(crate) static ALGORITHM: Algorithm = Algorithm {
     results: &[
         Field { name: "score", summary: "the score of the vertex; their squares add up to 1" },
         ITERATIONS,
-        Field { name: "error", summary: "how much the last iteration changed the scores in all" },
+        ERROR,
         CONVERGED,
     ],
     run,

@@ -20,8 +20,8 @@ use crate::engine::parallel::in_pool;
 use crate::engine::power_iteration::{PowerIteration, check_tol, verify_iterations, verify_scores};
 use crate::engine::weights::{Sign, Weight, weighted_lists};
 use crate::registry::{
-    Algorithm, Argument, Arguments, CONVERGED, Check, Field, ITERATIONS, Kind, OPTIONAL_WEIGHT, Outcome,
-    invalid, invalid_at,
+    Algorithm, Argument, Arguments, CONVERGED, Check, ERROR, Field, ITERATIONS, Kind, OPTIONAL_WEIGHT,
+    Outcome, TOLERANCE, invalid, invalid_at,
 };
 use crate::{AlgorithmError, Control};
 
@@ -207,12 +207,7 @@ pub(crate) static ALGORITHM: Algorithm = Algorithm {
             "what each vertex has to begin with; of numbers by vertex, 0 for those without one",
         ),
         Argument::optional("max_iter", Kind::Count, "1000", "the most iterations"),
-        Argument::optional(
-            "tol",
-            Kind::Float,
-            "1e-6",
-            "converged when scores change by less than this per vertex on average",
-        ),
+        TOLERANCE,
         Argument::optional(
             "nstart",
             Kind::Weights,
@@ -222,12 +217,7 @@ pub(crate) static ALGORITHM: Algorithm = Algorithm {
         Argument::optional("normalized", Kind::Flag, "true", "bring the scores to length 1"),
         OPTIONAL_WEIGHT,
     ],
-    results: &[
-        Field { name: "score", summary: "the score of the vertex" },
-        ITERATIONS,
-        Field { name: "error", summary: "how much the last iteration changed the scores in all" },
-        CONVERGED,
-    ],
+    results: &[Field { name: "score", summary: "the score of the vertex" }, ITERATIONS, ERROR, CONVERGED],
     run,
 };
 

@@ -27,8 +27,8 @@ use crate::engine::parallel::{for_each, in_pool, try_map};
 use crate::engine::weights::{Weight, weighted_lists};
 use crate::ranking::weighted_pagerank;
 use crate::registry::{
-    Algorithm, Argument, Arguments, CONVERGED, Check, Field, ITERATIONS, Kind, OPTIONAL_WEIGHT, Outcome,
-    Scalar, VertexColumn, invalid, invalid_at,
+    Algorithm, Argument, Arguments, CONVERGED, Check, ERROR, Field, ITERATIONS, Kind, OPTIONAL_WEIGHT,
+    Outcome, Scalar, TOLERANCE, VertexColumn, invalid, invalid_at,
 };
 use crate::{AlgorithmError, Control};
 
@@ -419,12 +419,7 @@ pub(crate) static ALGORITHM: Algorithm = Algorithm {
             "where jumps go, and moves from vertices without out-edges unless dangling says otherwise",
         ),
         Argument::optional("max_iter", Kind::Count, "100", "the most iterations"),
-        Argument::optional(
-            "tol",
-            Kind::Float,
-            "1e-6",
-            "converged when scores change by less than this per vertex on average",
-        ),
+        TOLERANCE,
         Argument::optional("nstart", Kind::Weights, "uniform", "what the first iteration starts from"),
         OPTIONAL_WEIGHT,
         Argument::optional(
@@ -437,7 +432,7 @@ pub(crate) static ALGORITHM: Algorithm = Algorithm {
     results: &[
         Field { name: "score", summary: "the share of the vertex; all add up to 1" },
         ITERATIONS,
-        Field { name: "error", summary: "how much the last iteration changed the scores in all" },
+        ERROR,
         CONVERGED,
     ],
     run,
