@@ -176,6 +176,15 @@ impl Cells {
         self.len() == 0
     }
 
+    /// Where a cell lies or, of a byte string, the place of its bytes: for asking the processor for it.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    #[inline]
+    pub fn place(&self, row: usize) -> *const u8 {
+        match_width!(self, values => values[row..].as_ptr().cast(), texts => texts.offsets[row..].as_ptr().cast())
+    }
+
     /// Makes room for so many more cells, byte strings without their bytes.
     pub fn reserve(&mut self, rows: usize) {
         match_width!(self, values => values.reserve(rows), texts => texts.offsets.reserve(rows));

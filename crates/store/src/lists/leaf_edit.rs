@@ -31,6 +31,8 @@ use crate::lists::merge::{
     Delta, Policy, Scratch, entry_of, even_runs, merge_into, merge_list, merge_plain, push_run, write_run,
 };
 use crate::lists::paged_array::Leaf;
+use crate::system::prefetch::prefetch;
+use crate::write_sets::ops::EdgeOps;
 
 /// Writing a list by itself costs about as much as copying so many neighbors.
 const LIST_COST: usize = 128;
@@ -93,6 +95,7 @@ pub(crate) fn edit_leaf<D: Delta>(
     policy: Policy<'_>,
     changes: &mut Changes,
 ) {
+    ask_for_rows(deltas, policy.ops);
     let mut scratch = std::mem::take(&mut changes.scratch);
     let is_packed = !policy.multi && policy.ops.columns.is_empty() && changes.owned_after.is_none();
     if !is_packed {
@@ -121,6 +124,14 @@ pub(crate) fn edit_leaf<D: Delta>(
         leaf.room = room;
     }
     changes.scratch = scratch;
+}
+
+/// Asks the processor for the properties that changes give: in the order of lists their rows lie anywhere in a batch.
+fn ask_for_rows<D: Delta>(deltas: &[D], ops: &EdgeOps) {
+    for column in &ops.columns {
+        let cells = column.values.cells();
+        deltas.iter().for_each(|delta| prefetch(cells.place(delta.row()), 1));
+    }
 }
 
 /// The changes of each list.
