@@ -476,15 +476,15 @@ where
             (self.ask)(next);
         }
         // SAFETY: pages at height 0 are leaves, alive with the version that is being edited.
-        let (page, leaf) = unsafe { own_leaf(old, self.cells_of(items), changes) };
+        let (page, leaf) = unsafe { own_leaf(old, cells_of(items, self.index_of), changes) };
         (self.apply)(base, leaf, items, changes);
         page
     }
+}
 
-    /// The cells of a leaf that these items touch, as bits.
-    fn cells_of(&self, items: &[I]) -> u64 {
-        items.iter().fold(0, |cells, item| cells | 1 << ((self.index_of)(item) % LEAF_CELLS))
-    }
+/// The cells of a leaf that these items touch, as bits.
+pub(crate) fn cells_of<I>(items: &[I], index_of: impl Fn(&I) -> u32) -> u64 {
+    items.iter().fold(0, |cells, item| cells | 1 << (index_of(item) % LEAF_CELLS))
 }
 
 /// The items, cut between groups into tasks that are worth it.

@@ -29,7 +29,7 @@ use crate::lists::leaf_edit::{
     Room, Stretch, count_loops, degree_of, lists_of, note_emptied, note_newcomer, release_pack, stretch_of,
 };
 use crate::lists::merge::{Delta, Policy, entry_of, for_each_block, merge_plain};
-use crate::lists::paged_array::{LEAF_CELLS, Leaf};
+use crate::lists::paged_array::{LEAF_CELLS, Leaf, cells_of};
 use crate::system::parallel::parallel_map;
 use crate::system::pool::in_pool;
 use crate::versions::cluster::{Cluster, HEAD_BYTES, leaf_bases, range_of};
@@ -141,11 +141,6 @@ fn split_leaf<D: Delta>(deltas: &[D], base: VertexId) -> (&[D], &[D]) {
     deltas.split_at(deltas.iter().take_while(|delta| delta.vertex() - base < LEAF_CELLS).count())
 }
 
-/// The cells of a leaf that these touch, as bits.
-fn cells_of<D: Delta>(deltas: &[D]) -> u64 {
-    deltas.iter().fold(0, |cells, delta| cells | 1 << (delta.vertex() % LEAF_CELLS))
-}
-
 /// The cells whose lists lie in no segment, as bits; all of them are written anew, and the changes.
 fn on_heap(leaf: &Leaf<Entry>) -> u64 {
     leaf.occupied & leaf.dirty
@@ -154,7 +149,7 @@ fn on_heap(leaf: &Leaf<Entry>) -> u64 {
 /// How many entries there are in these; `None` if one of them is not to be written so.
 fn entries_to_write<D: Delta>(leaf: Option<&Leaf<Entry>>, deltas: &[D]) -> Option<usize> {
     let Some(leaf) = leaf else { return Some(0) };
-    let written = on_heap(leaf) | cells_of(deltas);
+    let written = on_heap(leaf) | cells_of(deltas, D::vertex);
     let (mut entries, mut by_directory, mut has_others) = (0, 0, false);
     // What a cell holds is as good as random, so nothing branches on it.
     for (slot, entry) in leaf.cells.iter().enumerate() {
@@ -187,9 +182,10 @@ impl<D: Delta> Part<'_, D> {
         let mut rest = self.deltas;
         for &base in &self.bases {
             let (own, behind) = split_leaf(rest, base);
+            let changed = cells_of(own, D::vertex);
             // SAFETY: the draft outlives this.
-            let (page, leaf) = unsafe { lists.table.own_leaf(base, cells_of(own), &mut changes) };
-            draft.push_leaf(leaf, base, own, &mut changes);
+            let (page, leaf) = unsafe { lists.table.own_leaf(base, changed, &mut changes) };
+            draft.push_leaf(leaf, changed, own, &mut changes);
             pages.push((base, page));
             leaves.push(leaf);
             rest = behind;
@@ -260,15 +256,15 @@ struct ListsDraft<'a> {
 }
 
 impl ListsDraft<'_> {
-    /// Appends the lists of a leaf that are to be written, changes made, and points to them.
+    /// Appends the lists of a leaf that are to be written, changes made, and points to them; those in the cells `changed` are changed.
     fn push_leaf<D: Delta>(
         &mut self,
         leaf: &mut Leaf<Entry>,
-        base: VertexId,
+        changed: u64,
         deltas: &[D],
         changes: &mut Changes,
     ) {
-        let (unchanged, changed) = (on_heap(leaf), cells_of(deltas));
+        let unchanged = on_heap(leaf);
         let owners = leaf.cells.iter().enumerate();
         let owners = owners.fold(0, |owners, (slot, cell)| owners | u64::from(cell.owns_blocks()) << slot);
         for slot in set_bits(owners & (unchanged | changed)) {
@@ -276,15 +272,13 @@ impl ListsDraft<'_> {
         }
         let mut next = 0;
         for group in lists_of(deltas) {
-            let slot = (group[0].vertex() - base) as usize;
+            let slot = (group[0].vertex() % LEAF_CELLS) as usize;
             self.push_unchanged(&mut leaf.cells[next..slot], unchanged >> next, changes);
             let list = self.push_changed(leaf.cells[slot], group, changes);
             leaf.set(group[0].vertex(), (!list.is_empty()).then_some(list));
             next = slot + 1;
         }
-        if next < leaf.cells.len() {
-            self.push_unchanged(&mut leaf.cells[next..], unchanged >> next, changes);
-        }
+        self.push_unchanged(&mut leaf.cells[next..], unchanged.unbounded_shr(next as u32), changes);
         leaf.room = Room::UNKNOWN;
         release_pack(leaf, changes);
     }
