@@ -62,7 +62,7 @@ impl<'v> Sizes<'v> {
     pub(crate) fn of_run(&self, run: ChunkRef) -> usize {
         match self.is_fixed || !run.has_columns() {
             true => self.words_per_neighbor * run.len as usize,
-            false => self.version.run_words(run).len(),
+            false => self.version.run_bytes(run) / size_of::<u32>(),
         }
     }
 

@@ -21,6 +21,7 @@ use evergraph_types::VertexId;
 
 use crate::lists::compression::{Decoder, RunBuffer, bytes_of_run};
 use crate::lists::fragment::ColumnArea;
+use crate::lists::growth::{head_bytes, places_of};
 use crate::lists::heap::Block;
 
 /// The longest run a chunk, or a flat list in memory, of a `simple` edge type may have.
@@ -118,24 +119,30 @@ impl ChunkRef {
         }
     }
 
-    /// The run as words, columns included; none of it is forgotten.
+    /// The bytes of the run, columns included, and, where it has columns, room.
+    ///
+    /// # Safety
+    /// The version the run belongs to is alive.
+    pub(crate) unsafe fn bytes(self) -> usize {
+        // SAFETY: alive by contract.
+        unsafe { self.columns().map_or_else(|| self.neighbor_bytes(), |area| area.block_bytes()) }
+    }
+
+    /// The run as words, columns included; none of it is forgotten, and it has no columns with room.
     ///
     /// # Safety
     /// The version the run belongs to stays alive for `'a`.
     pub(crate) unsafe fn words<'a>(self) -> &'a [u32] {
-        debug_assert!(!self.has_columns() || self.forgotten() == 0);
-        // SAFETY: the area of the run is alive by contract.
-        let area = unsafe { self.columns() };
-        // SAFETY: alive by contract.
-        let words = area.map_or_else(|| unsafe { self.neighbor_bytes() }, |area| area.block_bytes()) / 4;
-        // SAFETY: the run takes so many words from its pointer on, 4-byte aligned, immutable while alive; with
-        // columns it takes a multiple of 8 bytes.
-        unsafe { std::slice::from_raw_parts(self.pointer().cast(), words) }
+        debug_assert!(!self.has_columns() || self.forgotten() == 0 && !self.grows());
+        // SAFETY: the run takes so many bytes from its pointer on, 4-byte aligned, immutable while alive; with
+        // columns it takes a multiple of 8.
+        unsafe { std::slice::from_raw_parts(self.pointer().cast(), self.bytes() / 4) }
     }
 
     /// A run with room behind it, in the block that [`growth`](crate::lists::growth) draws.
-    pub(crate) fn growing(block: Block, len: usize) -> Self {
-        ChunkRef { address: (place_of(block.pointer()) + 4) | SECOND, len: len as u32, first: 0 }
+    pub(crate) fn growing(block: Block, len: usize, columns: bool) -> Self {
+        let start = block.pointer().wrapping_add(head_bytes(columns));
+        ChunkRef { address: tag(start, false, columns) | SECOND, len: len as u32, first: 0 }
     }
 
     /// The run of a `multi` type without its first `count` neighbors, which stay in its block; `None` if the run is in none, or if
@@ -178,13 +185,13 @@ impl ChunkRef {
 
     /// The heap block that the run lies in, which goes when the run does.
     pub(crate) fn block(self) -> Option<Block> {
-        let mark = if self.grows() { 4 } else { 0 };
-        // SAFETY: a run in no segment or pack lies in a block of its own, behind the mark and what was forgotten.
-        self.is_block().then(|| unsafe { Block::from_pointer(self.before_forgotten().sub(mark)) })
+        let head = if self.grows() { head_bytes(self.has_columns()) } else { 0 };
+        // SAFETY: a run in no segment or pack lies in a block of its own, behind its head and what was forgotten.
+        self.is_block().then(|| unsafe { Block::from_pointer(self.before_forgotten().sub(head)) })
     }
 
     /// Where the run began before neighbors were forgotten.
-    fn before_forgotten(self) -> *const u8 {
+    pub(crate) fn before_forgotten(self) -> *const u8 {
         self.pointer().wrapping_sub(4 * self.forgotten() as usize)
     }
 
@@ -283,11 +290,15 @@ impl ChunkRef {
     /// The version the run belongs to stays alive for `'a`.
     #[inline]
     pub(crate) unsafe fn columns<'a>(self) -> Option<ColumnArea<'a>> {
-        let forgotten = self.forgotten() as usize;
-        // SAFETY: the tag says a column area follows the neighbors, 8-byte aligned.
+        let (start, forgotten) = (self.before_forgotten(), self.forgotten() as usize);
+        let rows = forgotten + self.len as usize;
+        // SAFETY: the tag says a column area follows the neighbors, 8-byte aligned; where there is room, behind that for neighbors.
         self.has_columns().then(|| unsafe {
-            let bytes = 4 * forgotten + self.neighbor_bytes();
-            ColumnArea::after(self.before_forgotten(), bytes, forgotten + self.len as usize)
+            if self.grows() {
+                let places = places_of(start);
+                return ColumnArea::after(start, 4 * places, rows, places);
+            }
+            ColumnArea::after(start, 4 * forgotten + self.neighbor_bytes(), rows, rows)
         })
     }
 }

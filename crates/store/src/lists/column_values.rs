@@ -13,6 +13,7 @@
 //! Invariants: each form gives the value of a row without looking at other rows; a form that takes no less room than the
 //! plain one is not written.
 
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use evergraph_types::Cells;
@@ -155,6 +156,18 @@ impl<'a> Values<'a> {
         ends.extend(bounds.map(|end| end.wrapping_add(moved)));
         let end = ends[before..].last().map_or(start, |end| end.wrapping_sub(moved));
         cells.extend_from_slice(&bytes[self.heap as usize..][start as usize..end as usize]);
+    }
+
+    /// Writes the cells of fixed width of the rows from this one on, as many as there are places.
+    pub(crate) fn write_cells(&self, row: usize, places: &mut [MaybeUninit<u8>]) {
+        let width = usize::from(self.width);
+        if let Some(bytes) = self.plain_cells() {
+            places.write_copy_of_slice(&bytes[width * row..][..places.len()]);
+            return;
+        }
+        for (row, place) in (row..).zip(places.chunks_exact_mut(width)) {
+            place.write_copy_of_slice(&self.bits(row).to_le_bytes()[..width]);
+        }
     }
 
     /// The bytes of a cell of variable width; none for one of fixed width.

@@ -9,11 +9,16 @@
 //!          values, in the form that `column_values.rs` draws; in areas that are not compact the plain one
 //! ```
 //!
+//! An area may have places for more rows than there are: of plain columns of fixed width without nulls, whose cells a later commit
+//! writes (`growth.rs`) while others read those before.
+//!
 //! Invariants: a property without a column is null in every row; either kind of area is read whatever the format of the
-//! store.
+//! store; no reference is made to a cell that is not a row's yet.
 #![allow(unsafe_code)]
 
+use std::mem::MaybeUninit;
 use std::ops::Range;
+use std::sync::atomic::AtomicU8;
 
 use evergraph_types::{Cells, Column, Property, PropertyId, PropertyType, Value};
 
@@ -28,8 +33,11 @@ const HAS_NULLS: u8 = 1;
 /// The column area of a run, for reading.
 #[derive(Clone, Copy)]
 pub(crate) struct ColumnArea<'a> {
-    bytes: &'a [u8],
+    /// What is no row's yet may be written to.
+    bytes: &'a [AtomicU8],
     rows: usize,
+    /// For how many rows there is room.
+    places: usize,
     /// The row that readers call the first.
     first_row: usize,
 }
@@ -61,24 +69,75 @@ fn read_u32(bytes: &[u8], at: usize) -> u32 {
 }
 
 impl<'a> ColumnArea<'a> {
-    /// The area after the neighbors of `rows` edges at `pointer`, which take so many bytes.
+    /// The area after the neighbors of `rows` edges at `pointer`, which take so many bytes; it has room for so many rows.
     ///
     /// # Safety
     /// The run was written with columns and stays alive for `'a`.
-    pub(crate) unsafe fn after(pointer: *const u8, neighbor_bytes: usize, rows: usize) -> Self {
+    #[inline]
+    pub(crate) unsafe fn after(
+        pointer: *const u8,
+        neighbor_bytes: usize,
+        rows: usize,
+        places: usize,
+    ) -> Self {
         let start = pad8(neighbor_bytes);
         // SAFETY: the area begins with the length of the whole block, which is all readable.
         let bytes = unsafe {
             let area = pointer.add(start);
             let total = area.cast::<u32>().read() as usize;
-            std::slice::from_raw_parts(area, total - start)
+            std::slice::from_raw_parts(area.cast(), total - start)
         };
-        ColumnArea::of(bytes, rows)
+        ColumnArea { bytes, rows, places, first_row: 0 }
     }
 
     /// The area that these bytes are, of so many rows.
     pub(crate) fn of(bytes: &'a [u8], rows: usize) -> Self {
-        ColumnArea { bytes, rows, first_row: 0 }
+        // SAFETY: the same memory, which nobody writes to.
+        let bytes = unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) };
+        ColumnArea { bytes, rows, places: rows, first_row: 0 }
+    }
+
+    /// These bytes, of what does not change any more.
+    #[inline]
+    fn part(&self, range: Range<usize>) -> Option<&'a [u8]> {
+        let part = self.bytes.get(range)?;
+        // SAFETY: the same memory, which nobody writes to from here on.
+        Some(unsafe { std::slice::from_raw_parts(part.as_ptr().cast(), part.len()) })
+    }
+
+    #[inline]
+    fn word(&self, at: usize) -> u32 {
+        self.part(at..at + 4).map_or(0, |bytes| read_u32(bytes, 0))
+    }
+
+    /// Whether there is room for more rows.
+    #[inline]
+    fn has_room(&self) -> bool {
+        self.places > self.rows
+    }
+
+    /// How many rows there are.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Whether these are all columns, plain and without nulls.
+    pub(crate) fn has_just(&self, columns: impl Iterator<Item = OpenColumn>) -> bool {
+        let own = self.descriptors().unwrap_or_default().iter().map(|descriptor| &descriptor[..4]);
+        own.eq(columns.map(|column| column.head()))
+    }
+
+    /// The cells of the column at this position among those of a run with room, from a row on.
+    ///
+    /// # Safety
+    /// These are for nobody else.
+    pub(crate) unsafe fn open_cells(&self, position: usize, row: usize) -> Option<&'a mut [MaybeUninit<u8>]> {
+        let descriptor = self.descriptors()?.get(position)?;
+        let (start, width) =
+            (read_u32(descriptor, 4) as usize, PropertyType::from_code(descriptor[2])?.width()?);
+        let cells = self.bytes.get(start + width * row..start + width * self.places)?;
+        // SAFETY: the same memory, by contract only the caller's.
+        Some(unsafe { std::slice::from_raw_parts_mut(cells.as_ptr().cast_mut().cast(), cells.len()) })
     }
 
     /// The area as seen from a row on, which is the first then.
@@ -100,13 +159,13 @@ impl<'a> ColumnArea<'a> {
 
     /// The bytes of the whole run, neighbors included.
     pub(crate) fn block_bytes(&self) -> usize {
-        read_u32(self.bytes, 0) as usize
+        self.word(0) as usize
     }
 
     /// Whether values are written in few bits where that takes less room.
     #[inline]
     pub(crate) fn is_compact(&self) -> bool {
-        read_u32(self.bytes, 4) & COMPACT != 0
+        self.word(4) & COMPACT != 0
     }
 
     /// Writes the run again, compact or not, without the columns of properties that were dropped; tells whether any is left.
@@ -139,8 +198,8 @@ impl<'a> ColumnArea<'a> {
 
     #[inline]
     fn descriptors(&self) -> Option<&'a [[u8; 8]]> {
-        let columns = (read_u32(self.bytes, 4) & !COMPACT) as usize;
-        Some(self.bytes.get(8..8 + 8 * columns)?.as_chunks::<8>().0)
+        let columns = (self.word(4) & !COMPACT) as usize;
+        Some(self.part(8..8 + 8 * columns)?.as_chunks::<8>().0)
     }
 
     /// The column that a descriptor tells of.
@@ -148,7 +207,13 @@ impl<'a> ColumnArea<'a> {
     fn slice(&self, descriptor: &[u8; 8]) -> Option<RunColumn<'a>> {
         let kind = PropertyType::from_code(descriptor[2])?;
         let (has_nulls, form) = (descriptor[3] & HAS_NULLS != 0, Form::from_code(descriptor[3] >> 1)?);
-        let data = self.bytes.get(read_u32(descriptor, 4) as usize..)?;
+        let start = read_u32(descriptor, 4) as usize;
+        let end = match kind.width() {
+            // Behind the last row others may write.
+            Some(width) if self.has_room() => start + width * self.rows,
+            _ => self.bytes.len(),
+        };
+        let data = self.part(start..end)?;
         let compact = self.is_compact();
         let validity_bytes = if has_nulls { part_end(self.rows.div_ceil(8), compact) } else { 0 };
         let (validity, values) = data.split_at_checked(validity_bytes)?;
@@ -238,11 +303,60 @@ impl<'a> RunColumn<'a> {
         }
     }
 
+    /// Writes the cells of the rows from the first on, as many as there are places; the column is of fixed width and has no nulls.
+    pub(crate) fn write_cells(&self, places: &mut [MaybeUninit<u8>]) {
+        self.values.write_cells(self.first_row as usize, places);
+    }
+
     /// Whether row `row` has the value that a row of another column of the property has, to the bit.
     pub(crate) fn is_same(&self, row: usize, other: &Self, other_row: usize) -> bool {
         match self.kind.width() {
             None => self.bytes(row) == other.bytes(other_row),
             Some(_) => self.bits(row) == other.bits(other_row),
+        }
+    }
+}
+
+/// A column of an area that may have room: cells of so many bytes, all of them given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OpenColumn {
+    pub(crate) property: PropertyId,
+    pub(crate) kind: PropertyType,
+    pub(crate) width: usize,
+}
+
+impl OpenColumn {
+    /// What its descriptor begins with.
+    fn head(self) -> [u8; 4] {
+        let [low, high] = self.property.to_le_bytes();
+        [low, high, self.kind.code(), Form::Plain.code() << 1]
+    }
+}
+
+/// The bytes of a run with these columns and room for so many rows.
+pub(crate) fn open_bytes(places: usize, columns: impl Iterator<Item = OpenColumn>) -> usize {
+    pad8(4 * places) + 8 + columns.map(|column| 8 + pad8(column.width * places)).sum::<usize>()
+}
+
+/// Writes all of a run with these columns and room for so many rows but for neighbors and cells.
+///
+/// # Safety
+/// There is room for [`open_bytes`] from `run` on, 8-byte aligned, and nobody else reaches it.
+pub(crate) unsafe fn open_area(
+    run: *mut u8,
+    places: usize,
+    columns: impl Iterator<Item = OpenColumn> + Clone,
+) {
+    let (number, total) = (columns.clone().count(), open_bytes(places, columns.clone()));
+    // SAFETY: by contract.
+    unsafe {
+        let area = run.add(pad8(4 * places));
+        area.cast::<[u32; 2]>().write([total as u32, number as u32]);
+        let mut offset = 8 + 8 * number;
+        for (position, column) in columns.enumerate() {
+            let descriptor = [u32::from_le_bytes(column.head()), offset as u32];
+            area.cast::<[u32; 2]>().add(1 + position).write(descriptor);
+            offset += pad8(column.width * places);
         }
     }
 }
@@ -536,7 +650,7 @@ mod tests {
             for (bytes, other, is_compact) in [(&fast, &compact, false), (&compact, &fast, true)] {
                 let words = aligned(bytes);
                 // SAFETY: the run was written with columns and lives as long as the words.
-                let area = unsafe { ColumnArea::after(words.as_ptr().cast(), 4 * count, count) };
+                let area = unsafe { ColumnArea::after(words.as_ptr().cast(), 4 * count, count, count) };
                 prop_assert_eq!((area.block_bytes(), area.is_compact()), (bytes.len(), is_compact));
                 check(area, &columns)?;
                 let mut written = Vec::new();
@@ -558,7 +672,7 @@ mod tests {
             assert!(encode_run(&[7, 8, 9], &[draft(0, PropertyType::String, &rows)], compact, &mut bytes));
             let words = aligned(&bytes);
             // SAFETY: the run was written with columns and lives as long as the words.
-            let area = unsafe { ColumnArea::after(words.as_ptr().cast(), 12, 3) };
+            let area = unsafe { ColumnArea::after(words.as_ptr().cast(), 12, 3, 3) };
             let column = area.starting_at(1).column(0).expect("it has values");
             assert_eq!((column.text(0), column.text(1)), (Some("bc"), Some("d")));
             for row in [2, 3, usize::MAX] {

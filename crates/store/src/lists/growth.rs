@@ -1,9 +1,12 @@
-//! `multi` lists without properties: edges appended in place, behind what any version sees, and forgotten in front.
+//! `multi` lists: edges appended in place, behind what any version sees, and forgotten in front.
 //!
 //! ```text
 //!  block:  [mark: u32][forgotten][neighbor × visible][appended since ...][room]
 //!           │                     └ a version's entry says from where and how many it sees
 //!           └ where the last neighbor of all ends
+//!
+//!          [places: u32][mark: u32][neighbor × places] pad to 8 [column area of so many rows]
+//!           └ for how many rows there is room, if they have properties
 //! ```
 //!
 //! GraphOne's degree versioning (FAST 2019, section 5.3): an old version holds the old length, so that what it sees stays
@@ -11,88 +14,131 @@
 //! another run, an eighth as long as the list, so that it has few runs and little unused room. A list forgets its oldest
 //! neighbors by beginning behind them, and moves when they are most of its block.
 //!
+//! Edges with properties are appended where each change of a commit gives the same ones, all of fixed width, and the last run has these
+//! and no others, or is full. Other lists are merged (`merge.rs`).
+//!
 //! Invariant: only a draft whose list ends at the mark, and which moves it, may append behind it. A draft that was given up, or one
 //! of an older version, finds the mark elsewhere and copies; so does one of two that are made of one version at a time.
 #![allow(unsafe_code)]
 
+use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use evergraph_types::VertexId;
+use evergraph_types::{Cells, VertexId};
 
-use crate::lists::adjacency::ChunkRef;
+use crate::lists::adjacency::{CHUNK_MAX, ChunkRef};
 use crate::lists::compression::RunBuffer;
 use crate::lists::entry::Entry;
+use crate::lists::fragment::{OpenColumn, open_area, open_bytes};
 use crate::lists::heap::Changes;
-use crate::lists::merge::{Delta, Policy, entry_of};
+use crate::lists::merge::{Delta, Policy, Scratch, entry_of};
 
-/// Lists up to this length lie in one run.
+/// Lists without properties lie in one run up to this length.
 const FLAT_MAX: usize = 2048;
 
-/// The list with `deltas` appended; `None` where they are no plain additions to a plain `multi` list.
+/// What lies before a run with room: the number of places, if it has columns, and the mark.
+pub(crate) const fn head_bytes(columns: bool) -> usize {
+    if columns { 2 * size_of::<u32>() } else { size_of::<u32>() }
+}
+
+/// For how many rows there is room in a run with columns.
+///
+/// # Safety
+/// It grows, begins here, and is alive.
+pub(crate) unsafe fn places_of(start: *const u8) -> usize {
+    // SAFETY: by contract; its head lies before it, 4-byte aligned.
+    unsafe { start.sub(head_bytes(true)).cast::<u32>().read() as usize }
+}
+
+/// The list with `deltas` appended; `None` where they are no additions to a `multi` list, or are to be merged with it.
 pub(crate) fn append<D: Delta>(
     old: Entry,
     deltas: &[D],
     policy: Policy<'_>,
+    scratch: &mut Scratch,
     changes: &mut Changes,
 ) -> Option<Entry> {
-    if !D::PLAIN || !policy.multi {
+    if !policy.multi || !D::PLAIN && deltas.iter().any(|delta| delta.is_delete()) {
         return None;
     }
-    if old.is_empty() {
-        return Some(entry_of(&[new_run(&[], deltas, changes)], old, changes));
-    }
+    let mut runs = std::mem::take(&mut scratch.new_runs);
+    runs.clear();
+    let mut single = None;
     // SAFETY: the version being edited is alive.
-    let Some(run) = (unsafe { old.only_run() }) else {
-        return Some(append_to_runs(old, deltas, changes));
+    runs.extend_from_slice(unsafe { old.runs(&mut single) });
+    let last = runs.pop();
+    let is_done = if policy.ops.columns.is_empty() {
+        append_plain(last, deltas, &mut runs, changes);
+        true
+    } else {
+        Rows { deltas, policy }.append(last, &mut runs, changes)
     };
-    let (run, rest) = extend(run, deltas);
-    if rest.is_empty() {
-        return Some(entry_of(&[run], old, changes));
-    }
-    let len = run.len as usize + rest.len();
-    if !run.has_columns() && len <= FLAT_MAX {
-        let mut buffer = RunBuffer::new();
-        // SAFETY: the version being edited is alive.
-        let grown = new_run(unsafe { run.read(&mut buffer) }, rest, changes);
-        run.block().into_iter().for_each(|block| changes.retire(block));
-        return Some(entry_of(&[grown], old, changes));
-    }
-    Some(entry_of(&[run, next_run(rest, len, changes)], old, changes))
+    let entry = is_done.then(|| entry_of(&runs, old, changes));
+    scratch.new_runs = runs;
+    entry
 }
 
-fn append_to_runs<D: Delta>(old: Entry, deltas: &[D], changes: &mut Changes) -> Entry {
-    // SAFETY: the version being edited is alive.
-    let mut runs = unsafe { old.directory() }.to_vec();
-    let before: usize = runs.iter().map(|run| run.len as usize).sum();
-    let mut rest = deltas;
-    if let Some(last) = runs.last_mut() {
-        (*last, rest) = extend(*last, deltas);
+/// Appends the last run of a list with `deltas`, which have no properties, to the runs before it.
+fn append_plain<D: Delta>(
+    last: Option<ChunkRef>,
+    deltas: &[D],
+    runs: &mut Vec<ChunkRef>,
+    changes: &mut Changes,
+) {
+    let Some(last) = last else { return runs.push(new_run(&[], deltas, changes)) };
+    let (last, rest) = extend(last, deltas);
+    let len = len_of(runs) + last.len as usize + rest.len();
+    if rest.is_empty() {
+        runs.push(last);
+    } else if runs.is_empty() && !last.has_columns() && len <= FLAT_MAX {
+        let mut buffer = RunBuffer::new();
+        // SAFETY: the version being edited is alive.
+        runs.push(new_run(unsafe { last.read(&mut buffer) }, rest, changes));
+        last.block().into_iter().for_each(|block| changes.retire(block));
+    } else {
+        runs.extend([last, run_with_room(&[], rest, len / 8, changes)]);
     }
-    if !rest.is_empty() {
-        runs.push(next_run(rest, before + deltas.len(), changes));
-    }
-    entry_of(&runs, old, changes)
+}
+
+fn len_of(runs: &[ChunkRef]) -> usize {
+    runs.iter().map(|run| run.len as usize).sum()
 }
 
 /// The run with as many changes appended as there is room for, and the others.
 fn extend<D: Delta>(run: ChunkRef, deltas: &[D]) -> (ChunkRef, &[D]) {
-    let Some(block) = run.block().filter(|_| run.grows()) else { return (run, deltas) };
-    let words = block.pointer().cast::<u32>();
-    let end = run.forgotten() + run.len;
-    // SAFETY: a run with room lies in a live heap block, whose first word is the mark.
-    let (mark, words_in_all) =
-        unsafe { (AtomicU32::from_ptr(words), block.payload_bytes() / size_of::<u32>()) };
-    let (taken, rest) = deltas.split_at(deltas.len().min(words_in_all - 1 - end as usize));
-    let new_end = end + taken.len() as u32;
-    if mark.compare_exchange(end, new_end, Ordering::Relaxed, Ordering::Relaxed).is_err() {
-        return (run, deltas);
-    }
-    for (place, delta) in (1 + end as usize..).zip(taken) {
-        // SAFETY: the block has room up to the mark, and what lies between its old place and its new one is for whoever has moved
-        // it: nobody reads there until the list is published.
-        unsafe { words.add(place).write(delta.neighbor()) };
-    }
+    let Some(block) = run.block().filter(|_| run.grows() && !run.has_columns()) else { return (run, deltas) };
+    // SAFETY: it is alive.
+    let places = unsafe { block.payload_bytes() - head_bytes(false) } / size_of::<VertexId>();
+    let (taken, rest) = deltas.split_at(take_places(run, places, deltas.len()));
+    // SAFETY: these places were taken.
+    unsafe { write_neighbors(end_of(run), taken) };
     (ChunkRef { len: run.len + taken.len() as u32, ..run }, rest)
+}
+
+/// Takes up to so many of the places behind a run, which are for nobody else then; tells how many.
+fn take_places(run: ChunkRef, places: usize, wanted: usize) -> usize {
+    let end = run.forgotten() + run.len;
+    let taken = wanted.min(places - end as usize);
+    // SAFETY: a run with room begins behind its mark, in a live heap block.
+    let mark = unsafe { AtomicU32::from_ptr(run.before_forgotten().sub(size_of::<u32>()).cast_mut().cast()) };
+    match mark.compare_exchange(end, end + taken as u32, Ordering::Relaxed, Ordering::Relaxed) {
+        Ok(_) => taken,
+        Err(_) => 0,
+    }
+}
+
+/// Where the neighbors of a run end.
+fn end_of(run: ChunkRef) -> *mut u8 {
+    run.pointer().wrapping_add(size_of::<VertexId>() * run.len as usize).cast_mut()
+}
+
+/// # Safety
+/// So many places from here on are the caller's: nobody reads there until the list is published.
+unsafe fn write_neighbors<D: Delta>(at: *mut u8, deltas: &[D]) {
+    for (place, delta) in deltas.iter().enumerate() {
+        // SAFETY: by contract.
+        unsafe { at.cast::<VertexId>().add(place).write(delta.neighbor()) };
+    }
 }
 
 /// A run of a list and changes to it, with room for more.
@@ -101,33 +147,295 @@ pub(crate) fn new_run<D: Delta>(list: &[VertexId], deltas: &[D], changes: &mut C
     run_with_room(list, deltas, if len <= FLAT_MAX { len / 4 } else { len / 8 }, changes)
 }
 
-/// The next run of a list that will then have `len` neighbors.
-fn next_run<D: Delta>(deltas: &[D], len: usize, changes: &mut Changes) -> ChunkRef {
-    run_with_room(&[], deltas, len / 8, changes)
-}
-
 /// A run of the list and the changes, with room for at least `room` more.
 fn run_with_room<D: Delta>(list: &[VertexId], deltas: &[D], room: usize, changes: &mut Changes) -> ChunkRef {
     let len = list.len() + deltas.len();
-    let block = changes.allocate((1 + len + room) * size_of::<u32>());
-    let words = block.pointer().cast::<u32>();
+    let block = changes.allocate(head_bytes(false) + (len + room) * size_of::<VertexId>());
+    let run = ChunkRef::growing(block, list.len(), false);
     // SAFETY: the new block has room for the mark and the neighbors.
     unsafe {
-        words.write(len as u32);
-        words.add(1).copy_from_nonoverlapping(list.as_ptr(), list.len());
-        for (place, delta) in (1 + list.len()..).zip(deltas) {
-            words.add(place).write(delta.neighbor());
+        block.pointer().cast::<u32>().write(len as u32);
+        run.pointer().cast_mut().cast::<VertexId>().copy_from_nonoverlapping(list.as_ptr(), list.len());
+        write_neighbors(end_of(run), deltas);
+    }
+    ChunkRef { len: len as u32, ..run }
+}
+
+/// Edges that are put into a list, with properties.
+#[derive(Clone, Copy)]
+struct Rows<'a, D> {
+    deltas: &'a [D],
+    policy: Policy<'a>,
+}
+
+impl<'a, D: Delta> Rows<'a, D> {
+    /// The properties that each edge gives, in the order of columns, with their values by row of the operations; `None` if some do
+    /// not, or if it is one of no fixed width.
+    fn columns(self) -> Option<impl Iterator<Item = (OpenColumn, &'a Cells)> + Clone> {
+        let Policy { ops, properties, .. } = self.policy;
+        let is_whole = ops.columns.iter().all(|column| {
+            column.given.is_none()
+                && column.values.validity.is_none()
+                && column.values.cells().width().is_some()
+        });
+        let live = (0..).zip(properties).filter(|(_, property)| !property.is_dropped());
+        is_whole.then(|| {
+            live.filter_map(|(id, property)| {
+                let cells = ops.column(id)?.values.cells();
+                Some((OpenColumn { property: id, kind: property.kind, width: cells.width()? }, cells))
+            })
+        })
+    }
+
+    /// Appends the last run of a list with the edges to the runs before it; tells whether it did.
+    fn append(self, last: Option<ChunkRef>, runs: &mut Vec<ChunkRef>, changes: &mut Changes) -> bool {
+        let Some(columns) = self.columns().filter(|_| !self.policy.compact) else { return false };
+        let mut rest = self;
+        // What is left of the list to be written again, with what comes.
+        let mut moved = None;
+        if let Some(mut last) = last {
+            let shape = columns.clone().map(|(column, _)| column);
+            // SAFETY: the version being edited is alive.
+            let suits = unsafe { last.columns() }.is_some_and(|area| area.has_just(shape));
+            if suits && last.grows() {
+                (last, rest) = self.extend(last, columns.clone());
+            }
+            if rest.deltas.is_empty() || last.len as usize >= CHUNK_MAX {
+                runs.push(last);
+            } else if suits {
+                moved = Some(last);
+            } else {
+                return false;
+            }
+        }
+        let total = len_of(runs) + moved.map_or(0, |run| run.len as usize) + rest.deltas.len();
+        while !rest.deltas.is_empty() {
+            let before = moved.map_or(0, |run| run.len as usize);
+            let (here, others) = rest.deltas.split_at(rest.deltas.len().min(CHUNK_MAX - before));
+            let len = before + here.len();
+            let places = if others.is_empty() { len + (len / 4).max(total / 8) } else { len };
+            let here = Rows { deltas: here, ..rest };
+            runs.push(here.new_run(moved.take(), places.min(CHUNK_MAX), columns.clone(), changes));
+            rest.deltas = others;
+        }
+        true
+    }
+
+    /// The run, which has just these columns, with as many edges appended as there is room for, and the others.
+    fn extend(
+        self,
+        run: ChunkRef,
+        columns: impl Iterator<Item = (OpenColumn, &'a Cells)>,
+    ) -> (ChunkRef, Self) {
+        // SAFETY: the run grows, and the version being edited is alive.
+        let places = unsafe { places_of(run.before_forgotten()) };
+        let (taken, rest) = self.deltas.split_at(take_places(run, places, self.deltas.len()));
+        // SAFETY: these places were taken.
+        unsafe { write_neighbors(end_of(run), taken) };
+        // SAFETY: the version being edited is alive.
+        let area = unsafe { run.columns() };
+        for (position, (_, cells)) in columns.enumerate() {
+            // SAFETY: as above, the places behind the last neighbor were taken.
+            let open = area.and_then(|area| unsafe { area.open_cells(position, area.rows()) });
+            open.into_iter().for_each(|open| write_cells(cells, taken, open));
+        }
+        (ChunkRef { len: run.len + taken.len() as u32, ..run }, Rows { deltas: rest, ..self })
+    }
+
+    /// A run with at least so many places of the edges, behind those of a run that has just these columns, and is retired.
+    fn new_run(
+        self,
+        old: Option<ChunkRef>,
+        mut places: usize,
+        columns: impl Iterator<Item = (OpenColumn, &'a Cells)> + Clone,
+        changes: &mut Changes,
+    ) -> ChunkRef {
+        let shape = columns.clone().map(|(column, _)| column);
+        let bytes = |places: usize| head_bytes(true) + open_bytes(places, shape.clone());
+        let block = changes.allocate(bytes(places));
+        // SAFETY: it is alive.
+        while places < CHUNK_MAX && bytes(places + 1) <= unsafe { block.payload_bytes() } {
+            places += 1;
+        }
+        let mut buffer = RunBuffer::new();
+        // SAFETY: the version being edited is alive.
+        let list = old.as_ref().map_or(&[][..], |old| unsafe { old.read(&mut buffer) });
+        let len = list.len() + self.deltas.len();
+        let run = ChunkRef::growing(block, list.len(), true);
+        // SAFETY: the new block has room for the head, the neighbors and the columns.
+        unsafe {
+            block.pointer().cast::<[u32; 2]>().write([places as u32, len as u32]);
+            let start = run.pointer().cast_mut();
+            start.cast::<VertexId>().copy_from_nonoverlapping(list.as_ptr(), list.len());
+            write_neighbors(end_of(run), self.deltas);
+            open_area(start, places, shape);
+        }
+        // SAFETY: both are alive.
+        let (area, old_area) = unsafe { (run.columns(), old.and_then(|old| old.columns())) };
+        let old_area = old_area.map(|area| area.starting_at(old.map_or(0, ChunkRef::forgotten) as usize));
+        for (position, (column, cells)) in columns.enumerate() {
+            // SAFETY: nobody else reaches the block.
+            let Some(open) = area.and_then(|area| unsafe { area.open_cells(position, 0) }) else { continue };
+            let (kept, added) = open.split_at_mut(column.width * list.len());
+            let old = old_area.and_then(|area| area.column(column.property));
+            old.into_iter().for_each(|old| old.write_cells(kept));
+            write_cells(cells, self.deltas, added);
+        }
+        old.and_then(ChunkRef::block).into_iter().for_each(|block| changes.retire(block));
+        ChunkRef { len: len as u32, ..run }
+    }
+}
+
+/// Writes the cells of the rows of these changes to the places that begin here.
+fn write_cells<D: Delta>(cells: &Cells, deltas: &[D], places: &mut [MaybeUninit<u8>]) {
+    fn write<D: Delta, const WIDTH: usize>(
+        deltas: &[D],
+        places: &mut [MaybeUninit<u8>],
+        cell: impl Fn(usize) -> [u8; WIDTH],
+    ) {
+        for (place, delta) in places.as_chunks_mut::<WIDTH>().0.iter_mut().zip(deltas) {
+            place.write_copy_of_slice(&cell(delta.row()));
         }
     }
-    ChunkRef::growing(block, len)
+    match cells {
+        Cells::One(values) => write(deltas, places, |row| values[row].to_le_bytes()),
+        Cells::Two(values) => write(deltas, places, |row| values[row].to_le_bytes()),
+        Cells::Four(values) => write(deltas, places, |row| values[row].to_le_bytes()),
+        Cells::Eight(values) => write(deltas, places, |row| values[row].to_le_bytes()),
+        Cells::Variable(_) => unreachable!("only cells of fixed width are appended"),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::AtomicUsize;
 
+    use evergraph_types::{Property, PropertyId, PropertyType, Value};
+    use proptest::prelude::*;
+
     use super::*;
-    use crate::lists::merge::PlainDelta;
+    use crate::lists::merge::{PlainDelta, RowDelta, merge_list, runs_of};
+    use crate::versions::scan::Run;
+    use crate::write_sets::ops::EdgeOps;
+
+    const KINDS: [PropertyType; 3] = [PropertyType::Int64, PropertyType::UInt8, PropertyType::String];
+
+    /// An edge: the neighbor, and its properties, which are of these types.
+    type Row = (VertexId, [Value; KINDS.len()]);
+
+    /// What is done to a list of some version.
+    #[derive(Clone, Debug)]
+    enum Step {
+        Put(Vec<Row>),
+        Delete(VertexId),
+        /// Its first run forgets so many.
+        Forget(u32),
+    }
+
+    /// Rows that give these properties, or null where they say so.
+    fn rows(given: [bool; KINDS.len()], nulls: f64) -> impl Strategy<Value = Step> {
+        let value = (any::<u8>(), prop::bool::weighted(nulls));
+        let row = (0..40u32, [value.clone(), value.clone(), value]).prop_map(move |(neighbor, values)| {
+            let value = |at: usize| match (values[at], KINDS[at]) {
+                (_, _) if !given[at] => Value::Null,
+                ((_, true), _) => Value::Null,
+                ((value, _), PropertyType::Int64) => Value::Int(-i64::from(value)),
+                ((value, _), PropertyType::UInt8) => Value::Int(value.into()),
+                ((value, _), _) => Value::Text(value.to_string()),
+            };
+            (neighbor, [value(0), value(1), value(2)])
+        });
+        let count = prop_oneof![6 => 1..8usize, 3 => 8..150usize, 1 => 150..700usize];
+        count.prop_flat_map(move |count| prop::collection::vec(row.clone(), count)).prop_map(Step::Put)
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            12 => rows([true, true, false], 0.0),
+            2 => rows([true, false, false], 0.0),
+            1 => rows([false, false, false], 0.0),
+            1 => rows([true, true, false], 0.3),
+            1 => rows([true, true, true], 0.0),
+            1 => (0..40u32).prop_map(Step::Delete),
+            1 => (1..20u32).prop_map(Step::Forget),
+        ]
+    }
+
+    /// The list after a step, with what it should hold; `given` are the properties that puts name.
+    fn after(
+        (old, expected): &(Entry, Vec<Row>),
+        step: &Step,
+        compact: bool,
+        changes: &mut Changes,
+    ) -> (Entry, Vec<Row>) {
+        let (old, mut expected) = (*old, expected.clone());
+        let properties = KINDS.map(|kind| Property { name: "p".to_owned(), kind });
+        let mut ops = EdgeOps::default();
+        let kind = |property: PropertyId| KINDS[usize::from(property)];
+        match step {
+            Step::Put(rows) => {
+                let is_given = |at: usize| rows.iter().any(|(_, values)| values[at] != Value::Null);
+                for (neighbor, values) in rows {
+                    let given = (0..).zip(values.clone()).filter(|(id, _)| is_given(usize::from(*id)));
+                    ops.push(0, *neighbor, false, given.collect(), kind);
+                }
+                expected.extend_from_slice(rows);
+            }
+            Step::Delete(neighbor) => {
+                ops.push_delete(0, *neighbor);
+                expected.retain(|(other, _)| other != neighbor);
+            }
+            Step::Forget(count) => {
+                let mut runs = Vec::new();
+                runs_of(old, &mut runs);
+                let first = runs.first().filter(|run| run.len > *count);
+                let Some(left) = first.and_then(|run| run.forgetting(*count)) else { return (old, expected) };
+                runs[0] = left;
+                expected.drain(..*count as usize);
+                return (entry_of(&runs, old, changes), expected);
+            }
+        }
+        let policy = Policy { multi: true, compact, properties: &properties, ops: &ops };
+        let deltas: Vec<RowDelta<true>> =
+            (0..ops.len()).map(|row| RowDelta::new(&ops, 0, ops.dst[row], row)).collect();
+        let mut scratch = Scratch::default();
+        let new = append(old, &deltas, policy, &mut scratch, changes)
+            .unwrap_or_else(|| merge_list(old, &deltas, policy, &mut scratch, changes));
+        (new, expected)
+    }
+
+    fn read(list: Entry) -> Vec<Row> {
+        let mut runs = Vec::new();
+        runs_of(list, &mut runs);
+        let mut rows = Vec::new();
+        for run in runs {
+            let mut buffer = RunBuffer::new();
+            // SAFETY: nothing is freed before.
+            let run = unsafe { Run::new(run, &mut buffer) };
+            let values = |row: usize| [0, 1, 2].map(|property| run.value(property, row));
+            rows.extend(run.neighbors().iter().enumerate().map(|(row, neighbor)| (*neighbor, values(row))));
+        }
+        rows
+    }
+
+    proptest! {
+        /// Lists hold what was put into them, with its properties, whatever others have made of the version before, and what it was made of stays as it is.
+        #[test]
+        fn every_version_of_a_list_stays_as_it_is(
+            steps in prop::collection::vec((step(), prop::bool::weighted(0.9), any::<prop::sample::Index>()), 1..25),
+            compact in prop::bool::weighted(0.2),
+        ) {
+            let mut changes = Changes::new(1);
+            let mut versions = vec![(Entry::EMPTY, Vec::new())];
+            for (step, from_last, other) in &steps {
+                let from = if *from_last { versions.len() - 1 } else { other.index(versions.len()) };
+                versions.push(after(&versions[from], step, compact, &mut changes));
+            }
+            for (list, expected) in &versions {
+                prop_assert_eq!(&read(*list), expected);
+            }
+        }
+    }
 
     /// Two drafts append to a list of the version that both are made of, as nearly at once as can be.
     #[test]

@@ -172,7 +172,7 @@ fn edit_list<D: Delta>(
     let before = degree_of(old);
     let loops = group.iter().any(|delta| delta.neighbor() == vertex);
     let old_loops = if loops { count_loops(old, vertex) } else { 0 };
-    let new = match append(old, group, policy, changes) {
+    let new = match append(old, group, policy, scratch, changes) {
         Some(grown) => grown,
         None => merge_list(old, group, policy, scratch, changes),
     };

@@ -150,7 +150,7 @@ pub(crate) struct Scratch {
     pub(crate) pack: Vec<VertexId>,
     pub(crate) words: Vec<u32>,
     runs: Vec<ChunkRef>,
-    new_runs: Vec<ChunkRef>,
+    pub(crate) new_runs: Vec<ChunkRef>,
     drafts: Vec<ColumnDraft>,
     bytes: Vec<u8>,
 }

@@ -226,7 +226,7 @@ impl Version {
         runs_of(entry, &mut runs);
         let mut fragments = 0;
         for (position, run) in runs.iter().enumerate() {
-            let bytes = 4 * self.run_words(*run).len() as u64;
+            let bytes = self.run_bytes(*run) as u64;
             let start = run.pointer() as u64;
             // Runs of a segment or a cluster are padded to a multiple of 8 at most.
             let is_apart = !(*end..*end + 8).contains(&start);

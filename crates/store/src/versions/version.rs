@@ -435,7 +435,13 @@ impl Version {
         unsafe { text_of_cell(cell) }
     }
 
-    /// A run of a list of this version as words, columns included.
+    /// The bytes of a run of a list of this version, columns and their room included.
+    pub(crate) fn run_bytes(&self, run: ChunkRef) -> usize {
+        // SAFETY: a run of this version, read while `self` is borrowed.
+        unsafe { run.bytes() }
+    }
+
+    /// A run of a list of this version as words, columns included, which have no room.
     pub(crate) fn run_words(&self, run: ChunkRef) -> &[u32] {
         // SAFETY: a run of this version, read while `self` is borrowed.
         unsafe { run.words() }
