@@ -24,6 +24,7 @@ use evergraph_types::{Cells, Column, Property, PropertyId, PropertyType, Value};
 
 use crate::lists::adjacency::as_bytes;
 use crate::lists::column_values::{Form, Values, push_cell, push_text, write_dictionary, write_packed};
+use crate::lists::plain_columns::PlainColumn;
 
 /// Set in the number of columns of a compact area.
 const COMPACT: u32 = 1 << 31;
@@ -122,16 +123,16 @@ impl<'a> ColumnArea<'a> {
     }
 
     /// Whether these are all columns, plain and without nulls.
-    pub(crate) fn has_just(&self, columns: impl Iterator<Item = OpenColumn>) -> bool {
+    pub(crate) fn has_just(&self, columns: impl Iterator<Item = PlainColumn>) -> bool {
         let own = self.descriptors().unwrap_or_default().iter().map(|descriptor| &descriptor[..4]);
         own.eq(columns.map(|column| column.head()))
     }
 
-    /// The cells of the column at this position among those of a run with room, from a row on.
+    /// The places for cells of the column at this position, which is a plain one, from a row on.
     ///
     /// # Safety
-    /// These are for nobody else.
-    pub(crate) unsafe fn open_cells(&self, position: usize, row: usize) -> Option<&'a mut [MaybeUninit<u8>]> {
+    /// Nobody else reaches these.
+    pub(crate) unsafe fn cells_from(&self, position: usize, row: usize) -> Option<&'a mut [MaybeUninit<u8>]> {
         let descriptor = self.descriptors()?.get(position)?;
         let (start, width) =
             (read_u32(descriptor, 4) as usize, PropertyType::from_code(descriptor[2])?.width()?);
@@ -303,9 +304,9 @@ impl<'a> RunColumn<'a> {
         }
     }
 
-    /// Writes the cells of the rows from the first on, as many as there are places; the column is of fixed width and has no nulls.
-    pub(crate) fn write_cells(&self, places: &mut [MaybeUninit<u8>]) {
-        self.values.write_cells(self.first_row as usize, places);
+    /// Writes the cells of the rows from this one on, as many as there are places; the column is of fixed width and has no nulls.
+    pub(crate) fn write_cells(&self, row: usize, places: &mut [MaybeUninit<u8>]) {
+        self.values.write_cells(self.first_row as usize + row, places);
     }
 
     /// Whether row `row` has the value that a row of another column of the property has, to the bit.
@@ -313,50 +314,6 @@ impl<'a> RunColumn<'a> {
         match self.kind.width() {
             None => self.bytes(row) == other.bytes(other_row),
             Some(_) => self.bits(row) == other.bits(other_row),
-        }
-    }
-}
-
-/// A column of an area that may have room: cells of so many bytes, all of them given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct OpenColumn {
-    pub(crate) property: PropertyId,
-    pub(crate) kind: PropertyType,
-    pub(crate) width: usize,
-}
-
-impl OpenColumn {
-    /// What its descriptor begins with.
-    fn head(self) -> [u8; 4] {
-        let [low, high] = self.property.to_le_bytes();
-        [low, high, self.kind.code(), Form::Plain.code() << 1]
-    }
-}
-
-/// The bytes of a run with these columns and room for so many rows.
-pub(crate) fn open_bytes(places: usize, columns: impl Iterator<Item = OpenColumn>) -> usize {
-    pad8(4 * places) + 8 + columns.map(|column| 8 + pad8(column.width * places)).sum::<usize>()
-}
-
-/// Writes all of a run with these columns and room for so many rows but for neighbors and cells.
-///
-/// # Safety
-/// There is room for [`open_bytes`] from `run` on, 8-byte aligned, and nobody else reaches it.
-pub(crate) unsafe fn open_area(
-    run: *mut u8,
-    places: usize,
-    columns: impl Iterator<Item = OpenColumn> + Clone,
-) {
-    let (number, total) = (columns.clone().count(), open_bytes(places, columns.clone()));
-    // SAFETY: by contract.
-    unsafe {
-        let area = run.add(pad8(4 * places));
-        area.cast::<[u32; 2]>().write([total as u32, number as u32]);
-        let mut offset = 8 + 8 * number;
-        for (position, column) in columns.enumerate() {
-            let descriptor = [u32::from_le_bytes(column.head()), offset as u32];
-            area.cast::<[u32; 2]>().add(1 + position).write(descriptor);
-            offset += pad8(column.width * places);
         }
     }
 }
@@ -520,6 +477,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::lists::plain_columns::{run_bytes, write_cells, write_columns};
 
     /// The cell of each row, as its bytes, or null.
     type Rows = Vec<Option<Vec<u8>>>;
@@ -593,6 +551,27 @@ mod tests {
         bytes.chunks(8).map(bits_of).collect()
     }
 
+    /// The run as it is written straight to where it lies, if it may be.
+    fn plain_run(neighbors: &[u32], columns: &[(PropertyType, Rows)]) -> Option<Vec<u8>> {
+        let column = |(property, (kind, rows)): (PropertyId, &(PropertyType, Rows))| {
+            let width = kind.width()?;
+            let mut cells = Cells::new(Some(width));
+            for row in rows {
+                cells.push_bits(bits_of(row.as_deref()?));
+            }
+            Some((PlainColumn { property, kind: *kind, width }, cells))
+        };
+        let columns: Vec<(PlainColumn, Cells)> = (0..).zip(columns).map(column).collect::<Option<_>>()?;
+        let columns = columns.iter().map(|(column, cells)| (*column, cells));
+        let places = neighbors.len();
+        let bytes = vec![0xdd; run_bytes(places, columns.clone().map(|(column, _)| column))];
+        let mut run: Vec<MaybeUninit<u8>> = bytes.into_iter().map(MaybeUninit::new).collect();
+        run[..4 * places].write_copy_of_slice(as_bytes(neighbors));
+        write_columns(&mut run, places, columns, |_, cells, own| write_cells(cells, 0..places, own));
+        // SAFETY: all of it was written.
+        Some(unsafe { run.assume_init_ref() }.to_vec())
+    }
+
     fn check(area: ColumnArea<'_>, columns: &[(PropertyType, Rows)]) -> Result<(), TestCaseError> {
         for (property, (kind, rows)) in (0..).zip(columns) {
             let Some(column) = area.column(property) else {
@@ -632,7 +611,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(400))]
         /// Columns of every type read as the rows they were made of, row by row and many at a time, compact or not; compact ones
-        /// take no more room, and either is written again as the other.
+        /// take no more room, and either is written again as the other. What is written straight to where it lies is the same.
         #[test]
         fn columns_read_as_they_were_given(columns in columns()) {
             let count = columns[0].1.len();
@@ -647,6 +626,9 @@ mod tests {
             prop_assert_eq!(any, columns.iter().any(|(_, rows)| rows.iter().any(Option::is_some)));
             prop_assert!(compact.len() <= fast.len());
             prop_assume!(any);
+            if let Some(plain) = plain_run(&neighbors, &columns) {
+                prop_assert_eq!(&plain, &fast);
+            }
             for (bytes, other, is_compact) in [(&fast, &compact, false), (&compact, &fast, true)] {
                 let words = aligned(bytes);
                 // SAFETY: the run was written with columns and lives as long as the words.

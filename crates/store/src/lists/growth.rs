@@ -21,7 +21,6 @@
 //! of an older version, finds the mark elsewhere and copies; so does one of two that are made of one version at a time.
 #![allow(unsafe_code)]
 
-use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use evergraph_types::{Cells, VertexId};
@@ -29,9 +28,9 @@ use evergraph_types::{Cells, VertexId};
 use crate::lists::adjacency::{CHUNK_MAX, ChunkRef};
 use crate::lists::compression::RunBuffer;
 use crate::lists::entry::Entry;
-use crate::lists::fragment::{OpenColumn, open_area, open_bytes};
 use crate::lists::heap::Changes;
 use crate::lists::merge::{Delta, Policy, Scratch, entry_of};
+use crate::lists::plain_columns::{PlainColumn, given_columns, run_bytes, write_cells, write_columns};
 
 /// Lists without properties lie in one run up to this length.
 const FLAT_MAX: usize = 2048;
@@ -169,27 +168,9 @@ struct Rows<'a, D> {
 }
 
 impl<'a, D: Delta> Rows<'a, D> {
-    /// The properties that each edge gives, in the order of columns, with their values by row of the operations; `None` if some do
-    /// not, or if it is one of no fixed width.
-    fn columns(self) -> Option<impl Iterator<Item = (OpenColumn, &'a Cells)> + Clone> {
-        let Policy { ops, properties, .. } = self.policy;
-        let is_whole = ops.columns.iter().all(|column| {
-            column.given.is_none()
-                && column.values.validity.is_none()
-                && column.values.cells().width().is_some()
-        });
-        let live = (0..).zip(properties).filter(|(_, property)| !property.is_dropped());
-        is_whole.then(|| {
-            live.filter_map(|(id, property)| {
-                let cells = ops.column(id)?.values.cells();
-                Some((OpenColumn { property: id, kind: property.kind, width: cells.width()? }, cells))
-            })
-        })
-    }
-
     /// Appends the last run of a list with the edges to the runs before it; tells whether it did.
     fn append(self, last: Option<ChunkRef>, runs: &mut Vec<ChunkRef>, changes: &mut Changes) -> bool {
-        let Some(columns) = self.columns().filter(|_| !self.policy.compact) else { return false };
+        let Some(columns) = given_columns(self.policy) else { return false };
         let mut rest = self;
         // What is left of the list to be written again, with what comes.
         let mut moved = None;
@@ -225,7 +206,7 @@ impl<'a, D: Delta> Rows<'a, D> {
     fn extend(
         self,
         run: ChunkRef,
-        columns: impl Iterator<Item = (OpenColumn, &'a Cells)>,
+        columns: impl Iterator<Item = (PlainColumn, &'a Cells)>,
     ) -> (ChunkRef, Self) {
         // SAFETY: the run grows, and the version being edited is alive.
         let places = unsafe { places_of(run.before_forgotten()) };
@@ -236,8 +217,9 @@ impl<'a, D: Delta> Rows<'a, D> {
         let area = unsafe { run.columns() };
         for (position, (_, cells)) in columns.enumerate() {
             // SAFETY: as above, the places behind the last neighbor were taken.
-            let open = area.and_then(|area| unsafe { area.open_cells(position, area.rows()) });
-            open.into_iter().for_each(|open| write_cells(cells, taken, open));
+            let places = area.and_then(|area| unsafe { area.cells_from(position, area.rows()) });
+            let rows = taken.iter().map(|delta| delta.row());
+            places.into_iter().for_each(|places| write_cells(cells, rows.clone(), places));
         }
         (ChunkRef { len: run.len + taken.len() as u32, ..run }, Rows { deltas: rest, ..self })
     }
@@ -247,11 +229,11 @@ impl<'a, D: Delta> Rows<'a, D> {
         self,
         old: Option<ChunkRef>,
         mut places: usize,
-        columns: impl Iterator<Item = (OpenColumn, &'a Cells)> + Clone,
+        columns: impl Iterator<Item = (PlainColumn, &'a Cells)> + Clone,
         changes: &mut Changes,
     ) -> ChunkRef {
         let shape = columns.clone().map(|(column, _)| column);
-        let bytes = |places: usize| head_bytes(true) + open_bytes(places, shape.clone());
+        let bytes = |places: usize| head_bytes(true) + run_bytes(places, shape.clone());
         let block = changes.allocate(bytes(places));
         // SAFETY: it is alive.
         while places < CHUNK_MAX && bytes(places + 1) <= unsafe { block.payload_bytes() } {
@@ -262,47 +244,24 @@ impl<'a, D: Delta> Rows<'a, D> {
         let list = old.as_ref().map_or(&[][..], |old| unsafe { old.read(&mut buffer) });
         let len = list.len() + self.deltas.len();
         let run = ChunkRef::growing(block, list.len(), true);
-        // SAFETY: the new block has room for the head, the neighbors and the columns.
-        unsafe {
+        // SAFETY: the new block has room for the head, the neighbors and the columns, and nobody else reaches it.
+        let room = unsafe {
             block.pointer().cast::<[u32; 2]>().write([places as u32, len as u32]);
             let start = run.pointer().cast_mut();
             start.cast::<VertexId>().copy_from_nonoverlapping(list.as_ptr(), list.len());
             write_neighbors(end_of(run), self.deltas);
-            open_area(start, places, shape);
-        }
-        // SAFETY: both are alive.
-        let (area, old_area) = unsafe { (run.columns(), old.and_then(|old| old.columns())) };
-        let old_area = old_area.map(|area| area.starting_at(old.map_or(0, ChunkRef::forgotten) as usize));
-        for (position, (column, cells)) in columns.enumerate() {
-            // SAFETY: nobody else reaches the block.
-            let Some(open) = area.and_then(|area| unsafe { area.open_cells(position, 0) }) else { continue };
-            let (kept, added) = open.split_at_mut(column.width * list.len());
-            let old = old_area.and_then(|area| area.column(column.property));
-            old.into_iter().for_each(|old| old.write_cells(kept));
-            write_cells(cells, self.deltas, added);
-        }
+            std::slice::from_raw_parts_mut(start.cast(), run_bytes(places, shape))
+        };
+        // SAFETY: the version being edited is alive.
+        let area = old.and_then(|run| Some(unsafe { run.columns() }?.starting_at(run.forgotten() as usize)));
+        write_columns(room, places, columns, |column, cells, places| {
+            let (kept, added) = places.split_at_mut(column.width * list.len());
+            let old = area.and_then(|area| area.column(column.property));
+            old.into_iter().for_each(|old| old.write_cells(0, kept));
+            write_cells(cells, self.deltas.iter().map(|delta| delta.row()), added);
+        });
         old.and_then(ChunkRef::block).into_iter().for_each(|block| changes.retire(block));
         ChunkRef { len: len as u32, ..run }
-    }
-}
-
-/// Writes the cells of the rows of these changes to the places that begin here.
-fn write_cells<D: Delta>(cells: &Cells, deltas: &[D], places: &mut [MaybeUninit<u8>]) {
-    fn write<D: Delta, const WIDTH: usize>(
-        deltas: &[D],
-        places: &mut [MaybeUninit<u8>],
-        cell: impl Fn(usize) -> [u8; WIDTH],
-    ) {
-        for (place, delta) in places.as_chunks_mut::<WIDTH>().0.iter_mut().zip(deltas) {
-            place.write_copy_of_slice(&cell(delta.row()));
-        }
-    }
-    match cells {
-        Cells::One(values) => write(deltas, places, |row| values[row].to_le_bytes()),
-        Cells::Two(values) => write(deltas, places, |row| values[row].to_le_bytes()),
-        Cells::Four(values) => write(deltas, places, |row| values[row].to_le_bytes()),
-        Cells::Eight(values) => write(deltas, places, |row| values[row].to_le_bytes()),
-        Cells::Variable(_) => unreachable!("only cells of fixed width are appended"),
     }
 }
 
@@ -310,132 +269,8 @@ fn write_cells<D: Delta>(cells: &Cells, deltas: &[D], places: &mut [MaybeUninit<
 mod tests {
     use std::sync::atomic::AtomicUsize;
 
-    use evergraph_types::{Property, PropertyId, PropertyType, Value};
-    use proptest::prelude::*;
-
     use super::*;
-    use crate::lists::merge::{PlainDelta, RowDelta, merge_list, runs_of};
-    use crate::versions::scan::Run;
-    use crate::write_sets::ops::EdgeOps;
-
-    const KINDS: [PropertyType; 3] = [PropertyType::Int64, PropertyType::UInt8, PropertyType::String];
-
-    /// An edge: the neighbor, and its properties, which are of these types.
-    type Row = (VertexId, [Value; KINDS.len()]);
-
-    /// What is done to a list of some version.
-    #[derive(Clone, Debug)]
-    enum Step {
-        Put(Vec<Row>),
-        Delete(VertexId),
-        /// Its first run forgets so many.
-        Forget(u32),
-    }
-
-    /// Rows that give these properties, or null where they say so.
-    fn rows(given: [bool; KINDS.len()], nulls: f64) -> impl Strategy<Value = Step> {
-        let value = (any::<u8>(), prop::bool::weighted(nulls));
-        let row = (0..40u32, [value.clone(), value.clone(), value]).prop_map(move |(neighbor, values)| {
-            let value = |at: usize| match (values[at], KINDS[at]) {
-                (_, _) if !given[at] => Value::Null,
-                ((_, true), _) => Value::Null,
-                ((value, _), PropertyType::Int64) => Value::Int(-i64::from(value)),
-                ((value, _), PropertyType::UInt8) => Value::Int(value.into()),
-                ((value, _), _) => Value::Text(value.to_string()),
-            };
-            (neighbor, [value(0), value(1), value(2)])
-        });
-        let count = prop_oneof![6 => 1..8usize, 3 => 8..150usize, 1 => 150..700usize];
-        count.prop_flat_map(move |count| prop::collection::vec(row.clone(), count)).prop_map(Step::Put)
-    }
-
-    fn step() -> impl Strategy<Value = Step> {
-        prop_oneof![
-            12 => rows([true, true, false], 0.0),
-            2 => rows([true, false, false], 0.0),
-            1 => rows([false, false, false], 0.0),
-            1 => rows([true, true, false], 0.3),
-            1 => rows([true, true, true], 0.0),
-            1 => (0..40u32).prop_map(Step::Delete),
-            1 => (1..20u32).prop_map(Step::Forget),
-        ]
-    }
-
-    /// The list after a step, with what it should hold; `given` are the properties that puts name.
-    fn after(
-        (old, expected): &(Entry, Vec<Row>),
-        step: &Step,
-        compact: bool,
-        changes: &mut Changes,
-    ) -> (Entry, Vec<Row>) {
-        let (old, mut expected) = (*old, expected.clone());
-        let properties = KINDS.map(|kind| Property { name: "p".to_owned(), kind });
-        let mut ops = EdgeOps::default();
-        let kind = |property: PropertyId| KINDS[usize::from(property)];
-        match step {
-            Step::Put(rows) => {
-                let is_given = |at: usize| rows.iter().any(|(_, values)| values[at] != Value::Null);
-                for (neighbor, values) in rows {
-                    let given = (0..).zip(values.clone()).filter(|(id, _)| is_given(usize::from(*id)));
-                    ops.push(0, *neighbor, false, given.collect(), kind);
-                }
-                expected.extend_from_slice(rows);
-            }
-            Step::Delete(neighbor) => {
-                ops.push_delete(0, *neighbor);
-                expected.retain(|(other, _)| other != neighbor);
-            }
-            Step::Forget(count) => {
-                let mut runs = Vec::new();
-                runs_of(old, &mut runs);
-                let first = runs.first().filter(|run| run.len > *count);
-                let Some(left) = first.and_then(|run| run.forgetting(*count)) else { return (old, expected) };
-                runs[0] = left;
-                expected.drain(..*count as usize);
-                return (entry_of(&runs, old, changes), expected);
-            }
-        }
-        let policy = Policy { multi: true, compact, properties: &properties, ops: &ops };
-        let deltas: Vec<RowDelta<true>> =
-            (0..ops.len()).map(|row| RowDelta::new(&ops, 0, ops.dst[row], row)).collect();
-        let mut scratch = Scratch::default();
-        let new = append(old, &deltas, policy, &mut scratch, changes)
-            .unwrap_or_else(|| merge_list(old, &deltas, policy, &mut scratch, changes));
-        (new, expected)
-    }
-
-    fn read(list: Entry) -> Vec<Row> {
-        let mut runs = Vec::new();
-        runs_of(list, &mut runs);
-        let mut rows = Vec::new();
-        for run in runs {
-            let mut buffer = RunBuffer::new();
-            // SAFETY: nothing is freed before.
-            let run = unsafe { Run::new(run, &mut buffer) };
-            let values = |row: usize| [0, 1, 2].map(|property| run.value(property, row));
-            rows.extend(run.neighbors().iter().enumerate().map(|(row, neighbor)| (*neighbor, values(row))));
-        }
-        rows
-    }
-
-    proptest! {
-        /// Lists hold what was put into them, with its properties, whatever others have made of the version before, and what it was made of stays as it is.
-        #[test]
-        fn every_version_of_a_list_stays_as_it_is(
-            steps in prop::collection::vec((step(), prop::bool::weighted(0.9), any::<prop::sample::Index>()), 1..25),
-            compact in prop::bool::weighted(0.2),
-        ) {
-            let mut changes = Changes::new(1);
-            let mut versions = vec![(Entry::EMPTY, Vec::new())];
-            for (step, from_last, other) in &steps {
-                let from = if *from_last { versions.len() - 1 } else { other.index(versions.len()) };
-                versions.push(after(&versions[from], step, compact, &mut changes));
-            }
-            for (list, expected) in &versions {
-                prop_assert_eq!(&read(*list), expected);
-            }
-        }
-    }
+    use crate::lists::merge::PlainDelta;
 
     /// Two drafts append to a list of the version that both are made of, as nearly at once as can be.
     #[test]

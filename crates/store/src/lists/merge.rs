@@ -16,6 +16,7 @@ use crate::lists::compression::{Coding, RunBuffer, SLACK_BYTES, compress};
 use crate::lists::entry::Entry;
 use crate::lists::fragment::{ColumnDraft, encode_run};
 use crate::lists::heap::{Block, Changes, Pair};
+use crate::lists::plain_columns::{given_columns, run_bytes, write_cells, write_columns};
 use crate::options::ListFormat;
 use crate::system::prefetch::prefetch;
 use crate::versions::version::Version;
@@ -167,7 +168,7 @@ impl Scratch {
 }
 
 /// Where rows of a new run come from.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Pick {
     /// Rows of the old run, as they are.
     Kept(Range<usize>),
@@ -182,6 +183,20 @@ impl Pick {
             Pick::Changed { .. } => 1,
         }
     }
+}
+
+/// What of picks, the first of which begins with row `start`, is among these rows.
+fn picks_of(picks: &[Pick], start: usize, rows: Range<usize>) -> impl Iterator<Item = Pick> {
+    let mut end = start;
+    let begun = picks.iter().map_while(move |pick| {
+        let start = end;
+        end += pick.rows();
+        (start < rows.end).then(|| (pick, start.max(rows.start) - start, end.min(rows.end) - start))
+    });
+    begun.filter(|(_, from, to)| from < to).map(|(pick, from, to)| match pick {
+        Pick::Kept(kept) => Pick::Kept(kept.start + from..kept.start + to),
+        changed => changed.clone(),
+    })
 }
 
 /// The new list of the vertex of `deltas`, which are all its changes in order.
@@ -507,6 +522,10 @@ impl<D: Delta> ListMerge<'_, D> {
 
     /// Writes these rows as one run, or as several if their properties take much room, in place of a run in this block.
     fn write_with_columns(&mut self, old: Option<ChunkRef>, rows: Range<usize>, block: Option<Block>) {
+        self.skip_to(rows.start);
+        if self.write_plain_columns(old, rows.clone(), block) {
+            return;
+        }
         if self.gather(old, rows.clone()) > RUN_BYTES_MAX && rows.len() > 1 {
             block.into_iter().for_each(|block| self.changes.retire(block));
             let middle = rows.start + rows.len() / 2;
@@ -523,48 +542,93 @@ impl<D: Delta> ListMerge<'_, D> {
         self.out.push(run.compressed(compressed));
     }
 
-    /// Puts the columns of these rows into the drafts; tells about how many bytes they take. None of these calls asks for rows that begin
-    /// before those of the last one, so that the picks of a long list are walked once, and not for each of its runs.
+    /// Passes by the picks of rows before this one. None of these calls names one before that of the last call, so that the picks of a
+    /// long list are walked once, and not for each of its runs.
+    fn skip_to(&mut self, row: usize) {
+        let Scratch { picks, gathered: (first, before), .. } = &mut *self.scratch;
+        while let Some(pick) = picks.get(*first).filter(|pick| *before + pick.rows() <= row) {
+            *before += pick.rows();
+            *first += 1;
+        }
+    }
+
+    /// Writes these rows as one run straight to its block, if its columns are plain ones that every change gives, and no others; tells
+    /// whether it did.
+    fn write_plain_columns(
+        &mut self,
+        old: Option<ChunkRef>,
+        rows: Range<usize>,
+        block: Option<Block>,
+    ) -> bool {
+        // What is written in place is read meanwhile.
+        let is_copied = self.changes.owned_after.is_none();
+        let Some(columns) = given_columns(self.policy).filter(|_| is_copied) else { return false };
+        let shape = columns.clone().map(|(column, _)| column);
+        // SAFETY: the version being edited is alive.
+        let area = old.and_then(|run| unsafe { run.columns() });
+        let suits = match old {
+            Some(_) => area.is_some_and(|area| area.has_just(shape.clone())),
+            None => shape.clone().next().is_some(),
+        };
+        let bytes = run_bytes(rows.len(), shape.clone());
+        if !suits || bytes > RUN_BYTES_MAX {
+            return false;
+        }
+        let block = self.changes.rewrite(block, bytes);
+        let Scratch { picks, gathered: (first, before), neighbors, .. } = &*self.scratch;
+        let neighbors = &neighbors[rows.clone()];
+        let address = tag(block.pointer(), false, true);
+        let run = ChunkRef { address, len: rows.len() as u32, first: neighbors[0] };
+        // SAFETY: the new block has room for the run, and nobody else reaches it.
+        let room = unsafe {
+            block.pointer().cast::<VertexId>().copy_from_nonoverlapping(neighbors.as_ptr(), neighbors.len());
+            std::slice::from_raw_parts_mut(block.pointer().cast(), bytes)
+        };
+        write_columns(room, rows.len(), columns, |column, cells, mut places| {
+            let old = area.and_then(|area| area.column(column.property));
+            for pick in picks_of(&picks[*first..], *before, rows.clone()) {
+                let (here, rest) = places.split_at_mut(column.width * pick.rows());
+                match (pick, old) {
+                    (Pick::Kept(kept), Some(old)) => old.write_cells(kept.start, here),
+                    (Pick::Kept(_), None) => unreachable!("rows are kept of an old run only"),
+                    (Pick::Changed { by, .. }, _) => {
+                        let given = by.last().map(|at| self.deltas[at].row());
+                        write_cells(cells, given.into_iter(), here);
+                    }
+                }
+                places = rest;
+            }
+        });
+        self.out.push(run);
+        true
+    }
+
+    /// Puts the columns of these rows into the drafts; tells about how many bytes they take.
     fn gather(&mut self, old: Option<ChunkRef>, rows: Range<usize>) -> usize {
         // SAFETY: the version being edited is alive.
         let area = old.and_then(|run| unsafe { run.columns() });
         let Scratch { picks, gathered: (first, before), drafts, .. } = &mut *self.scratch;
-        while let Some(pick) = picks.get(*first).filter(|pick| *before + pick.rows() <= rows.start) {
-            *before += pick.rows();
-            *first += 1;
-        }
         let live = (0..).zip(self.policy.properties).filter(|(_, property)| !property.is_dropped());
         drafts.resize_with(live.clone().count(), || ColumnDraft::new(0, PropertyType::Bool));
         for (draft, (id, property)) in drafts.iter_mut().zip(live) {
             draft.restart(id, property.kind);
             let old = area.and_then(|area| area.column(id));
             let new = self.policy.ops.column(id);
-            let mut start = *before;
-            for pick in picks[*first..].iter() {
-                if start >= rows.end {
-                    break;
-                }
-                let end = start + pick.rows();
-                let wanted = start.max(rows.start)..end.min(rows.end);
+            for pick in picks_of(&picks[*first..], *before, rows.clone()) {
                 match pick {
-                    _ if wanted.is_empty() => {}
-                    Pick::Kept(kept) => {
-                        let first = kept.start + (wanted.start - start);
-                        draft.push_rows(old.as_ref(), first..first + wanted.len());
-                    }
+                    Pick::Kept(kept) => draft.push_rows(old.as_ref(), kept),
                     Pick::Changed { old: row, by } => {
                         let given = new.and_then(|column| {
-                            let mut rows = by.clone().rev().map(|at| self.deltas[at].row());
+                            let mut rows = by.rev().map(|at| self.deltas[at].row());
                             rows.find(|&row| column.is_given(row)).map(|row| (column, row))
                         });
                         match (given, row) {
                             (Some((column, row)), _) => draft.push_column(&column.values, row),
-                            (None, Some(row)) => draft.push_rows(old.as_ref(), *row..row + 1),
+                            (None, Some(row)) => draft.push_rows(old.as_ref(), row..row + 1),
                             (None, None) => draft.push_null(),
                         }
                     }
                 }
-                start = end;
             }
         }
         drafts.iter().map(ColumnDraft::bytes).sum()
@@ -687,4 +751,157 @@ pub(crate) fn push_run(neighbors: &[VertexId], coding: Coding, words: &mut Vec<u
         words.extend_from_slice(neighbors);
     }
     compressed
+}
+
+#[cfg(test)]
+mod tests {
+    use evergraph_types::{PropertyId, Value};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::lists::growth::append;
+    use crate::versions::scan::Run;
+
+    const KINDS: [PropertyType; 3] = [PropertyType::Int64, PropertyType::UInt8, PropertyType::String];
+
+    const NEIGHBORS: VertexId = 600;
+
+    /// An edge: the neighbor, and its properties, which are of these types.
+    type Row = (VertexId, [Value; KINDS.len()]);
+
+    /// What is done to a list of some version.
+    #[derive(Clone, Debug)]
+    enum Step {
+        Put(Vec<Row>),
+        Delete(VertexId),
+        /// Its first run forgets so many.
+        Forget(u32),
+    }
+
+    /// Rows that give these properties, or null where they say so.
+    fn rows(given: [bool; KINDS.len()], nulls: f64) -> impl Strategy<Value = Step> {
+        let value = (any::<u8>(), prop::bool::weighted(nulls));
+        let row = (0..NEIGHBORS, [value, value, value]).prop_map(move |(neighbor, values)| {
+            let value = |at: usize| match (values[at], KINDS[at]) {
+                (_, _) if !given[at] => Value::Null,
+                ((_, true), _) => Value::Null,
+                ((value, _), PropertyType::Int64) => Value::Int(-i64::from(value)),
+                ((value, _), PropertyType::UInt8) => Value::Int(value.into()),
+                ((value, _), _) => Value::Text(value.to_string()),
+            };
+            (neighbor, [value(0), value(1), value(2)])
+        });
+        let count = prop_oneof![6 => 1..8usize, 3 => 8..150usize, 1 => 150..700usize];
+        count.prop_flat_map(move |count| prop::collection::vec(row.clone(), count)).prop_map(Step::Put)
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            12 => rows([true, true, false], 0.0),
+            2 => rows([true, false, false], 0.0),
+            1 => rows([false, false, false], 0.0),
+            1 => rows([true, true, false], 0.3),
+            1 => rows([true, true, true], 0.0),
+            1 => (0..NEIGHBORS).prop_map(Step::Delete),
+            1 => (1..20u32).prop_map(Step::Forget),
+        ]
+    }
+
+    /// The list after a step, with what it should hold. Puts give the properties of which any has a value.
+    fn after<const ARRIVAL: bool>(
+        (old, expected): &(Entry, Vec<Row>),
+        step: &Step,
+        compact: bool,
+        changes: &mut Changes,
+    ) -> (Entry, Vec<Row>) {
+        let (old, mut expected) = (*old, expected.clone());
+        let properties = KINDS.map(|kind| Property { name: "p".to_owned(), kind });
+        let mut ops = EdgeOps::default();
+        let kind = |property: PropertyId| KINDS[usize::from(property)];
+        match step {
+            Step::Put(rows) => {
+                let is_given = |at: usize| rows.iter().any(|(_, values)| values[at] != Value::Null);
+                for (neighbor, values) in rows {
+                    let given = (0..).zip(values.clone()).filter(|(id, _)| is_given(usize::from(*id)));
+                    ops.push(0, *neighbor, false, given.collect(), kind);
+                }
+                for row @ (neighbor, values) in rows {
+                    match expected.iter_mut().find(|(other, _)| !ARRIVAL && other == neighbor) {
+                        None => expected.push(row.clone()),
+                        Some((_, old)) => {
+                            let given = (0..KINDS.len()).filter(|at| is_given(*at));
+                            given.for_each(|at| old[at] = values[at].clone());
+                        }
+                    }
+                }
+                if !ARRIVAL {
+                    expected.sort_by_key(|(neighbor, _)| *neighbor);
+                }
+            }
+            Step::Delete(neighbor) => {
+                ops.push_delete(0, *neighbor);
+                expected.retain(|(other, _)| other != neighbor);
+            }
+            Step::Forget(count) => {
+                let mut runs = Vec::new();
+                runs_of(old, &mut runs);
+                let first = runs.first().filter(|run| ARRIVAL && run.len > *count);
+                let Some(left) = first.and_then(|run| run.forgetting(*count)) else { return (old, expected) };
+                runs[0] = left;
+                expected.drain(..*count as usize);
+                return (entry_of(&runs, old, changes), expected);
+            }
+        }
+        let policy = Policy { multi: ARRIVAL, compact, properties: &properties, ops: &ops };
+        let mut deltas: Vec<RowDelta<ARRIVAL>> =
+            (0..ops.len()).map(|row| RowDelta::new(&ops, 0, ops.dst[row], row)).collect();
+        deltas.sort_by_key(RowDelta::rank);
+        let mut scratch = Scratch::default();
+        let new = append(old, &deltas, policy, &mut scratch, changes)
+            .unwrap_or_else(|| merge_list(old, &deltas, policy, &mut scratch, changes));
+        (new, expected)
+    }
+
+    fn read(list: Entry) -> Vec<Row> {
+        let mut runs = Vec::new();
+        runs_of(list, &mut runs);
+        let mut rows = Vec::new();
+        for run in runs {
+            let mut buffer = RunBuffer::new();
+            // SAFETY: nothing is freed before.
+            let run = unsafe { Run::new(run, &mut buffer) };
+            let values = |row: usize| [0, 1, 2].map(|property| run.value(property, row));
+            rows.extend(run.neighbors().iter().enumerate().map(|(row, neighbor)| (*neighbor, values(row))));
+        }
+        rows
+    }
+
+    fn check<const ARRIVAL: bool>(
+        steps: &[(Step, bool, prop::sample::Index)],
+        compact: bool,
+    ) -> Result<(), TestCaseError> {
+        let mut changes = Changes::new(1);
+        let mut versions = vec![(Entry::EMPTY, Vec::new())];
+        for (step, from_last, other) in steps {
+            let from = if *from_last { versions.len() - 1 } else { other.index(versions.len()) };
+            versions.push(after::<ARRIVAL>(&versions[from], step, compact, &mut changes));
+        }
+        for (list, expected) in &versions {
+            prop_assert_eq!(&read(*list), expected);
+        }
+        Ok(())
+    }
+
+    proptest! {
+        /// A list holds what was put into it, with its properties, and goes on to, whatever others make of the same version.
+        #[test]
+        fn every_version_of_a_list_stays_as_it_is(
+            steps in prop::collection::vec(
+                (step(), prop::bool::weighted(0.9), any::<prop::sample::Index>()), 1..25),
+            multi in any::<bool>(),
+            compact in prop::bool::weighted(0.2),
+        ) {
+            if multi { check::<true>(&steps, compact) } else { check::<false>(&steps, compact) }?;
+        }
+    }
 }

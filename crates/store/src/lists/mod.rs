@@ -19,5 +19,6 @@ pub(crate) mod merge;
 pub(crate) mod neighbors;
 pub(crate) mod paged_array;
 pub(crate) mod pages;
+pub(crate) mod plain_columns;
 pub(crate) mod sort;
 pub(crate) mod spares;
