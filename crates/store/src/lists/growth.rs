@@ -60,43 +60,55 @@ pub(crate) fn append<D: Delta>(
     if !policy.multi || !D::PLAIN && deltas.iter().any(|delta| delta.is_delete()) {
         return None;
     }
+    if D::PLAIN || policy.ops.columns.is_empty() {
+        return Some(append_plain(old, deltas, changes));
+    }
     let mut runs = std::mem::take(&mut scratch.new_runs);
     runs.clear();
     let mut single = None;
     // SAFETY: the version being edited is alive.
     runs.extend_from_slice(unsafe { old.runs(&mut single) });
     let last = runs.pop();
-    let is_done = if policy.ops.columns.is_empty() {
-        append_plain(last, deltas, &mut runs, changes);
-        true
-    } else {
-        Rows { deltas, policy }.append(last, &mut runs, changes)
-    };
+    let is_done = Rows { deltas, policy }.append(last, &mut runs, changes);
     let entry = is_done.then(|| entry_of(&runs, old, changes));
     scratch.new_runs = runs;
     entry
 }
 
-/// Appends the last run of a list with `deltas`, which have no properties, to the runs before it.
-fn append_plain<D: Delta>(
-    last: Option<ChunkRef>,
-    deltas: &[D],
-    runs: &mut Vec<ChunkRef>,
-    changes: &mut Changes,
-) {
-    let Some(last) = last else { return runs.push(new_run(&[], deltas, changes)) };
-    let (last, rest) = extend(last, deltas);
-    let len = len_of(runs) + last.len as usize + rest.len();
+/// The list with `deltas` appended, which have no properties.
+fn append_plain<D: Delta>(old: Entry, deltas: &[D], changes: &mut Changes) -> Entry {
+    if old.is_empty() {
+        return entry_of(&[new_run(&[], deltas, changes)], old, changes);
+    }
+    // SAFETY: the version being edited is alive.
+    let Some(run) = (unsafe { old.only_run() }) else { return append_to_runs(old, deltas, changes) };
+    let (run, rest) = extend(run, deltas);
     if rest.is_empty() {
-        runs.push(last);
-    } else if runs.is_empty() && !last.has_columns() && len <= FLAT_MAX {
+        return entry_of(&[run], old, changes);
+    }
+    let len = run.len as usize + rest.len();
+    if !run.has_columns() && len <= FLAT_MAX {
         let mut buffer = RunBuffer::new();
         // SAFETY: the version being edited is alive.
-        runs.push(new_run(unsafe { last.read(&mut buffer) }, rest, changes));
-        last.block().into_iter().for_each(|block| changes.retire(block));
-    } else {
-        runs.extend([last, run_with_room(&[], rest, len / 8, changes)]);
+        let grown = new_run(unsafe { run.read(&mut buffer) }, rest, changes);
+        run.block().into_iter().for_each(|block| changes.retire(block));
+        return entry_of(&[grown], old, changes);
     }
+    entry_of(&[run, next_run(rest, len, changes)], old, changes)
+}
+
+fn append_to_runs<D: Delta>(old: Entry, deltas: &[D], changes: &mut Changes) -> Entry {
+    // SAFETY: the version being edited is alive.
+    let mut runs = unsafe { old.directory() }.to_vec();
+    let before = len_of(&runs);
+    let mut rest = deltas;
+    if let Some(last) = runs.last_mut() {
+        (*last, rest) = extend(*last, deltas);
+    }
+    if !rest.is_empty() {
+        runs.push(next_run(rest, before + deltas.len(), changes));
+    }
+    entry_of(&runs, old, changes)
 }
 
 fn len_of(runs: &[ChunkRef]) -> usize {
@@ -144,6 +156,11 @@ unsafe fn write_neighbors<D: Delta>(at: *mut u8, deltas: &[D]) {
 pub(crate) fn new_run<D: Delta>(list: &[VertexId], deltas: &[D], changes: &mut Changes) -> ChunkRef {
     let len = list.len() + deltas.len();
     run_with_room(list, deltas, if len <= FLAT_MAX { len / 4 } else { len / 8 }, changes)
+}
+
+/// The next run of a list that will then have `len` neighbors.
+fn next_run<D: Delta>(deltas: &[D], len: usize, changes: &mut Changes) -> ChunkRef {
+    run_with_room(&[], deltas, len / 8, changes)
 }
 
 /// A run of the list and the changes, with room for at least `room` more.
