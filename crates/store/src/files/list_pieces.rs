@@ -27,7 +27,7 @@ use crate::files::rows::{CHUNKED, COLUMNS, COMPRESSED, ChunkRow, ListSections, R
 use crate::lists::adjacency::{ChunkRef, as_bytes};
 use crate::lists::compression::{Coding, RunBuffer};
 use crate::lists::entry::Entry;
-use crate::lists::fragment::{ColumnArea, RunColumn};
+use crate::lists::fragment::RunColumn;
 use crate::lists::merge::{even_runs, push_run, runs_of};
 use crate::lists::paged_array::PagedArray;
 use crate::loads::additions::{Additions, SortBuffers, SortKey};
@@ -463,8 +463,7 @@ impl Piece {
         if let Some(column) = self.time.and_then(|time| area.as_ref()?.column(time)) {
             self.times.take_column(&column, run.len as usize);
         }
-        let as_it_is = |area: &ColumnArea<'_>| area.is_compact() == compact && !run.grows();
-        if area.as_ref().is_some_and(as_it_is) && !self.has_dropped {
+        if area.is_some_and(|area| area.is_compact() == compact) && !run.grows() && !self.has_dropped {
             self.words.extend_from_slice(version.run_words(run));
             return COLUMNS | if run.is_compressed() { COMPRESSED } else { 0 };
         }

@@ -234,9 +234,9 @@ impl<'a, D: Delta> Rows<'a, D> {
         let area = unsafe { run.columns() };
         for (position, (_, cells)) in columns.enumerate() {
             // SAFETY: as above, the places behind the last neighbor were taken.
-            let places = area.and_then(|area| unsafe { area.cells_from(position, area.rows()) });
-            let rows = taken.iter().map(|delta| delta.row());
-            places.into_iter().for_each(|places| write_cells(cells, rows.clone(), places));
+            if let Some(places) = area.and_then(|area| unsafe { area.cells_from(position, area.rows()) }) {
+                write_cells(cells, taken.iter().map(|delta| delta.row()), places);
+            }
         }
         (ChunkRef { len: run.len + taken.len() as u32, ..run }, Rows { deltas: rest, ..self })
     }
