@@ -89,7 +89,7 @@ fn what_was_dropped_never_comes_back() {
             vertex.vertex_type = None;
             vertex.properties.remove("name");
             if let Some(age) = vertex.properties.remove("age") {
-                vertex.properties.insert("years".to_owned(), age);
+                vertex.properties.insert("years".into(), age);
             }
         }
         for lists in [&mut expected.out, &mut expected.reverse] {

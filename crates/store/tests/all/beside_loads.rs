@@ -545,11 +545,14 @@ fn bring_types(store: &Store) -> Dump {
     let before = dump(&store.version().expect("open"));
     for (load, (src, dst)) in (0..loads).flat_map(|load| rows().map(move |row| (load, row))) {
         let (neighbor, properties) = &before.out[&format!("load {}", load / 2)][&Key::Int(src)][0];
-        assert_eq!((neighbor, &properties[&format!("number {load}")]), (&Key::Int(dst), &Value::Int(src)));
+        assert_eq!(
+            (neighbor, properties.get(&format!("number {load}"))),
+            (&Key::Int(dst), Some(&Value::Int(src)))
+        );
     }
     for round in 0..written {
         let property = format!("property {round}");
-        assert_eq!(before.vertices[&Key::Int(round)].properties[&property], Value::Int(round));
+        assert_eq!(before.vertices[&Key::Int(round)].properties.get(&property), Some(&Value::Int(round)));
     }
     before
 }

@@ -181,15 +181,15 @@ fn ids_that_are_given_to_other_keys_survive_a_crash_at_every_operation() {
 
 #[test]
 fn loads_larger_than_memory_survive_a_crash_at_every_operation() {
-    let states = crash(Case { memory_limit: Some(0), ..CASE }, &workload(), 3, 12);
-    assert!(states > 250, "{states} states");
+    let states = crash(Case { memory_limit: Some(0), ..CASE }, &workload(), 1, 60);
+    assert!(states > 4000, "{states} states");
 }
 
 #[test]
 fn loads_in_parts_of_the_log_survive_a_crash_at_every_operation() {
     let case = Case { memory_limit: Some(400), keeps_history: true, ..CASE };
-    let states = crash(case, &workload(), 3, 12);
-    assert!(states > 250, "{states} states");
+    let states = crash(case, &workload(), 1, 60);
+    assert!(states > 4000, "{states} states");
 }
 
 /// So many that groups are large enough to be applied while they are synced.

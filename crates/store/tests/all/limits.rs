@@ -547,7 +547,7 @@ fn a_hub_of_fat_edges_is_read_as_it_was_written() {
                 let slim = properties.get("note") == Some(&"slim".into());
                 let Key::Int(number) = key else { panic!("{key}") };
                 assert!(slim || properties.get("note") == Some(&fat(0, *number as usize)));
-                assert_eq!(slim, properties.contains_key("weight"));
+                assert_eq!(slim, properties.get("weight").is_some());
             }
         };
         check(&store);
@@ -569,5 +569,5 @@ fn an_edge_type_has_so_many_properties() {
     assert!(matches!(error, SchemaError::Limit { max: 4_000, .. }), "{error}");
     store.put_edge(0, 1, "wide", &[("p3999", true.into()), ("p0", false.into())]).expect("it fits");
     let found = dump(&store.version().expect("open"));
-    assert_eq!(found.out["wide"][&Key::Int(0)][0].1.len(), 2);
+    assert_eq!(found.out["wide"][&Key::Int(0)][0].1.iter().count(), 2);
 }

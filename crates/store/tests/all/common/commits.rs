@@ -175,15 +175,7 @@ fn drop_something(store: &Store, random: &mut Random) -> Option<Made> {
             };
             (Alteration::DropProperty { owner, name }, Box::new(drop_property))
         }
-        _ => {
-            let drop_type = |model: &mut Model| {
-                let vertices = model.vertices.values_mut();
-                vertices.for_each(|vertex| {
-                    vertex.vertex_type.take_if(|name| name == PASSING);
-                });
-            };
-            (Alteration::DropVertexType { name }, Box::new(drop_type))
-        }
+        _ => (Alteration::DropVertexType { name }, Box::new(|model| model.drop_vertex_type(PASSING))),
     };
     let mut transaction = store.begin().expect("open");
     transaction.alter(&alteration).ok()?;

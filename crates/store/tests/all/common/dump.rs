@@ -61,12 +61,12 @@ fn vertices(version: &Arc<Version>) -> BTreeMap<Key, VertexModel> {
         assert_eq!(version.vertex_id(key.as_ref()), Some(id));
         let label = version.vertex_type(id).expect("a type");
         assert_eq!(types[row], label);
-        let mut properties = Props::new();
+        let mut properties = Props::default();
         for (property_id, property) in schema.live_vertex_properties() {
             let value = version.vertex_property(id, property_id);
             assert_eq!(columns[usize::from(property_id)].get(row), value);
             if value != Value::Null {
-                properties.insert(property.name.clone(), value);
+                properties.insert(property.name.as_str().into(), value);
             }
         }
         let vertex_type = schema.vertex_type_name(label).map(str::to_owned);
@@ -91,6 +91,7 @@ fn vertices(version: &Arc<Version>) -> BTreeMap<Key, VertexModel> {
 fn lists(version: &Arc<Version>, edge_type: EdgeTypeId, direction: Direction) -> Lists {
     let kind = &version.schema().edge_types[usize::from(edge_type)];
     let ids: Vec<PropertyId> = kind.properties().map(|(id, _)| id).collect();
+    let names: Vec<Arc<str>> = kind.properties().map(|(_, property)| property.name.as_str().into()).collect();
     let flat = version.flatten(edge_type, direction);
     assert_eq!(flat.len(), version.id_bound() as usize);
     let mut lists = Lists::new();
@@ -104,8 +105,7 @@ fn lists(version: &Arc<Version>, edge_type: EdgeTypeId, direction: Direction) ->
         let mut seen: Vec<VertexId> = Vec::with_capacity(neighbors.len());
         version.for_each_edge(edge_type, direction, vertex, &ids, &mut |neighbor, values| {
             seen.push(neighbor);
-            let names = kind.properties().map(|(_, property)| &property.name);
-            let given = names.zip(values).filter(|(_, value)| **value != Value::Null);
+            let given = names.iter().zip(values).filter(|(_, value)| **value != Value::Null);
             let given = given.map(|(name, value)| (name.clone(), value.clone()));
             list.push((version.key(neighbor), given.collect::<Props>()));
         });
@@ -140,9 +140,9 @@ fn between(version: &Arc<Version>, edge_type: EdgeTypeId, src: &Key, list: &[(Ke
         assert!(version.has_edge(edge_type, src_id, id(dst)), "{src} -> {dst}");
         let mut found = Vec::new();
         version.for_each_edge_between(edge_type, src_id, id(dst), |run, row| {
-            let values = kind.properties().map(|(id, property)| (&property.name, run.value(id, row)));
+            let values = kind.properties().map(|(id, property)| (property.name.as_str(), run.value(id, row)));
             let given = values.filter(|(_, value)| *value != Value::Null);
-            found.push(given.map(|(name, value)| (name.clone(), value)).collect::<Props>());
+            found.push(given.collect::<Props>());
         });
         let expected = list.iter().filter(|(key, _)| key == dst).map(|(_, properties)| properties);
         assert!(found.iter().eq(expected), "{src} -> {dst}: {found:?} in {list:?}");

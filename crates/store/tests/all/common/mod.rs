@@ -11,6 +11,7 @@ mod for_all;
 mod history;
 mod hooked_disk;
 mod model;
+mod props;
 mod replica;
 mod setup;
 
@@ -21,7 +22,8 @@ pub(crate) use dump::{Dump, dump};
 pub(crate) use for_all::for_all;
 pub(crate) use history::{History, States};
 pub(crate) use hooked_disk::{HookedDisk, Pause};
-pub(crate) use model::{EdgeModel, Model, Props, VertexModel};
+pub(crate) use model::{EdgeModel, Model, VertexModel};
+pub(crate) use props::Props;
 pub(crate) use replica::Replica;
 pub(crate) use setup::{
     batch, directory, number, number_batch, on, open, open_error, options, try_open, with_columns,

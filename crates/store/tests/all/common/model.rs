@@ -1,13 +1,11 @@
 //! A store as ordered maps, too simple to be wrong.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use evergraph_types::{EdgeTypeOptions, Key, Value};
 
-use super::Dump;
-
-/// Properties that are not null.
-pub(crate) type Props = BTreeMap<String, Value>;
+use super::{Dump, Props};
 
 /// A vertex.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,12 +24,12 @@ pub(crate) struct EdgeModel {
     pub(crate) edges: BTreeMap<(Key, Key), Vec<(u64, Props)>>,
 }
 
-/// The whole state.
+/// The whole state; a clone shares what neither changes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Model {
-    pub(crate) vertices: BTreeMap<Key, VertexModel>,
+    pub(crate) vertices: Arc<BTreeMap<Key, VertexModel>>,
     pub(crate) vertex_properties: BTreeSet<String>,
-    pub(crate) types: BTreeMap<String, EdgeModel>,
+    pub(crate) types: BTreeMap<String, Arc<EdgeModel>>,
     arrivals: u64,
 }
 
@@ -39,8 +37,8 @@ pub(crate) struct Model {
 fn overlay(properties: &mut Props, given: &[(&str, Value)]) {
     for (name, value) in given {
         match value {
-            Value::Null => drop(properties.remove(*name)),
-            value => drop(properties.insert((*name).to_owned(), value.clone())),
+            Value::Null => drop(properties.remove(name)),
+            value => properties.insert((*name).into(), value.clone()),
         }
     }
 }
@@ -87,8 +85,12 @@ impl EdgeModel {
 }
 
 impl Model {
+    fn type_mut(&mut self, name: &str) -> &mut EdgeModel {
+        Arc::make_mut(self.types.entry(name.to_owned()).or_default())
+    }
+
     pub(crate) fn create_edge_type(&mut self, name: &str, options: &EdgeTypeOptions) {
-        let kind = self.types.entry(name.to_owned()).or_default();
+        let kind = self.type_mut(name);
         kind.multi = options.multi;
         kind.symmetric = options.symmetric;
         kind.properties.extend(options.properties.iter().map(|property| property.name.clone()));
@@ -96,7 +98,7 @@ impl Model {
 
     pub(crate) fn put_vertex(&mut self, key: &Key, vertex_type: Option<&str>, given: &[(&str, Value)]) {
         self.vertex_properties.extend(given.iter().map(|(name, _)| (*name).to_owned()));
-        let vertex = self.vertices.entry(key.clone()).or_default();
+        let vertex = Arc::make_mut(&mut self.vertices).entry(key.clone()).or_default();
         if let Some(vertex_type) = vertex_type {
             vertex.vertex_type = Some(vertex_type.to_owned());
         }
@@ -105,21 +107,22 @@ impl Model {
 
     pub(crate) fn delete_vertex(&mut self, key: &Key) -> bool {
         for kind in self.types.values_mut() {
-            kind.edges.retain(|(src, dst), _| src != key && dst != key);
+            Arc::make_mut(kind).edges.retain(|(src, dst), _| src != key && dst != key);
         }
-        self.vertices.remove(key).is_some()
+        Arc::make_mut(&mut self.vertices).remove(key).is_some()
     }
 
     pub(crate) fn put_edge(&mut self, src: &Key, dst: &Key, edge_type: &str, given: &[(&str, Value)]) {
         for end in [src, dst] {
-            self.vertices.entry(end.clone()).or_default();
+            Arc::make_mut(&mut self.vertices).entry(end.clone()).or_default();
         }
         self.arrivals += 1;
-        let kind = self.types.entry(edge_type.to_owned()).or_default();
+        let arrival = self.arrivals;
+        let kind = self.type_mut(edge_type);
         kind.properties.extend(given.iter().map(|(name, _)| (*name).to_owned()));
         let edges = kind.edges.entry(kind.ends(src, dst)).or_default();
         if kind.multi || edges.is_empty() {
-            edges.push((self.arrivals, Props::new()));
+            edges.push((arrival, Props::default()));
         }
         if let Some((_, properties)) = edges.last_mut() {
             overlay(properties, given);
@@ -127,14 +130,15 @@ impl Model {
     }
 
     pub(crate) fn delete_edge(&mut self, src: &Key, dst: &Key, edge_type: &str) -> bool {
-        self.types.get_mut(edge_type).is_some_and(|kind| kind.edges.remove(&kind.ends(src, dst)).is_some())
+        let kind = self.types.get_mut(edge_type).map(Arc::make_mut);
+        kind.is_some_and(|kind| kind.edges.remove(&kind.ends(src, dst)).is_some())
     }
 
     /// Adds a property to an edge type or to vertices; tells whether there was the type, and no such property.
     pub(crate) fn add_property(&mut self, edge_type: Option<&str>, name: &str) -> bool {
         let names = match edge_type {
             None => Some(&mut self.vertex_properties),
-            Some(edge_type) => self.types.get_mut(edge_type).map(|kind| &mut kind.properties),
+            Some(edge_type) => self.types.get_mut(edge_type).map(|kind| &mut Arc::make_mut(kind).properties),
         };
         names.is_some_and(|names| names.insert(name.to_owned()))
     }
@@ -142,10 +146,12 @@ impl Model {
     /// Drops a property of an edge type or of vertices; tells whether there was one.
     pub(crate) fn drop_property(&mut self, edge_type: Option<&str>, name: &str) -> bool {
         let Some(edge_type) = edge_type else {
-            self.vertices.values_mut().for_each(|vertex| drop(vertex.properties.remove(name)));
+            Arc::make_mut(&mut self.vertices)
+                .values_mut()
+                .for_each(|vertex| drop(vertex.properties.remove(name)));
             return self.vertex_properties.remove(name);
         };
-        let Some(kind) = self.types.get_mut(edge_type) else { return false };
+        let Some(kind) = self.types.get_mut(edge_type).map(Arc::make_mut) else { return false };
         kind.edges.values_mut().flatten().for_each(|(_, properties)| drop(properties.remove(name)));
         kind.properties.remove(name)
     }
@@ -153,16 +159,19 @@ impl Model {
     /// Renames a property of an edge type or of vertices; tells whether there was one.
     pub(crate) fn rename_property(&mut self, edge_type: Option<&str>, name: &str, new_name: &str) -> bool {
         let rename = |properties: &mut Props| {
-            let value = properties.remove(name);
-            properties.extend(value.map(|value| (new_name.to_owned(), value)));
+            if let Some(value) = properties.remove(name) {
+                properties.insert(new_name.into(), value);
+            }
         };
         let names = match edge_type {
             None => {
-                self.vertices.values_mut().for_each(|vertex| rename(&mut vertex.properties));
+                Arc::make_mut(&mut self.vertices)
+                    .values_mut()
+                    .for_each(|vertex| rename(&mut vertex.properties));
                 &mut self.vertex_properties
             }
             Some(edge_type) => {
-                let Some(kind) = self.types.get_mut(edge_type) else { return false };
+                let Some(kind) = self.types.get_mut(edge_type).map(Arc::make_mut) else { return false };
                 kind.edges.values_mut().flatten().for_each(|(_, properties)| rename(properties));
                 &mut kind.properties
             }
@@ -172,9 +181,16 @@ impl Model {
         was_there
     }
 
+    /// Takes a type away from the vertices that have it.
+    pub(crate) fn drop_vertex_type(&mut self, name: &str) {
+        for vertex in Arc::make_mut(&mut self.vertices).values_mut() {
+            vertex.vertex_type.take_if(|own| own == name);
+        }
+    }
+
     /// What a version of this state shows.
     pub(crate) fn dump(&self) -> Dump {
-        let mut dump = Dump { vertices: self.vertices.clone(), ..Dump::default() };
+        let mut dump = Dump { vertices: BTreeMap::clone(&self.vertices), ..Dump::default() };
         for (name, kind) in &self.types {
             dump.edges.insert(name.clone(), kind.num_edges());
             dump.out.insert(name.clone(), kind.lists(false));
