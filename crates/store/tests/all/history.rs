@@ -251,7 +251,7 @@ fn crash_with(retain: Retain, rows: u16, memory_limit: Option<u64>) -> bool {
     };
     let mut has_dropped = false;
     // Of many operations a sample is enough.
-    let step = 1 + disk.operations() / 500;
+    let step = 1 + disk.operations() / 1000;
     history.crash_everywhere(&disk, case, step, plans, &mut states, |found, what| {
         check_retained(&found.store, retain, &seen, what);
         has_dropped |= found.store.retained().first > 0;

@@ -85,6 +85,10 @@ impl EdgeModel {
 }
 
 impl Model {
+    fn vertices_mut(&mut self) -> &mut BTreeMap<Key, VertexModel> {
+        Arc::make_mut(&mut self.vertices)
+    }
+
     fn type_mut(&mut self, name: &str) -> &mut EdgeModel {
         Arc::make_mut(self.types.entry(name.to_owned()).or_default())
     }
@@ -98,7 +102,7 @@ impl Model {
 
     pub(crate) fn put_vertex(&mut self, key: &Key, vertex_type: Option<&str>, given: &[(&str, Value)]) {
         self.vertex_properties.extend(given.iter().map(|(name, _)| (*name).to_owned()));
-        let vertex = Arc::make_mut(&mut self.vertices).entry(key.clone()).or_default();
+        let vertex = self.vertices_mut().entry(key.clone()).or_default();
         if let Some(vertex_type) = vertex_type {
             vertex.vertex_type = Some(vertex_type.to_owned());
         }
@@ -109,12 +113,12 @@ impl Model {
         for kind in self.types.values_mut() {
             Arc::make_mut(kind).edges.retain(|(src, dst), _| src != key && dst != key);
         }
-        Arc::make_mut(&mut self.vertices).remove(key).is_some()
+        self.vertices_mut().remove(key).is_some()
     }
 
     pub(crate) fn put_edge(&mut self, src: &Key, dst: &Key, edge_type: &str, given: &[(&str, Value)]) {
         for end in [src, dst] {
-            Arc::make_mut(&mut self.vertices).entry(end.clone()).or_default();
+            self.vertices_mut().entry(end.clone()).or_default();
         }
         self.arrivals += 1;
         let arrival = self.arrivals;
@@ -146,9 +150,7 @@ impl Model {
     /// Drops a property of an edge type or of vertices; tells whether there was one.
     pub(crate) fn drop_property(&mut self, edge_type: Option<&str>, name: &str) -> bool {
         let Some(edge_type) = edge_type else {
-            Arc::make_mut(&mut self.vertices)
-                .values_mut()
-                .for_each(|vertex| drop(vertex.properties.remove(name)));
+            self.vertices_mut().values_mut().for_each(|vertex| drop(vertex.properties.remove(name)));
             return self.vertex_properties.remove(name);
         };
         let Some(kind) = self.types.get_mut(edge_type).map(Arc::make_mut) else { return false };
@@ -165,9 +167,7 @@ impl Model {
         };
         let names = match edge_type {
             None => {
-                Arc::make_mut(&mut self.vertices)
-                    .values_mut()
-                    .for_each(|vertex| rename(&mut vertex.properties));
+                self.vertices_mut().values_mut().for_each(|vertex| rename(&mut vertex.properties));
                 &mut self.vertex_properties
             }
             Some(edge_type) => {
@@ -183,7 +183,7 @@ impl Model {
 
     /// Takes a type away from the vertices that have it.
     pub(crate) fn drop_vertex_type(&mut self, name: &str) {
-        for vertex in Arc::make_mut(&mut self.vertices).values_mut() {
+        for vertex in self.vertices_mut().values_mut() {
             vertex.vertex_type.take_if(|own| own == name);
         }
     }
