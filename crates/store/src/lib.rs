@@ -27,7 +27,6 @@ pub use history::past::{At, Retained};
 pub use history::retain::Retain;
 pub use keys::dictionary::KeyHold;
 pub use keys::recycler::VIEW_ITEMS;
-pub use lists::adjacency::CHUNK_MAX;
 pub use lists::fragment::RunColumn;
 pub use lists::neighbors::{Head, Neighbors};
 pub use loads::staged::BulkLoad;

@@ -448,7 +448,7 @@ impl Piece {
             return self.words.extend_from_slice(neighbors);
         }
         let first_chunk = self.chunks.len() as u64;
-        for run in even_runs(neighbors) {
+        for run in even_runs(neighbors, self.coding) {
             let offset = self.position();
             let tag = if push_run(run, self.coding, &mut self.words) { COMPRESSED } else { 0 };
             self.chunks.push(ChunkRow { offset: offset | tag, len: run.len() as u32, first: run[0] });

@@ -380,7 +380,8 @@ fn pack_changed<D: Delta>(
         len @ 1..=CHUNK_MAX if is_plain => draft.note_list(place, len, false),
         1..=CHUNK_MAX => draft.push_list(neighbors, run),
         _ => {
-            let runs = even_runs(after).map(|part| write_run(part, draft.coding, run, None, changes));
+            let runs =
+                even_runs(after, draft.coding).map(|part| write_run(part, draft.coding, run, None, changes));
             let runs: Vec<ChunkRef> = runs.collect();
             draft.len = start;
             entry_of(&runs, old, changes)

@@ -231,8 +231,17 @@ pub(crate) fn merge_runs<D: Delta>(
     changes: &mut Changes,
     out: &mut Vec<ChunkRef>,
 ) {
-    let mut merge = ListMerge { deltas, policy, scratch, changes, out };
+    let len = runs.iter().map(|run| run.len as usize).sum::<usize>() + deltas.len();
+    let run_max = run_max(len, policy.coding());
+    let mut merge = ListMerge { deltas, policy, run_max, scratch, changes, out };
     if policy.multi { merge.arrivals(runs) } else { merge.sorted(runs) }
+}
+
+/// The longest run without properties of a list this long: a change copies a run and the directory of all, about as many words of each
+/// where lists are so long that this matters.
+#[inline]
+fn run_max(len: usize, coding: Coding) -> usize {
+    if coding == Coding::Plain { CHUNK_MAX.max(len.isqrt()) } else { CHUNK_MAX }
 }
 
 /// The entry over these runs, which lie elsewhere, in place of the list's old one: with a directory, unless there is one run at
@@ -273,15 +282,16 @@ pub(crate) fn runs_of(entry: Entry, runs: &mut Vec<ChunkRef>) {
     for_each_part(ChunkRef { first, ..run }, |part| runs.push(part));
 }
 
-/// A long plain run of a segment or cluster in parts of at most `CHUNK_MAX`; another, or a block, which `multi` lists grow in, as it is.
+/// A long plain run of a segment or cluster in parts, as a list of its own is; another, or a block, which `multi` lists grow in, as it is.
 fn for_each_part(run: ChunkRef, mut visit: impl FnMut(ChunkRef)) {
     if run.len as usize <= CHUNK_MAX || run.is_block() || !run.has_parts() {
         return visit(run);
     }
     // SAFETY: the version being edited is alive, and the run is not compressed.
     let neighbors = unsafe { run.neighbors() };
-    for (position, part) in neighbors.chunks(CHUNK_MAX).enumerate() {
-        visit(run.part(position * CHUNK_MAX, part.len(), part[0]));
+    let most = run_max(neighbors.len(), Coding::Plain);
+    for (position, part) in neighbors.chunks(most).enumerate() {
+        visit(run.part(position * most, part.len(), part[0]));
     }
 }
 
@@ -323,7 +333,8 @@ pub(crate) fn without_rows(
 ) {
     // SAFETY: the version being edited is alive.
     let neighbors = unsafe { run.neighbors() };
-    let mut merge = ListMerge::<PlainDelta<true>> { deltas: &[], policy, scratch, changes, out };
+    let run_max = CHUNK_MAX;
+    let mut merge = ListMerge::<PlainDelta<true>> { deltas: &[], policy, run_max, scratch, changes, out };
     merge.start_run();
     for (row, &neighbor) in neighbors.iter().enumerate().filter(|(row, _)| !is_gone(*row)) {
         merge.keep(&[neighbor], run.forgotten() as usize + row);
@@ -334,6 +345,8 @@ pub(crate) fn without_rows(
 struct ListMerge<'a, D> {
     deltas: &'a [D],
     policy: Policy<'a>,
+    /// The longest run without properties that is written.
+    run_max: usize,
     scratch: &'a mut Scratch,
     changes: &'a mut Changes,
     out: &'a mut Vec<ChunkRef>,
@@ -502,7 +515,7 @@ impl<D: Delta> ListMerge<'_, D> {
     fn emit(&mut self, old: Option<ChunkRef>) {
         let is_plain = self.is_plain(old);
         let rows = self.scratch.neighbors.len();
-        let pieces = rows.div_ceil(CHUNK_MAX);
+        let pieces = rows.div_ceil(if is_plain { self.run_max } else { CHUNK_MAX });
         let block = old.and_then(ChunkRef::block);
         let mut reused = block.filter(|_| pieces == 1);
         if reused.is_none() {
@@ -736,8 +749,8 @@ fn code(neighbors: &[VertexId], coding: Coding, words: &mut Vec<u32>) -> bool {
 }
 
 /// A list in as few runs as it fits, about as long as each other.
-pub(crate) fn even_runs(list: &[VertexId]) -> impl Iterator<Item = &[VertexId]> {
-    let runs = list.len().div_ceil(CHUNK_MAX);
+pub(crate) fn even_runs(list: &[VertexId], coding: Coding) -> impl Iterator<Item = &[VertexId]> {
+    let runs = list.len().div_ceil(run_max(list.len(), coding));
     (0..runs).map(move |run| &list[list.len() * run / runs..list.len() * (run + 1) / runs])
 }
 

@@ -165,7 +165,7 @@ fn commits_alongside_count_as_those_after_the_load() {
 #[test]
 #[ignore = "long"]
 fn soak_commits_alongside_count_as_those_after_the_load() {
-    holds(2000, 40);
+    holds(500, 40);
 }
 
 fn put_edge(src: u16, dst: u16, edge_type: usize) -> Action {

@@ -65,7 +65,7 @@ fn a_copy_made_from_the_log_equals_the_store() {
 #[test]
 #[ignore = "long"]
 fn soak_a_copy_made_from_the_log_equals_the_store() {
-    holds(2000, 50);
+    holds(1000, 50);
 }
 
 fn put(store: &Store, count: i64) {

@@ -94,9 +94,22 @@ fn plans(seeds: u64, operations: u64) -> Vec<CrashPlan> {
     [CrashPlan::LoseUnsynced, CrashPlan::KeepUnsynced].into_iter().chain(random).collect()
 }
 
-/// Runs the workload on a new store and crashes it at every operation. Every `again`th state is worked with and
-/// crashed once more. Gives the number of different crash states.
-fn crash(case: Case, actions: &[Action], seeds: u64, again: u64) -> u64 {
+/// Where power is lost in a workload, and what is left then.
+#[derive(Clone, Copy)]
+struct Crashes {
+    /// So many operations of the workload, evenly spread, if it has more.
+    most: u64,
+    /// So many disks of random outcome for each, beside those that keep all and nothing.
+    seeds: u64,
+    /// One of so many states is worked with and crashed once more.
+    again: u64,
+}
+
+const EVERYWHERE: Crashes = Crashes { most: u64::MAX, seeds: 1, again: 60 };
+
+/// Runs the workload on a new store and crashes it. Gives the number of different crash states.
+fn crash(case: Case, actions: &[Action], crashes: Crashes) -> u64 {
+    let Crashes { most, seeds, again } = crashes;
     let mut runner = start(case);
     let history = History::record(&mut runner, actions);
     let disk = runner.disk.clone();
@@ -105,7 +118,7 @@ fn crash(case: Case, actions: &[Action], seeds: u64, again: u64) -> u64 {
     history.crash_everywhere(
         &disk,
         case,
-        1,
+        most,
         |at| plans(seeds, at),
         &mut first,
         |mut runner, what| {
@@ -116,7 +129,7 @@ fn crash(case: Case, actions: &[Action], seeds: u64, again: u64) -> u64 {
                 let disk = runner.disk.clone();
                 drop(runner);
                 let plan = |at: u64| vec![CrashPlan::Random(at ^ count << 10)];
-                history.crash_everywhere(&disk, case, 3, plan, &mut second, |mut runner, _| {
+                history.crash_everywhere(&disk, case, 50, plan, &mut second, |mut runner, _| {
                     runner.run(&Action::One(put_edge(1, 2, 0)));
                 });
                 assert!(second.count() > before, "{what}");
@@ -133,7 +146,10 @@ fn start(case: Case) -> Runner {
 #[test]
 fn what_was_acknowledged_survives_a_crash_at_every_operation() {
     let cases = [KeyKind::Text, KeyKind::Dense].map(|keys| Case { keys, ..CASE });
-    let states = cases.map(|case| crash(case, &workload(), 9, 12)).iter().sum::<u64>();
+    let states = cases
+        .map(|case| crash(case, &workload(), Crashes { seeds: 9, again: 12, ..EVERYWHERE }))
+        .iter()
+        .sum::<u64>();
     assert!(states >= 2000, "{states} states");
 }
 
@@ -175,20 +191,23 @@ fn coming_and_going() -> Vec<Action> {
 #[test]
 fn ids_that_are_given_to_other_keys_survive_a_crash_at_every_operation() {
     let cases = [KeyKind::Text, KeyKind::Int64].map(|keys| Case { keys, ..CASE });
-    let states = cases.map(|case| crash(case, &coming_and_going(), 5, 9)).iter().sum::<u64>();
+    let states = cases
+        .map(|case| crash(case, &coming_and_going(), Crashes { seeds: 5, again: 9, ..EVERYWHERE }))
+        .iter()
+        .sum::<u64>();
     assert!(states >= 800, "{states} states");
 }
 
 #[test]
 fn loads_larger_than_memory_survive_a_crash_at_every_operation() {
-    let states = crash(Case { memory_limit: Some(0), ..CASE }, &workload(), 1, 60);
+    let states = crash(Case { memory_limit: Some(0), ..CASE }, &workload(), EVERYWHERE);
     assert!(states > 4000, "{states} states");
 }
 
 #[test]
 fn loads_in_parts_of_the_log_survive_a_crash_at_every_operation() {
     let case = Case { memory_limit: Some(400), keeps_history: true, ..CASE };
-    let states = crash(case, &workload(), 1, 60);
+    let states = crash(case, &workload(), EVERYWHERE);
     assert!(states > 4000, "{states} states");
 }
 
@@ -264,9 +283,9 @@ fn what_was_acknowledged_to_threads_survives() {
 #[test]
 fn with_interval_and_none_a_prefix_survives_that_ends_no_earlier_than_the_last_archive() {
     for durability in [Durability::Interval, Durability::None] {
-        crash(Case { durability, ..CASE }, &workload(), 1, 60);
+        crash(Case { durability, ..CASE }, &workload(), EVERYWHERE);
         let kept = Case { durability, memory_limit: Some(0), keeps_history: true, ..CASE };
-        crash(kept, &workload(), 1, 60);
+        crash(kept, &workload(), EVERYWHERE);
     }
 }
 
@@ -287,7 +306,7 @@ fn a_store_that_was_being_created_opens() {
 }
 
 /// Workloads drawn from the actions of the model test.
-fn random_workloads(count: usize, longest: usize, seeds: u64, again: u64) -> u64 {
+fn random_workloads(count: usize, longest: usize, crashes: Crashes) -> u64 {
     let mut random = TestRunner::deterministic();
     let strategy = (crate::common::case(), altering_actions(longest));
     let mut draw = || strategy.new_tree(&mut random).expect("a workload").current();
@@ -295,14 +314,14 @@ fn random_workloads(count: usize, longest: usize, seeds: u64, again: u64) -> u64
     let durabilities = [Durability::Sync, Durability::Interval, Durability::None];
     let run = |(number, (case, actions)): (usize, (Case, Vec<Action>))| {
         let durability = durabilities[number % durabilities.len()];
-        crash(Case { on_disk: true, durability, ..case }, &actions, seeds, again)
+        crash(Case { on_disk: true, durability, ..case }, &actions, crashes)
     };
     parallel_map(workloads.into_iter().enumerate(), run).iter().sum()
 }
 
 #[test]
 fn random_workloads_survive() {
-    random_workloads(5, 14, 1, 40);
+    random_workloads(5, 14, Crashes { again: 40, ..EVERYWHERE });
 }
 
 #[test]
@@ -316,7 +335,7 @@ fn soak_random_workloads_survive() {
     });
     let in_threads = in_threads.into_inner();
     assert!(in_threads > 90_000, "{in_threads} states");
-    let states = in_threads + random_workloads(300, 30, 4, 40);
+    let states = in_threads + random_workloads(300, 30, Crashes { most: 200, seeds: 4, again: 40 });
     tally("crash states", states);
     assert!(states > 100_000, "{states} states");
 }

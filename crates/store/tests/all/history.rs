@@ -250,9 +250,7 @@ fn crash_with(retain: Retain, rows: u16, memory_limit: Option<u64>) -> bool {
         random.chain([CrashPlan::LoseUnsynced, CrashPlan::KeepUnsynced]).collect()
     };
     let mut has_dropped = false;
-    // Of many operations a sample is enough.
-    let step = 1 + disk.operations() / 1000;
-    history.crash_everywhere(&disk, case, step, plans, &mut states, |found, what| {
+    history.crash_everywhere(&disk, case, 1000, plans, &mut states, |found, what| {
         check_retained(&found.store, retain, &seen, what);
         has_dropped |= found.store.retained().first > 0;
     });

@@ -118,18 +118,19 @@ impl History {
     }
 
     /// Opens each disk that a crash at each operation may leave, as far as the plans go, checks what is found, and
-    /// hands on those that were not met before.
+    /// hands on those that were not met before. Of more operations than `most`, so many are tried, evenly spread.
     pub(crate) fn crash_everywhere(
         &self,
         disk: &SimDisk,
         case: Case,
-        step: u64,
+        most: u64,
         plans: impl Fn(u64) -> Vec<CrashPlan>,
         states: &mut States,
         mut go_on: impl FnMut(Runner, &str),
     ) {
         let mut replay = disk.replay();
         let first = self.moments[0].operations;
+        let step = (disk.operations() - first).div_ceil(most).max(1);
         loop {
             let operations = replay.operations();
             if operations >= first && (operations - first).is_multiple_of(step) {
