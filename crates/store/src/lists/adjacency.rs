@@ -24,7 +24,7 @@ use crate::lists::fragment::ColumnArea;
 use crate::lists::growth::{head_bytes, places_of};
 use crate::lists::heap::Block;
 
-/// The longest flat list in memory of a `simple` edge type, and the longest chunk, but for plain ones of very long lists.
+/// The longest flat list in memory of a `simple` edge type, and the longest chunk but for those of very long lists.
 pub(crate) const CHUNK_MAX: usize = 256;
 
 /// A run of neighbors: a whole flat list or one chunk of a chunked list.

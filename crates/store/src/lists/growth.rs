@@ -21,6 +21,7 @@
 //! of an older version, finds the mark elsewhere and copies; so does one of two that are made of one version at a time.
 #![allow(unsafe_code)]
 
+use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use evergraph_types::{Cells, VertexId};
@@ -29,7 +30,7 @@ use crate::lists::adjacency::{CHUNK_MAX, ChunkRef};
 use crate::lists::compression::RunBuffer;
 use crate::lists::entry::Entry;
 use crate::lists::heap::Changes;
-use crate::lists::merge::{Delta, Policy, Scratch, entry_of};
+use crate::lists::merge::{Delta, Policy, Scratch, entry_of, run_max};
 use crate::lists::plain_columns::{PlainColumn, given_columns, run_bytes, write_cells, write_columns};
 
 /// Lists without properties lie in one run up to this length.
@@ -207,13 +208,14 @@ impl<'a, D: Delta> Rows<'a, D> {
             }
         }
         let total = len_of(runs) + moved.map_or(0, |run| run.len as usize) + rest.deltas.len();
+        let most = run_max(total, false);
         while !rest.deltas.is_empty() {
             let before = moved.map_or(0, |run| run.len as usize);
-            let (here, others) = rest.deltas.split_at(rest.deltas.len().min(CHUNK_MAX - before));
+            let (here, others) = rest.deltas.split_at(rest.deltas.len().min(most - before));
             let len = before + here.len();
             let places = if others.is_empty() { len + (len / 4).max(total / 8) } else { len };
             let here = Rows { deltas: here, ..rest };
-            runs.push(here.new_run(moved.take(), places.min(CHUNK_MAX), columns.clone(), changes));
+            runs.push(here.new_run(moved.take(), places.min(most)..=most, columns.clone(), changes));
             rest.deltas = others;
         }
         true
@@ -241,19 +243,21 @@ impl<'a, D: Delta> Rows<'a, D> {
         (ChunkRef { len: run.len + taken.len() as u32, ..run }, Rows { deltas: rest, ..self })
     }
 
-    /// A run with at least so many places of the edges, behind those of a run that has just these columns, and is retired.
+    /// A run of the edges behind those of a run that has just these columns, and is retired. It has the least of `places` or more, if its
+    /// block happens to have room for them.
     fn new_run(
         self,
         old: Option<ChunkRef>,
-        mut places: usize,
+        places: RangeInclusive<usize>,
         columns: impl Iterator<Item = (PlainColumn, &'a Cells)> + Clone,
         changes: &mut Changes,
     ) -> ChunkRef {
+        let (mut places, most) = places.into_inner();
         let shape = columns.clone().map(|(column, _)| column);
         let bytes = |places: usize| head_bytes(true) + run_bytes(places, shape.clone());
         let block = changes.allocate(bytes(places));
         // SAFETY: it is alive.
-        while places < CHUNK_MAX && bytes(places + 1) <= unsafe { block.payload_bytes() } {
+        while places < most && bytes(places + 1) <= unsafe { block.payload_bytes() } {
             places += 1;
         }
         let mut buffer = RunBuffer::new();

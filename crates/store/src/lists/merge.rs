@@ -232,16 +232,16 @@ pub(crate) fn merge_runs<D: Delta>(
     out: &mut Vec<ChunkRef>,
 ) {
     let len = runs.iter().map(|run| run.len as usize).sum::<usize>() + deltas.len();
-    let run_max = run_max(len, policy.coding());
+    let run_max = run_max(len, policy.compact);
     let mut merge = ListMerge { deltas, policy, run_max, scratch, changes, out };
     if policy.multi { merge.arrivals(runs) } else { merge.sorted(runs) }
 }
 
-/// The longest run without properties of a list this long: a change copies a run and the directory of all, about as many words of each
+/// The longest run that is written of a list this long: a change copies a run and the directory of all, about as many words of each
 /// where lists are so long that this matters.
 #[inline]
-fn run_max(len: usize, coding: Coding) -> usize {
-    if coding == Coding::Plain { CHUNK_MAX.max(len.isqrt()) } else { CHUNK_MAX }
+pub(crate) fn run_max(len: usize, compact: bool) -> usize {
+    if compact { CHUNK_MAX } else { CHUNK_MAX.max(len.isqrt()) }
 }
 
 /// The entry over these runs, which lie elsewhere, in place of the list's old one: with a directory, unless there is one run at
@@ -289,7 +289,7 @@ fn for_each_part(run: ChunkRef, mut visit: impl FnMut(ChunkRef)) {
     }
     // SAFETY: the version being edited is alive, and the run is not compressed.
     let neighbors = unsafe { run.neighbors() };
-    let most = run_max(neighbors.len(), Coding::Plain);
+    let most = run_max(neighbors.len(), false);
     for (position, part) in neighbors.chunks(most).enumerate() {
         visit(run.part(position * most, part.len(), part[0]));
     }
@@ -333,7 +333,7 @@ pub(crate) fn without_rows(
 ) {
     // SAFETY: the version being edited is alive.
     let neighbors = unsafe { run.neighbors() };
-    let run_max = CHUNK_MAX;
+    let run_max = run.len as usize;
     let mut merge = ListMerge::<PlainDelta<true>> { deltas: &[], policy, run_max, scratch, changes, out };
     merge.start_run();
     for (row, &neighbor) in neighbors.iter().enumerate().filter(|(row, _)| !is_gone(*row)) {
@@ -345,7 +345,7 @@ pub(crate) fn without_rows(
 struct ListMerge<'a, D> {
     deltas: &'a [D],
     policy: Policy<'a>,
-    /// The longest run without properties that is written.
+    /// The longest run that is written.
     run_max: usize,
     scratch: &'a mut Scratch,
     changes: &'a mut Changes,
@@ -515,7 +515,7 @@ impl<D: Delta> ListMerge<'_, D> {
     fn emit(&mut self, old: Option<ChunkRef>) {
         let is_plain = self.is_plain(old);
         let rows = self.scratch.neighbors.len();
-        let pieces = rows.div_ceil(if is_plain { self.run_max } else { CHUNK_MAX });
+        let pieces = rows.div_ceil(self.run_max);
         let block = old.and_then(ChunkRef::block);
         let mut reused = block.filter(|_| pieces == 1);
         if reused.is_none() {
@@ -750,7 +750,7 @@ fn code(neighbors: &[VertexId], coding: Coding, words: &mut Vec<u32>) -> bool {
 
 /// A list in as few runs as it fits, about as long as each other.
 pub(crate) fn even_runs(list: &[VertexId], coding: Coding) -> impl Iterator<Item = &[VertexId]> {
-    let runs = list.len().div_ceil(run_max(list.len(), coding));
+    let runs = list.len().div_ceil(run_max(list.len(), coding != Coding::Plain));
     (0..runs).map(move |run| &list[list.len() * run / runs..list.len() * (run + 1) / runs])
 }
 

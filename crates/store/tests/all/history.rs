@@ -93,7 +93,7 @@ fn every_version_of_a_random_history_is_as_it_was() {
 #[test]
 #[ignore = "long"]
 fn soak_every_version_of_a_random_history_is_as_it_was() {
-    holds(1500, 50);
+    holds(500, 50);
 }
 
 fn put(store: &Store, from: i64, count: i64) {

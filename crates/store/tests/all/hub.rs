@@ -1,12 +1,12 @@
 //! Edges of a hub: what a commit of one writes, in bytes that the store grows by while the version before is held, and that its
 //! list is what was put and not deleted.
 
-use crate::common::{number_batch, open, options};
+use crate::common::{number_batch, open, options, with_columns};
 use evergraph_disk::SimDisk;
 use evergraph_proof::Random;
 use evergraph_store::{ListFormat, Options, Store, Version};
-use evergraph_types::{Direction, KeyKind};
-use std::collections::BTreeSet;
+use evergraph_types::{Direction, EdgeBatch, EdgeTypeOptions, KeyKind, PropertyType, Value};
+use std::collections::{BTreeMap, BTreeSet};
 
 const NEIGHBORS: i64 = 300_000;
 
@@ -54,50 +54,105 @@ fn a_commit_of_an_edge_copies_a_chunk_and_its_directory_but_not_the_list() {
     }
 }
 
+/// The edges of a hub in the order of its list, with a number each.
+struct Hub {
+    store: Store,
+    multi: bool,
+    has_numbers: bool,
+    edges: Vec<(u32, i64)>,
+}
+
+impl Hub {
+    fn batch(&self, edges: &[(u32, i64)]) -> Vec<EdgeBatch> {
+        let batch = number_batch(edges.iter().map(|(neighbor, _)| (0, i64::from(*neighbor))));
+        let number = |_, row: usize| Value::Int(edges[row].1);
+        vec![if self.has_numbers {
+            with_columns(batch, &[("number", PropertyType::Int64)], number)
+        } else {
+            batch
+        }]
+    }
+
+    fn put(&mut self, edges: &[(u32, i64)]) {
+        self.store.add_edges("edge", self.batch(edges)).expect("a batch");
+        self.edges.extend(edges);
+        if !self.multi {
+            self.edges = BTreeMap::from_iter(self.edges.drain(..)).into_iter().collect();
+        }
+    }
+
+    fn delete(&mut self, neighbors: &BTreeSet<u32>) {
+        let batch = number_batch(neighbors.iter().map(|neighbor| (0, i64::from(*neighbor))));
+        self.store.delete_edges("edge", vec![batch]).expect("a batch");
+        self.edges.retain(|(neighbor, _)| !neighbors.contains(neighbor));
+    }
+
+    fn check(&self, what: &str) {
+        let mut found = Vec::new();
+        self.store.version().expect("open").for_each_run(0, Direction::Out, 0, |run| {
+            let number = |row| match run.value(0, row) {
+                Value::Int(number) => number,
+                _ => 0,
+            };
+            found.extend(run.neighbors().iter().enumerate().map(|(row, neighbor)| (*neighbor, number(row))));
+        });
+        assert!(found == self.edges, "{what}");
+    }
+}
+
 /// One edge or thousands are put or deleted, near each other or all over the list, in memory, or over what is archived now and then.
+fn is_as_put(multi: bool, has_numbers: bool, format: ListFormat, archives: bool) {
+    let options = || Options { keys: Some(KeyKind::Dense), format: Some(format), ..options() };
+    let disk = SimDisk::new(1);
+    let store = if archives { open(&disk, options()) } else { Store::in_memory(options()) };
+    store.create_edge_type("edge", EdgeTypeOptions { multi, ..Default::default() }).expect("new");
+    let mut hub = Hub { store, multi, has_numbers, edges: Vec::new() };
+    let mut random = Random::new(1);
+    let mut number = 0;
+    let mut numbered = |neighbors: &mut dyn Iterator<Item = u32>| -> Vec<(u32, i64)> {
+        let mut next = |neighbor| {
+            number += i64::from(has_numbers);
+            (neighbor, number)
+        };
+        neighbors.map(&mut next).collect()
+    };
+    hub.put(&numbered(&mut (0..100_000).map(|edge| 2 * edge + 1)));
+    for turn in 0..24 {
+        let what =
+            format!("{format}, multi {multi}, numbers {has_numbers}, archives {archives}, turn {turn}");
+        let count = [1, 1, 30, 4000][random.below(4) as usize];
+        let (from, width) =
+            (1 + random.below(190_000), [2 * count, 10_000, 190_000][random.below(3) as usize]);
+        let neighbors: Vec<u32> = (0..count).map(|_| (from + random.below(width)) as u32).collect();
+        if turn == 18 {
+            // What is left of a chunk is longer than other lists in one piece are.
+            let middle = hub.edges.len() / 2;
+            let kept: BTreeSet<u32> = hub.edges[middle..middle + 300].iter().map(|edge| edge.0).collect();
+            let all: BTreeSet<u32> = hub.edges.iter().map(|edge| edge.0).collect();
+            hub.delete(&(&all - &kept));
+            hub.check(&what);
+        }
+        match random.below(3) {
+            0 => hub.delete(&neighbors.iter().copied().collect()),
+            _ => hub.put(&numbered(&mut neighbors.iter().copied())),
+        }
+        if archives && turn % 7 == 6 {
+            hub.store.compact().expect("a good disk");
+        }
+        hub.check(&what);
+        let version = hub.store.version().expect("open");
+        let all: BTreeSet<u32> = hub.edges.iter().map(|edge| edge.0).collect();
+        for edge in neighbors.iter().take(30).flat_map(|edge| edge - 1..=edge + 1) {
+            assert_eq!(version.has_edge(0, 0, edge), all.contains(&edge), "{what}: {edge}");
+        }
+    }
+}
+
 #[test]
 fn the_list_of_a_hub_is_what_was_put_and_not_deleted() {
-    for (seed, format) in [(1, ListFormat::Fast), (2, ListFormat::Compact)] {
-        for archives in [false, true] {
-            let options = || Options { keys: Some(KeyKind::Dense), format: Some(format), ..options() };
-            let disk = SimDisk::new(1);
-            let store = if archives { open(&disk, options()) } else { Store::in_memory(options()) };
-            let mut random = Random::new(seed);
-            let mut model: BTreeSet<u32> = (0..150_000).map(|edge| 2 * edge + 1).collect();
-            let batch = |edges: &[u32]| number_batch(edges.iter().map(|edge| (0, i64::from(*edge))));
-            let first: Vec<u32> = model.iter().copied().collect();
-            store.add_edges("edge", vec![batch(&first)]).expect("a batch");
-            for turn in 0..40 {
-                let count = [1u32, 1, 30, 4000][random.below(4) as usize];
-                let (from, width) = (1 + random.below(290_000) as u32, [2 * count, 10_000, 290_000]);
-                let width = width[random.below(3) as usize];
-                let edges: Vec<u32> =
-                    (0..count).map(|_| from + random.below(u64::from(width)) as u32).collect();
-                if turn == 30 {
-                    // What is left of a chunk is longer than other lists in one piece are.
-                    let middle = *model.iter().nth(model.len() / 2).expect("many");
-                    let kept: BTreeSet<u32> = model.range(middle..middle + 700).copied().collect();
-                    let gone: Vec<u32> = (&model - &kept).into_iter().collect();
-                    store.delete_edges("edge", vec![batch(&gone)]).expect("a batch");
-                    model = kept;
-                }
-                if random.below(2) == 0 {
-                    store.add_edges("edge", vec![batch(&edges)]).expect("a batch");
-                    model.extend(&edges);
-                } else {
-                    store.delete_edges("edge", vec![batch(&edges)]).expect("a batch");
-                    model = &model - &edges.iter().copied().collect();
-                }
-                if archives && turn % 9 == 8 {
-                    store.compact().expect("a good disk");
-                }
-                let version = store.version().expect("open");
-                let what = format!("{format}, archives {archives}, turn {turn}");
-                assert!(version.neighbors(0, Direction::Out, 0).iter().eq(model.iter().copied()), "{what}");
-                for edge in edges.iter().take(30).flat_map(|edge| edge - 1..=edge + 1) {
-                    assert_eq!(version.has_edge(0, 0, edge), model.contains(&edge), "{what}: {edge}");
-                }
-            }
-        }
+    for (multi, has_numbers) in [(false, false), (false, true), (true, false), (true, true)] {
+        is_as_put(multi, has_numbers, ListFormat::Fast, false);
+        is_as_put(multi, has_numbers, ListFormat::Fast, true);
+        is_as_put(multi, has_numbers, ListFormat::Compact, true);
     }
 }

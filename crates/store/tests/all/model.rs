@@ -26,8 +26,8 @@ fn a_store_is_its_model() {
 #[test]
 #[ignore = "long"]
 fn soak_a_store_is_its_model() {
-    holds(4000, 60);
-    tally("runs against the model", 4000);
+    holds(2000, 60);
+    tally("runs against the model", 2000);
 }
 
 #[test]
