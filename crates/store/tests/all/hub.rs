@@ -100,6 +100,10 @@ impl Hub {
     }
 }
 
+fn neighbors_in(edges: &[(u32, i64)]) -> BTreeSet<u32> {
+    edges.iter().map(|edge| edge.0).collect()
+}
+
 /// One edge or thousands are put or deleted, near each other or all over the list, in memory, or over what is archived now and then.
 fn is_as_put(multi: bool, has_numbers: bool, format: ListFormat, archives: bool) {
     let options = || Options { keys: Some(KeyKind::Dense), format: Some(format), ..options() };
@@ -127,9 +131,8 @@ fn is_as_put(multi: bool, has_numbers: bool, format: ListFormat, archives: bool)
         if turn == 18 {
             // What is left of a chunk is longer than other lists in one piece are.
             let middle = hub.edges.len() / 2;
-            let kept: BTreeSet<u32> = hub.edges[middle..middle + 300].iter().map(|edge| edge.0).collect();
-            let all: BTreeSet<u32> = hub.edges.iter().map(|edge| edge.0).collect();
-            hub.delete(&(&all - &kept));
+            let kept = neighbors_in(&hub.edges[middle..middle + 300]);
+            hub.delete(&(&neighbors_in(&hub.edges) - &kept));
             hub.check(&what);
         }
         match random.below(3) {
@@ -141,7 +144,7 @@ fn is_as_put(multi: bool, has_numbers: bool, format: ListFormat, archives: bool)
         }
         hub.check(&what);
         let version = hub.store.version().expect("open");
-        let all: BTreeSet<u32> = hub.edges.iter().map(|edge| edge.0).collect();
+        let all = neighbors_in(&hub.edges);
         for edge in neighbors.iter().take(30).flat_map(|edge| edge - 1..=edge + 1) {
             assert_eq!(version.has_edge(0, 0, edge), all.contains(&edge), "{what}: {edge}");
         }
