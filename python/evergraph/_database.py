@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta, timezone
+from inspect import iscoroutinefunction
 from pathlib import Path
 from time import perf_counter, sleep
 from typing import Literal, TypeVar
@@ -208,7 +209,10 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
         return self._native.is_closed
 
     def close(self) -> None:
-        """Wait for commits under way, make them durable, and let go of the files. Snapshots stay usable.
+        """Wait for commits under way, make them durable, and let another open it. Snapshots stay usable.
+
+        Memory, and files that are read as memory, are let go of with the last snapshot and the database
+        object itself.
 
         A load or a checkpoint in another thread is stopped as Ctrl-C would stop it: it raises
         ``ClosedError``, and nothing of it was done.
@@ -476,6 +480,9 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
         >>> db.transact(count), db.transact(count)
         (1, 2)
         """
+        if any(iscoroutinefunction(called) for called in (fn, type(fn).__call__)):
+            message = "fn is called, not awaited: give transact a plain function, not an async one"
+            raise TypeError(message)
         retries = whole("retries", retries)
         longest = _timeout_seconds(timeout)
         tried = 0

@@ -523,7 +523,16 @@ class Savepoint:
         self._transaction.rollback_to(self)
 
     def __enter__(self) -> Self:
-        """Begin a block that is undone if it raises."""
+        """Begin a block that is undone if it raises.
+
+        Raises
+        ------
+        SavepointError
+            If it is gone, so that the block could not be undone.
+        """
+        if not self._transaction._native.has_savepoint(self._native):
+            message = "the savepoint is gone, so that the block could not be undone: make a new one"
+            raise SavepointError(message)
         return self
 
     def __exit__(
@@ -532,16 +541,26 @@ class Savepoint:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Roll back to it if the block raised; nothing if the transaction is over."""
+        """Undo the block if it raised; nothing if the transaction is over.
+
+        Raises
+        ------
+        SavepointError
+            If the block raised and released the savepoint before, so that it cannot be undone.
+        """
         if not self._transaction.is_open:
             return
-        # It is gone if one before it was rolled back to, and the block's writes with it; so is all of a
-        # database that was closed, which the commit says.
-        with suppress(SavepointError, ClosedError):
+        native = self._transaction._native
+        # Of a database that was closed all is gone, which the commit says.
+        with suppress(ClosedError):
             if kind is None:
-                self._transaction._native.release(self._native)
-            else:
-                self.rollback()
+                if native.has_savepoint(self._native):
+                    native.release(self._native)
+                return
+            try:
+                native.undo_block(self._native)
+            except SavepointError as gone:
+                raise gone from error
 
     def __repr__(self) -> str:
         """Say what it is of."""

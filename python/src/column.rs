@@ -180,6 +180,12 @@ fn column_of(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Given> {
 
 fn of_array(object: &Bound<'_, PyAny>) -> PyResult<Given> {
     let py = object.py();
+    // Their interface gives the addresses of the objects as bytes.
+    if object.getattr("dtype").is_ok_and(|dtype| dtype.to_string() == "Object") {
+        return Err(PyTypeError::new_err(
+            "a column of Python objects cannot be stored: cast it, or give a list",
+        ));
+    }
     match import_chunks(object) {
         Ok(Some(chunks)) => {
             let bytes = chunks.iter().map(|chunk| chunk.get_array_memory_size()).sum();
@@ -189,6 +195,9 @@ fn of_array(object: &Bound<'_, PyAny>) -> PyResult<Given> {
         // pandas offers the interface whether or not pyarrow, which it needs for it, is there.
         Err(error) if error.is_instance_of::<PyImportError>(py) => {}
         Err(error) => return Err(error),
+    }
+    if let Some(given) = of_nullable(object)? {
+        return Ok(given);
     }
     if object.hasattr("__array__")? {
         let array = match is_masked(object)? {
@@ -211,6 +220,36 @@ fn of_array(object: &Bound<'_, PyAny>) -> PyResult<Given> {
             type_name(object)
         ))),
     }
+}
+
+/// The column of what pandas does not keep as numpy has it, if there are nulls in it: as an array of numpy these would be NaN, and
+/// integers doubles.
+fn of_nullable(object: &Bound<'_, PyAny>) -> PyResult<Option<Given>> {
+    let numpy = object.py().import("numpy")?;
+    let Ok(dtype) = object.getattr("dtype") else { return Ok(None) };
+    if dtype.is_instance(&numpy.getattr("dtype")?)? || !object.hasattr("isna")? {
+        return Ok(None);
+    }
+    let is_null = numpy.call_method1("asarray", (object.call_method0("isna")?, "bool"))?;
+    if !is_null.call_method0("any")?.is_truthy()? {
+        return Ok(None);
+    }
+    let cells = dtype.getattr("numpy_dtype").ok().filter(|dtype| {
+        let kind = dtype.getattr("kind").and_then(|kind| kind.extract::<String>());
+        kind.is_ok_and(|kind| "biuf".contains(&kind))
+    });
+    let Some(cells) = cells else {
+        let values = numpy.call_method1("array", (object, "object"))?;
+        values.set_item(is_null, object.py().None())?;
+        return of_values(&values.call_method0("tolist")?).map(Some);
+    };
+    let (filled, masked) = (PyDict::new(object.py()), PyDict::new(object.py()));
+    filled.set_item("dtype", cells)?;
+    filled.set_item("na_value", 0)?;
+    masked.set_item("mask", is_null)?;
+    let values = object.call_method("to_numpy", (), Some(&filled))?;
+    let values = numpy.getattr("ma")?.call_method("array", (values,), Some(&masked))?;
+    of_numpy(values.cast()?).map(|column| Some(Given::Typed(column)))
 }
 
 fn of_numpy(array: &Bound<'_, PyUntypedArray>) -> PyResult<Column> {

@@ -248,7 +248,9 @@ impl Raise for OpenError {
                 Raised::new(py, "LockedError", &self).path(path).with("holder", holder).error
             }
             OpenError::NoPath => PyValueError::new_err(self.to_string()),
-            OpenError::NotAStore { ref path } => Raised::new(py, "NotAStoreError", &self).path(path).error,
+            OpenError::NotAStore { ref path } | OpenError::NotADirectory { ref path } => {
+                Raised::new(py, "NotAStoreError", &self).path(path).error
+            }
             OpenError::NotFound { .. } => not_found(py, self),
             OpenError::NewerFormat { ref path, .. } => {
                 Raised::new(py, "NewerFormatError", &self).path(path).error

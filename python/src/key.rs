@@ -30,9 +30,19 @@ pub(crate) fn whole_number(object: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
         // An array of numpy has __index__ too, and refuses unless it is a single number.
         Err(error) if error.is_instance_of::<PyTypeError>(object.py()) => Ok(None),
         Err(_) => {
-            let shown = shown(object);
+            let shown = shown_number(object);
             Err(PyValueError::new_err(format!("{shown} is out of the range of int64: -2^63 to 2^63 - 1")))
         }
+    }
+}
+
+/// A number in a message: Python does not write out the digits of all of them.
+pub(crate) fn shown_number(object: &Bound<'_, PyAny>) -> String {
+    const BITS_SHOWN: u64 = 256;
+    let bits = object.call_method0("bit_length").and_then(|bits| bits.extract::<u64>());
+    match bits {
+        Ok(bits) if bits > BITS_SHOWN => format!("a number of {bits} bits"),
+        _ => shown(object),
     }
 }
 

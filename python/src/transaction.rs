@@ -200,8 +200,16 @@ impl Transaction {
         self.write(py, |inner| Ok(inner.savepoint())).map(|inner| Savepoint { inner })
     }
 
+    fn has_savepoint(&self, py: Python<'_>, savepoint: &Savepoint) -> PyResult<bool> {
+        self.write(py, |inner| Ok(inner.has_savepoint(savepoint.inner)))
+    }
+
     fn rollback_to(&self, py: Python<'_>, savepoint: &Savepoint) -> PyResult<()> {
         self.write(py, |inner| inner.rollback_to(savepoint.inner))
+    }
+
+    fn undo_block(&self, py: Python<'_>, savepoint: &Savepoint) -> PyResult<()> {
+        self.write(py, |inner| inner.undo_block(savepoint.inner))
     }
 
     fn release(&self, py: Python<'_>, savepoint: &Savepoint) -> PyResult<()> {

@@ -3,7 +3,7 @@
 //!
 //! A `datetime` with a time zone keeps its instant; one without is taken as UTC. They come back in UTC.
 
-use evergraph::{PropertyType, SchemaError, Value, shown};
+use evergraph::{PropertyType, SchemaError, Value};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -13,7 +13,7 @@ use pyo3::types::{
 };
 
 use crate::error::Raise;
-use crate::key::type_name;
+use crate::key::{shown_number, type_name};
 use crate::times::times_of;
 
 const DAY_SECONDS: i64 = 86_400;
@@ -63,7 +63,9 @@ fn scalar_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
             type_name(object)
         ))
     };
-    let (dimensions, kind) = shape_of(object).map_err(|_| unfit())?;
+    let Ok((dimensions, kind)) = shape_of(object) else {
+        return if is_pandas_na(object)? { Ok(Some(Value::Null)) } else { Err(unfit()) };
+    };
     match (dimensions, kind.as_str()) {
         (1, "b" | "i" | "u" | "f" | "U" | "T" | "O") => Ok(None),
         (0, "M") => {
@@ -76,6 +78,13 @@ fn scalar_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
         }
         _ => Err(unfit()),
     }
+}
+
+/// Whether it is `pandas.NA`, of which there is one; nothing is imported to find out.
+fn is_pandas_na(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let modules = object.py().import("sys")?.getattr("modules")?;
+    let pandas = modules.call_method1("get", ("pandas",))?;
+    Ok(!pandas.is_none() && pandas.getattr("NA").is_ok_and(|na| na.is(object)))
 }
 
 /// The dimensions of what is like an array of numpy, `tolist` included, and the kind of its dtype.
@@ -97,7 +106,7 @@ fn plain_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
         return match (object.extract::<u64>(), object.extract::<i64>()) {
             (Ok(number), _) => Ok(Some(Value::unsigned(number))),
             (_, Ok(number)) => Ok(Some(Value::Int(number))),
-            _ => Err(PyOverflowError::new_err(shown(object))),
+            _ => Err(PyOverflowError::new_err(shown_number(object))),
         };
     }
     if let Ok(number) = object.cast::<PyFloat>() {
@@ -144,8 +153,7 @@ fn time_of(time: &Bound<'_, PyDateTime>) -> PyResult<Value> {
 
 /// A value as a Python object.
 ///
-/// # Errors
-/// `ValueError` for a time outside the years 1 to 9999, which Python's `datetime` cannot hold.
+/// A time outside the years 1 to 9999, which Python's `date` and `datetime` cannot hold, is a `numpy.datetime64`.
 pub(crate) fn value_to_python<'py>(py: Python<'py>, value: Value) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {
         Value::Null => py.None().into_bound(py),
@@ -167,11 +175,8 @@ pub(crate) fn value_to_python<'py>(py: Python<'py>, value: Value) -> PyResult<Bo
 /// A day as a `date`.
 pub(crate) fn date_to_python<'py>(py: Python<'py>, days: i32) -> PyResult<Bound<'py, PyAny>> {
     let ordinal = i64::from(days) + EPOCH_ORDINAL;
-    py.get_type::<PyDate>().call_method1("fromordinal", (ordinal,)).map_err(|_| {
-        PyValueError::new_err(format!(
-            "the day {days} after 1970-01-01 is outside the years 1 to 9999 that date can hold; read it as a column"
-        ))
-    })
+    let date = py.get_type::<PyDate>().call_method1("fromordinal", (ordinal,));
+    date.or_else(|_| far_time(py, days.into(), "D"))
 }
 
 /// An instant as a `datetime` in UTC.
@@ -180,11 +185,12 @@ pub(crate) fn time_to_python<'py>(py: Python<'py>, micros: i64) -> PyResult<Boun
     let (days, seconds) = (seconds.div_euclid(DAY_SECONDS), seconds.rem_euclid(DAY_SECONDS));
     // All three fit 32 bits: 2^63 microseconds are 1.1e8 days.
     let since = PyDelta::new(py, days as i32, seconds as i32, rest as i32, false)?;
-    epoch(py)?.add(since).map_err(|_| {
-        PyValueError::new_err(format!(
-            "the time {micros} us after 1970-01-01 is outside the years 1 to 9999 that datetime can hold; read it as a column"
-        ))
-    })
+    epoch(py)?.add(since).or_else(|_| far_time(py, micros, "us"))
+}
+
+/// A time that Python has no year for.
+fn far_time<'py>(py: Python<'py>, since_epoch: i64, unit: &str) -> PyResult<Bound<'py, PyAny>> {
+    py.import("numpy")?.call_method1("datetime64", (since_epoch, unit))
 }
 
 fn epoch(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {

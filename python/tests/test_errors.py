@@ -234,6 +234,34 @@ def test_an_empty_directory_becomes_a_store(tmp_path: Path) -> None:
         assert 1 in db.snapshot()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the system tells of its memory in /proc")
+def test_memory_goes_back_to_the_system_with_the_database() -> None:
+    program = """
+import time
+import numpy as np
+import evergraph as eg
+
+def taken():
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("RssAnon"))
+
+ends = np.random.default_rng(1).integers(0, 300_000, (2, 1_000_000))
+before = taken()
+db = eg.open()
+db.add_edges(*ends)
+held = taken()
+del db
+for _ in range(100):
+    time.sleep(0.05)
+    if taken() - before < (held - before) / 3:
+        break
+else:
+    raise SystemExit(f"{before}, {held}, {taken()} KiB")
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
 def test_a_store_in_memory_makes_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for path in [None, ":memory:"]:

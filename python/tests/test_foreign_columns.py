@@ -114,6 +114,37 @@ def test_nulls_are_columns(db: eg.Database, kind: str) -> None:
         db.add_edges([1, 2], NULLS[kind])
 
 
+LARGE_INTEGER = 2**53 + 1
+NULLABLE: dict[str, tuple[Any, list[Any], str]] = {
+    "Int64": (pd.array([LARGE_INTEGER, None], dtype="Int64"), [LARGE_INTEGER, None], "int64"),
+    "UInt8": (pd.array([7, None], dtype="UInt8"), [7, None], "uint8"),
+    "Index": (pd.Index([LARGE_INTEGER, None], dtype="Int64"), [LARGE_INTEGER, None], "int64"),
+    "Float64": (pd.array([0.5, None], dtype="Float64"), [0.5, None], "float64"),
+    "boolean": (pd.array([True, None], dtype="boolean"), [True, None], "bool"),
+    "string": (pd.array(["a", None], dtype="string"), ["a", None], "string"),
+    "category": (pd.Categorical(["a", None]), ["a", None], "string"),
+    "pyarrow": (pd.array([LARGE_INTEGER, None], dtype="int64[pyarrow]"), [LARGE_INTEGER, None], "int64"),
+    "list": ([LARGE_INTEGER, pd.NA], [LARGE_INTEGER, None], "int64"),
+    "without nulls": (pd.array([LARGE_INTEGER, 1], dtype="Int64"), [LARGE_INTEGER, 1], "int64"),
+}
+
+
+@pytest.mark.parametrize("kind", NULLABLE)
+def test_what_pandas_says_is_null_is_null(db: eg.Database, kind: str) -> None:
+    column, values, found = NULLABLE[kind]
+    db.add_edges([1, 2], [3, 4], p=column)
+    assert db.schema.edge_types["edge"].properties == {"p": found}
+    assert db.snapshot().edges()["p"].to_list() == values
+    if None in values:
+        with pytest.raises(ValueError, match='column "dst", row 1: a vertex key cannot be null'):
+            db.add_edges([1, 2], column)
+
+
+def test_objects_of_polars_are_no_column(db: eg.Database) -> None:
+    with pytest.raises(TypeError, match='column "p": a column of Python objects cannot be stored'):
+        db.add_edges([1], [2], p=pl.Series([{"a"}], dtype=pl.Object))
+
+
 def test_empty_columns_of_nulls_are_empty(db: eg.Database) -> None:
     empty = pl.Series([], dtype=pl.Null)
     assert db.add_edges(empty, empty, p=empty).edges == 0

@@ -213,6 +213,35 @@ def test_a_block_whose_savepoint_is_gone_still_passes_its_exception_on(db: eg.Da
             use()
 
 
+def test_a_block_that_raises_keeps_nothing(db: eg.Database) -> None:
+    with db.begin() as tx:
+        outer = tx.savepoint()
+        tx.put_vertex(0)
+        with pytest.raises(LookupError), tx.savepoint():
+            tx.put_vertex(1)
+            outer.rollback()
+            tx.put_vertex(2)
+            raise LookupError
+        with outer:
+            tx.put_vertex(3)
+        with pytest.raises(eg.SavepointError, match="make a new one"), outer:
+            tx.put_vertex(4)
+        with pytest.raises(eg.SavepointError) as caught, tx.savepoint() as released:
+            with released:
+                tx.put_vertex(5)
+            raise LookupError
+        assert isinstance(caught.value.__cause__, LookupError)
+    assert list(db.snapshot()) == [3, 5]
+
+
+def test_a_function_that_is_to_be_awaited_is_no_transaction(db: eg.Database) -> None:
+    async def pay(tx: eg.Transaction) -> None:
+        tx.put_vertex(1)
+
+    with pytest.raises(TypeError, match="a plain function, not an async one"):
+        db.transact(pay)
+
+
 def test_serializable_sees_counts_and_the_schema_change(db: eg.Database) -> None:
     db.put_edge("a", "b")
     db.put_vertex("result", n=0)

@@ -226,6 +226,23 @@ def test_times_are_told_as_dates(db: eg.Database) -> None:
         db.snapshot(at=datetime(2001, 2, 3))
 
 
+def test_what_is_wrong_with_a_value_can_be_seen(db: eg.Database, tmp_path: Path) -> None:
+    db.put_edge(1, 2, n=1)
+    for wrong in (lambda: db.put_edge(1, 2, n=2.0), lambda: db.add_edges([1], [2], n=np.array([2.0]))):
+        with pytest.raises(eg.SchemaError, match=r"is int64, but 2\.0, which is a float, was given"):
+            wrong()
+    with pytest.raises(eg.SchemaError, match=r'\[1, "a"\] is to give property "new" of vertex its type'):
+        db.put_vertex(1, new=[1, "a"])
+    for wrong in (lambda: db.put_vertex(10**5000), lambda: db.put_vertex(1, n=10**5000)):
+        with pytest.raises(ValueError, match="a number of 16610 bits is out of the range"):
+            wrong()
+    with pytest.raises(eg.NotRetainedError, match=r"^version 7 is ahead: there are the versions .* to 1$"):
+        db.snapshot(at=7)
+    (tmp_path / "file").touch()
+    with pytest.raises(eg.NotAStoreError, match="is a file, and a store is a directory"):
+        eg.open(tmp_path / "file")
+
+
 def test_declarations_that_do_not_go_together_are_told_of_what_they_are(typed: eg.Database) -> None:
     with pytest.raises(
         eg.SchemaError, match='property "tiny" of vertex is uint8 already, and string was asked for'
@@ -235,8 +252,12 @@ def test_declarations_that_do_not_go_together_are_told_of_what_they_are(typed: e
         eg.SchemaError, match='property "tiny" of e is uint8 already, and string was asked for'
     ):
         typed.create_edge_type("e", {"tiny": "string"})
+    with pytest.raises(eg.SchemaError, match='"e" exists already, without property "new": add'):
+        typed.create_edge_type("e", {"new": "string"})
+    with pytest.raises(eg.SchemaError, match='with multi=false, time=none, and multi=true, time="at" was'):
+        typed.create_edge_type("e", multi=True, time="at")
     typed.create_edge_type("f")
-    with pytest.raises(eg.SchemaError, match='"e" is the name of another edge type already'):
+    with pytest.raises(eg.SchemaError, match='there is already edge type "e"; choose'):
         typed.rename_edge_type("f", "e")
 
 

@@ -6,10 +6,11 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import evergraph as eg
@@ -251,6 +252,24 @@ def test_times_keep_their_instant(db: eg.Database) -> None:
     assert got["naive"] == naive.replace(tzinfo=timezone.utc)
     assert got["first"] == datetime.min.replace(tzinfo=timezone.utc)
     assert got["last"] == datetime.max.replace(tzinfo=timezone.utc)
+
+
+def test_times_that_python_has_no_year_for_are_those_of_numpy(db: eg.Database) -> None:
+    before = datetime.min.replace(tzinfo=timezone(timedelta(hours=1)))
+    db.put_vertex("v", at=before, day=date(1, 1, 1), days=[date(1, 1, 1)])
+    db.put_vertex("v", day=-1_000_000, days=[np.datetime64(-1_000_000, "D")])
+    expected = {
+        "at": np.datetime64("0000-12-31T23:00", "us"),
+        "day": np.datetime64(-1_000_000, "D"),
+        "days": [np.datetime64(-1_000_000, "D")],
+    }
+    vertices = db.snapshot().vertices()
+    assert dict(db.snapshot().vertex("v")) == expected
+    assert next(iter(vertices.rows())) == ("v", *expected.values())
+    assert vertices["at"].to_list() == [expected["at"]]
+    assert "0000-12-31T23:00" in repr(vertices)
+    db.put_vertex("w", **expected)
+    assert db.snapshot().vertex("w") == db.snapshot().vertex("v")
 
 
 def test_none_removes_a_value(db: eg.Database) -> None:

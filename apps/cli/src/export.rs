@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
-use evergraph::load::{Format, NamedFormat, WriteOptions, write_edges};
+use evergraph::load::{ExportError, Format, NamedFormat, WriteOptions, write_edges};
 use evergraph::{GraphView, KeyKind, Snapshot};
 use serde::Serialize;
 
@@ -96,8 +96,14 @@ pub(crate) fn run(args: &ExportArgs, console: &mut Console) -> Result<(), Comman
         activity.set(done);
     });
     let mut file = OutputFile::create(&args.file, args.force)?;
-    let edges = write_edges(&mut file, batches, &options)?;
-    file.finish()?;
+    let named = |error| match error {
+        CommandError::Output(error) | CommandError::Export(ExportError::Write(error)) if !to_output => {
+            CommandError::file(&args.file)(error)
+        }
+        error => error,
+    };
+    let edges = write_edges(&mut file, batches, &options).map_err(|error| named(error.into()))?;
+    file.finish().map_err(named)?;
     drop(activity);
     let seconds = start.elapsed().as_secs_f64();
     let report = Report { file: &args.file, version: snapshot.version(), edges, seconds };

@@ -6,6 +6,7 @@
 //! 4037     0.004613
 //! ```
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 /// Which side of its column a cell leans to.
@@ -42,6 +43,7 @@ impl Layout {
     pub(crate) fn row(&self, cells: &[String]) -> String {
         let mut line = String::new();
         for ((_, side, width), cell) in self.columns.iter().zip(cells) {
+            let cell = printable(cell);
             // Writing to a string does not fail.
             let _ = match side {
                 Side::Left => write!(line, "{cell:<width$}  "),
@@ -56,12 +58,24 @@ impl Layout {
     pub(crate) fn table(mut self, rows: &[Vec<String>]) -> String {
         for row in rows {
             for (column, cell) in self.columns.iter_mut().zip(row) {
-                column.2 = column.2.max(cell.chars().count());
+                column.2 = column.2.max(printable(cell).chars().count());
             }
         }
         let lines = rows.iter().map(|row| self.row(row));
         std::iter::once(self.head()).chain(lines).collect::<Vec<_>>().join("\n")
     }
+}
+
+/// A cell as a terminal can be shown it: keys and names come from anywhere, and one with a line end or an escape would be obeyed.
+fn printable(cell: &str) -> Cow<'_, str> {
+    if !cell.contains(char::is_control) {
+        return Cow::Borrowed(cell);
+    }
+    let escaped = |char: char| match char.is_control() {
+        true => char.escape_default().to_string(),
+        false => char.to_string(),
+    };
+    Cow::Owned(cell.chars().map(escaped).collect())
 }
 
 #[cfg(test)]
@@ -73,6 +87,15 @@ mod tests {
         let layout = Layout::new([("vertex", Side::Left, 0), ("score", Side::Right, 0)]);
         let rows = [["4037", "0.5"], ["1234567", "0.25"]].map(|row| row.map(str::to_owned).to_vec());
         let expected = "vertex   score\n-------  -----\n4037       0.5\n1234567   0.25";
+        assert_eq!(layout.table(&rows), expected);
+    }
+
+    #[test]
+    fn what_a_terminal_would_obey_is_escaped() {
+        let layout = Layout::new([("vertex", Side::Left, 0), ("score", Side::Right, 0)]);
+        let rows = [["a\nb\u{1b}[2J", "0.5"], ["ä", "0.25"]].map(|row| row.map(str::to_owned).to_vec());
+        let expected =
+            "vertex          score\n--------------  -----\na\\nb\\u{1b}[2J    0.5\nä                0.25";
         assert_eq!(layout.table(&rows), expected);
     }
 

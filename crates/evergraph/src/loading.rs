@@ -180,7 +180,7 @@ fn edge_type_of(schema: &Schema, request: &LoadRequest) -> Result<Option<EdgeTyp
     let name = &request.edge_type;
     match (schema.edge_type(name), &request.create) {
         (Some((_, found)), Some(wanted)) if !found.options.behaves_like(wanted) => {
-            Err(SchemaError::TypeExists { name: name.clone() }.into())
+            Err(found.options.exists(name, wanted).into())
         }
         (Some((_, found)), _) => Ok(Some(found.clone())),
         (None, Some(wanted)) => Ok(Some(EdgeType { name: name.clone(), options: wanted.clone() })),

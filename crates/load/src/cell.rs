@@ -134,7 +134,7 @@ pub(crate) fn read_declared<'a>(
         return read_text(data, field);
     }
     let bytes = trim(&data[field.start..field.end]);
-    if bytes.is_empty() {
+    if bytes.is_empty() && (is_missing(field) || kind != PropertyType::Bytes) {
         return Ok(Cell::Null);
     }
     let unquoted = if field.escaped { Text { raw: bytes, escaped: true }.to_text() } else { String::new() };

@@ -21,11 +21,17 @@ pub enum OpenError {
     NoPath,
     /// The directory holds something else.
     #[error(
-        "{} is no Evergraph store: it holds other files and no MANIFEST; name an empty or new directory, or an existing store",
+        "{} is no Evergraph store: it holds other files and no MANIFEST; name another directory, or a new one",
         path.display()
     )]
     NotAStore {
         /// The directory.
+        path: PathBuf,
+    },
+    /// The path is that of a file.
+    #[error("{} is a file, and a store is a directory; name another one", path.display())]
+    NotADirectory {
+        /// The file.
         path: PathBuf,
     },
     /// It was to be read, but it is not there.
@@ -354,12 +360,14 @@ pub enum ChangesError {
 pub enum HistoryError {
     /// It is not kept, or not there yet.
     #[error(
-        "{what} is not retained: there are the versions {first} (of {}) to {last}; open the store with retain= to keep more of what is to come",
+        "{problem}: there are the versions {first} (of {}) to {last}{advice}",
         TimeText(*first_time_micros)
     )]
     NotRetained {
-        /// What was asked for.
-        what: String,
+        /// What was asked for, and whether that is gone or still to come.
+        problem: String,
+        /// What to do about it; may be empty.
+        advice: &'static str,
         /// The oldest version there is.
         first: Sequence,
         /// When its commit was made, in microseconds since 1970-01-01 UTC.

@@ -35,7 +35,7 @@ use crate::loads::bulk::{STEPS_PER_ROW, commit_bulk};
 use crate::loads::staged::BulkLoad;
 use crate::options::Options;
 use crate::reports::stats::Stats;
-use crate::system::pool::{give_back_here, in_pool};
+use crate::system::pool::{GiveBack, give_back, give_back_here, in_pool};
 use crate::transactions::reads::Reads;
 use crate::transactions::transaction::{Transaction, TransactionOptions};
 use crate::transactions::writes::Writes;
@@ -115,6 +115,22 @@ pub(crate) struct Inner {
     /// Who opened it.
     pub(crate) process: Process,
     pub(crate) signal: Arc<Signal>,
+    /// Dropped when all the rest of it was.
+    memory: GivenBack,
+}
+
+/// Has the process give back to the system what a store has taken, if that is much.
+#[derive(Debug, Default)]
+struct GivenBack {
+    is_wanted: bool,
+}
+
+impl Drop for GivenBack {
+    fn drop(&mut self) {
+        if self.is_wanted {
+            give_back(GiveBack::ToSystem);
+        }
+    }
 }
 
 impl Store {
@@ -643,6 +659,7 @@ impl Inner {
             is_closed: AtomicBool::new(false),
             process: Process::here(),
             signal: Arc::default(),
+            memory: GivenBack::default(),
         }
     }
 
@@ -743,5 +760,6 @@ impl Drop for Inner {
         // From here on only snapshots keep the version alive.
         let empty = Version::empty(Schema::default(), Dictionary::dense());
         take_unread(&mut vec![self.current.swap(Arc::new(empty))], Version::release);
+        self.memory.is_wanted = self.has_taken_much(0);
     }
 }

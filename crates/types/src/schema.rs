@@ -66,6 +66,22 @@ impl EdgeTypeOptions {
     pub fn has_lists_like(&self, other: &EdgeTypeOptions) -> bool {
         (self.multi, self.symmetric, self.reverse) == (other.multi, other.symmetric, other.reverse)
     }
+
+    /// The error that a type like this exists by the name of one that is `wanted`.
+    pub fn exists(&self, name: &str, wanted: &EdgeTypeOptions) -> SchemaError {
+        let told = |options: &EdgeTypeOptions| {
+            let time = options.time.as_ref().map_or_else(|| "none".to_owned(), |time| format!("{time:?}"));
+            let flags = [options.multi, options.symmetric, options.reverse].map(|flag| flag.to_string());
+            flags.into_iter().chain([time])
+        };
+        let differing =
+            ["multi", "symmetric", "reverse", "time"].into_iter().zip(told(self).zip(told(wanted)));
+        let (found, wanted): (Vec<String>, Vec<String>) = differing
+            .filter(|(_, (found, wanted))| found != wanted)
+            .map(|(option, (found, wanted))| (format!("{option}={found}"), format!("{option}={wanted}")))
+            .unzip();
+        SchemaError::TypeExists { name: name.to_owned(), found: found.join(", "), wanted: wanted.join(", ") }
+    }
 }
 
 /// An edge type.
@@ -246,7 +262,7 @@ pub enum SchemaError {
         known: Vec<String>,
     },
     /// A type or property of the new name exists.
-    #[error("{name:?} is the name of another {what} already; choose another one, or drop that {what} first")]
+    #[error("there is already {what} {name:?}; choose another name")]
     NameTaken {
         /// Of what kind.
         what: &'static str,
@@ -263,11 +279,33 @@ pub enum SchemaError {
         /// The property.
         name: String,
     },
-    /// An edge or vertex type of this name exists with other options.
-    #[error("type {name:?} exists already with other options")]
+    /// An edge type of this name exists with other options.
+    #[error("edge type {name:?} exists already with {found}, and {wanted} was asked for")]
     TypeExists {
         /// The name.
         name: String,
+        /// Its options, those that differ.
+        found: String,
+        /// What was asked for.
+        wanted: String,
+    },
+    /// A property that an edge type was to be made with, but that one of this name exists without.
+    #[error("edge type {owner:?} exists already, without property {name:?}: add the property to it")]
+    PropertyMissing {
+        /// The edge type.
+        owner: String,
+        /// The property.
+        name: String,
+    },
+    /// The first value of a property is a list of items that have no type in common.
+    #[error("{found} is to give property {name:?} of {owner} its type, but its items have none in common")]
+    MixedList {
+        /// The edge type or `"vertex"`.
+        owner: String,
+        /// The property.
+        name: String,
+        /// The list.
+        found: String,
     },
     /// A property of this name exists with another type.
     #[error("property {name:?} of {owner} is {found} already, and {wanted} was asked for")]

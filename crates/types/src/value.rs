@@ -202,6 +202,11 @@ impl Value {
         let is_integer = matches!(self, Value::Int(_) | Value::UInt(_));
         Some(match (wanted, wanted.integer_range()) {
             (_, Some((least, greatest))) if is_integer => format!("which is not from {least} to {greatest}"),
+            (ScalarType::Date | ScalarType::Timestamp, _) | (_, Some(_))
+                if matches!(self, Value::Float(_)) =>
+            {
+                "which is a float".to_owned()
+            }
             (ScalarType::Float64, _) if is_integer => {
                 "which is beyond 2^53, where a float64 is not exact".to_owned()
             }
@@ -278,10 +283,10 @@ impl fmt::Display for Value {
             Value::Bool(flag) => write!(f, "{flag}"),
             Value::Int(number) => write!(f, "{number}"),
             Value::UInt(number) => write!(f, "{number}"),
-            // Not with hundreds of digits.
-            Value::Float(number) if number.is_finite() && number.abs() >= 1e16 => write!(f, "{number:e}"),
-            Value::Float(number) => write!(f, "{number}"),
+            // With a point or an exponent, so that it is not taken for an integer.
+            Value::Float(number) => write!(f, "{number:?}"),
             Value::Text(text) => write!(f, "{text:?}"),
+            Value::Bytes(bytes) if bytes.len() == 1 => f.write_str("1 byte"),
             Value::Bytes(bytes) => write!(f, "{} bytes", bytes.len()),
             Value::Date(days) => write!(f, "{}", DateText(*days)),
             Value::Timestamp(micros) => write!(f, "{}", TimeText(*micros)),

@@ -25,7 +25,7 @@ fn value(kind: PropertyType) -> BoxedStrategy<Value> {
         PropertyType::Float64 => any::<f64>().prop_map(Value::Float).boxed(),
         PropertyType::Float32 => any::<f32>().prop_map(|number| Value::Float(number.into())).boxed(),
         PropertyType::String => text().prop_map(Value::Text).boxed(),
-        PropertyType::Bytes => vec(any::<u8>(), 1..5).prop_map(Value::Bytes).boxed(),
+        PropertyType::Bytes => vec(any::<u8>(), 0..5).prop_map(Value::Bytes).boxed(),
         PropertyType::Date => prop_oneof![any::<i32>(), -10_000..10_000].prop_map(Value::Date).boxed(),
         PropertyType::Timestamp => {
             prop_oneof![any::<i64>(), -(1i64 << 50)..1i64 << 50].prop_map(Value::Timestamp).boxed()

@@ -122,7 +122,7 @@ pub(crate) fn is_store(disk: &dyn Disk, directory: &Path) -> Result<bool, OpenEr
         Ok(names) => names,
         Err(DiskError::NotFound { .. }) => return Ok(false),
         Err(DiskError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotADirectory => {
-            return Err(OpenError::NotAStore { path: directory.to_owned() });
+            return Err(OpenError::NotADirectory { path: directory.to_owned() });
         }
         Err(error) => return Err(error.into()),
     };

@@ -147,12 +147,14 @@ impl Inner {
     }
 
     fn not_retained(&self, at: At) -> HistoryError {
-        let what = match at {
-            At::Commit(sequence) => format!("version {sequence}"),
-            At::Time(micros) => format!("the time {}", TimeText(micros)),
-        };
+        const KEEP_MORE: &str = "; open the store with retain= to keep more of what is to come";
         let Retained { first, first_time_micros, last } = self.retained();
-        HistoryError::NotRetained { what, first, first_time_micros, last }
+        let (problem, advice) = match at {
+            At::Commit(sequence) if sequence > last => (format!("version {sequence} is ahead"), ""),
+            At::Commit(sequence) => (format!("version {sequence} is not retained"), KEEP_MORE),
+            At::Time(micros) => (format!("the time {} is not retained", TimeText(micros)), KEEP_MORE),
+        };
+        HistoryError::NotRetained { problem, advice, first, first_time_micros, last }
     }
 
     pub(crate) fn version_at(&self, at: At) -> Result<Arc<Version>, HistoryError> {

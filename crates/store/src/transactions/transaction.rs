@@ -67,6 +67,13 @@ pub struct TransactionOptions {
     pub timeout: Option<Duration>,
 }
 
+/// Savepoints, and times at which they are rolled back to, in order.
+static STAMPS: AtomicU64 = AtomicU64::new(1);
+
+fn stamp() -> u64 {
+    STAMPS.fetch_add(1, Ordering::Relaxed)
+}
+
 /// A point of a transaction to go back to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Savepoint {
@@ -78,6 +85,8 @@ pub struct Savepoint {
 #[derive(Clone, Debug)]
 struct Saved {
     stamp: u64,
+    /// When it was last rolled back to; 0 if it never was.
+    restored: u64,
     writes: Writes,
     new_index: HashMap<Key, Handle>,
     vertex_index: HashMap<Handle, usize>,
@@ -165,10 +174,10 @@ impl Transaction {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn savepoint(&mut self) -> Savepoint {
-        static STAMPS: AtomicU64 = AtomicU64::new(0);
-        let stamp = STAMPS.fetch_add(1, Ordering::Relaxed);
+        let stamp = stamp();
         self.savepoints.push(Saved {
             stamp,
+            restored: 0,
             writes: self.writes.clone(),
             new_index: self.new_index.clone(),
             vertex_index: self.vertex_index.clone(),
@@ -183,8 +192,29 @@ impl Transaction {
     pub fn rollback_to(&mut self, savepoint: Savepoint) -> Result<(), WriteError> {
         let Saved { writes, new_index, vertex_index, .. } = self.saved(savepoint)?.clone();
         self.savepoints.truncate(savepoint.depth);
+        self.savepoints[savepoint.depth - 1].restored = stamp();
         (self.writes, self.new_index, self.vertex_index) = (writes, new_index, vertex_index);
         Ok(())
+    }
+
+    /// Whether a savepoint can be gone back to.
+    pub fn has_savepoint(&self, savepoint: Savepoint) -> bool {
+        self.saved(savepoint).is_ok()
+    }
+
+    /// Undoes a block of writes that began at a savepoint of this transaction: as [`Transaction::rollback_to`], and if one before it was
+    /// rolled back to within the block, which undid what the block had written until then, all writes since.
+    ///
+    /// # Errors
+    /// [`WriteError::NoSavepoint`] if it was released.
+    pub fn undo_block(&mut self, savepoint: Savepoint) -> Result<(), WriteError> {
+        if self.has_savepoint(savepoint) {
+            return self.rollback_to(savepoint);
+        }
+        let before = self.savepoints.iter().rposition(|saved| saved.stamp < savepoint.stamp);
+        let before = before.filter(|&position| self.savepoints[position].restored > savepoint.stamp);
+        let position = before.ok_or(WriteError::NoSavepoint)?;
+        self.rollback_to(Savepoint { depth: position + 1, stamp: self.savepoints[position].stamp })
     }
 
     /// Forgets a savepoint and those made after it; the writes stay. It cannot be gone back to any more, and takes no more

@@ -489,9 +489,14 @@ impl Inner {
 
     /// Wakes the thread if commits have taken enough to give back what they have freed of it.
     fn note_taken(&self) {
-        if self.taken_bytes() > self.given_back_bytes.load(Ordering::Relaxed) + GIVE_BACK_BYTES_MIN as u64 {
+        if self.has_taken_much(self.given_back_bytes.load(Ordering::Relaxed)) {
             self.signal.give_back();
         }
+    }
+
+    /// Whether commits have taken enough memory, beyond these bytes, to give some back.
+    pub(crate) fn has_taken_much(&self, before: u64) -> bool {
+        self.taken_bytes() > before + GIVE_BACK_BYTES_MIN as u64
     }
 
     /// Has all threads take back what others have freed of their memory, for the next commits; under a limit, or once commits pause,

@@ -92,10 +92,13 @@ pub(crate) fn create_edge_type(
                 return Err(property_exists(name, found, wanted.kind));
             }
         }
-        let same = known.has_lists_like(&options)
-            && known.time == options.time
-            && options.properties.iter().all(|property| known.properties.contains(property));
-        return if same { Ok(()) } else { Err(SchemaError::TypeExists { name: name.to_owned() }) };
+        if !known.has_lists_like(&options) || known.time != options.time {
+            return Err(known.exists(name, &options));
+        }
+        let missing = options.properties.iter().find(|property| !known.properties.contains(property));
+        let missing = missing.map(|property| property.name.clone());
+        return missing
+            .map_or(Ok(()), |name| Err(SchemaError::PropertyMissing { owner: existing.name.clone(), name }));
     }
     for (position, property) in options.properties.iter().enumerate() {
         if options.properties[..position].iter().any(|earlier| earlier.name == property.name) {
@@ -132,7 +135,7 @@ pub(crate) fn ensure_edge_type_like(
     match schema.edge_type(name) {
         None => create_edge_type(schema, name, wanted.clone()),
         Some((_, existing)) if existing.options.behaves_like(wanted) => Ok(()),
-        Some(_) => Err(SchemaError::TypeExists { name: name.to_owned() }),
+        Some((_, existing)) => Err(existing.options.exists(name, wanted)),
     }
 }
 
@@ -207,10 +210,12 @@ pub(crate) fn require_edge_names<'a>(
 
 /// The type that a new property has by its first value; none by null, which declares nothing.
 fn infer_type(owner: &str, name: &str, value: &Value) -> Result<Option<PropertyType>, SchemaError> {
+    let (owner, name) = (owner.to_owned(), name.to_owned());
     match value.type_told() {
-        None if *value != Value::Null => {
-            let (owner, name) = (owner.to_owned(), name.to_owned());
-            Err(SchemaError::Untyped { owner, name, found: shown(value) })
+        None if *value != Value::Null => Err(SchemaError::Untyped { owner, name, found: shown(value) }),
+        // The type of a list whose items agree on none is one that they do not fit.
+        Some(kind) if value.clone().coerce(kind).is_err() => {
+            Err(SchemaError::MixedList { owner, name, found: shown(value) })
         }
         kind => Ok(kind),
     }

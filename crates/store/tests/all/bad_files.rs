@@ -135,6 +135,7 @@ fn path_of(error: &OpenError) -> Option<&Path> {
         OpenError::Corrupt(corruption) => Some(&corruption.path),
         OpenError::NewerFormat { path, .. }
         | OpenError::NotAStore { path }
+        | OpenError::NotADirectory { path }
         | OpenError::NotFound { path } => Some(path),
         _ => None,
     }
@@ -498,7 +499,7 @@ fn a_plain_file_is_no_store() {
     std::fs::write(&file, "0 1\n").expect("a file");
     for read_only in [false, true] {
         let error = error_at(&file, Options { read_only, ..options() });
-        assert!(matches!(error, OpenError::NotAStore { ref path } if *path == file), "{error}");
+        assert!(matches!(error, OpenError::NotADirectory { ref path } if *path == file), "{error}");
         let below = error_at(&file.join("deeper"), Options { read_only, ..options() });
         assert!(below.to_string().contains("net.eg"), "{below}");
     }

@@ -77,6 +77,35 @@ fn releasing_keeps_the_writes_and_forgets_what_came_after() {
 }
 
 #[test]
+fn a_block_is_undone_after_one_before_it_was_rolled_back_to() {
+    let store = Store::in_memory(Options::default());
+    let mut tx = store.begin().unwrap();
+    tx.put_vertex("kept", None, &[]).unwrap();
+    let outer = tx.savepoint();
+    tx.put_vertex("a", None, &[]).unwrap();
+    let released = tx.savepoint();
+    let block = tx.savepoint();
+    tx.put_vertex("b", None, &[]).unwrap();
+    // What it wrote cannot be told from what was written before it, which stays.
+    tx.release(released).unwrap();
+    assert!(!tx.has_savepoint(block) && matches!(tx.undo_block(block), Err(WriteError::NoSavepoint)));
+    assert!(tx.has_vertex("a") && tx.has_vertex("b"));
+    // Going back to one before it undid both.
+    tx.rollback_to(outer).unwrap();
+    tx.put_vertex("c", None, &[]).unwrap();
+    tx.undo_block(block).unwrap();
+    assert!(tx.has_vertex("kept"));
+    assert!(["a", "b", "c"].iter().all(|&key| !tx.has_vertex(key)));
+    // One made after that is not what it began at.
+    let block = tx.savepoint();
+    tx.put_vertex("d", None, &[]).unwrap();
+    tx.undo_block(block).unwrap();
+    assert!(tx.has_savepoint(block) && tx.has_savepoint(outer) && !tx.has_vertex("d"));
+    tx.release(outer).unwrap();
+    assert!(matches!(tx.undo_block(block), Err(WriteError::NoSavepoint)));
+}
+
+#[test]
 fn after_its_deadline_a_transaction_only_reads() {
     let store = Store::in_memory(Options::default());
     store.put_vertex("a", None, &[]).unwrap();
