@@ -76,7 +76,8 @@ def open(
         disk.
     keys : {"int64", "string", "dense"}, optional
         The kind of vertex keys; by default that of the first one. ``dense`` keys are numbers from 0 that are
-        used as they are, without a dictionary: for graphs whose vertices are numbered already.
+        used as they are, without a dictionary: for graphs whose vertices are numbered already. What is kept
+        for each vertex, and the time of whole-graph work, follow the largest number, not how many there are.
     memory_limit : int, optional
         Bytes of memory for changes that are not archived yet; half of it starts archiving. Loads that take
         more than a part of it go through files of the store. What is kept for each vertex comes on top, and
