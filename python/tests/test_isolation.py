@@ -2,7 +2,7 @@
 
 import time
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -239,7 +239,7 @@ def test_a_function_that_is_to_be_awaited_is_no_transaction(db: eg.Database) -> 
         tx.put_vertex(1)
 
     with pytest.raises(TypeError, match="a plain function, not an async one"):
-        db.transact(pay)
+        db.transact(cast("Any", pay))
 
 
 def test_serializable_sees_counts_and_the_schema_change(db: eg.Database) -> None:

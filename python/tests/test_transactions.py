@@ -257,11 +257,12 @@ def test_times_keep_their_instant(db: eg.Database) -> None:
 def test_times_that_python_has_no_year_for_are_those_of_numpy(db: eg.Database) -> None:
     before = datetime.min.replace(tzinfo=timezone(timedelta(hours=1)))
     db.put_vertex("v", at=before, day=date(1, 1, 1), days=[date(1, 1, 1)])
-    db.put_vertex("v", day=-1_000_000, days=[np.datetime64(-1_000_000, "D")])
-    expected = {
+    day: Any = np.datetime64(-1_000_000, "D")
+    db.put_vertex("v", day=-1_000_000, days=[day])
+    expected: dict[str, Any] = {
         "at": np.datetime64("0000-12-31T23:00", "us"),
-        "day": np.datetime64(-1_000_000, "D"),
-        "days": [np.datetime64(-1_000_000, "D")],
+        "day": day,
+        "days": [day],
     }
     vertices = db.snapshot().vertices()
     assert dict(db.snapshot().vertex("v")) == expected
