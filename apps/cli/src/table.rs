@@ -95,7 +95,7 @@ mod tests {
         let layout = Layout::new([("vertex", Side::Left, 0), ("score", Side::Right, 0)]);
         let rows = [["a\nb\u{1b}[2J", "0.5"], ["ä", "0.25"]].map(|row| row.map(str::to_owned).to_vec());
         let expected =
-            "vertex          score\n--------------  -----\na\\nb\\u{1b}[2J    0.5\nä                0.25";
+            "vertex         score\n-------------  -----\na\\nb\\u{1b}[2J    0.5\nä               0.25";
         assert_eq!(layout.table(&rows), expected);
     }
 
