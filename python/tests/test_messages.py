@@ -239,7 +239,7 @@ def test_what_is_wrong_with_a_value_can_be_seen(db: eg.Database, tmp_path: Path)
     with pytest.raises(eg.NotRetainedError, match=r"^version 7 is ahead: there are the versions .* to 1$"):
         db.snapshot(at=7)
     (tmp_path / "file").touch()
-    with pytest.raises(eg.NotAStoreError, match="is a file, and a store is a directory"):
+    with pytest.raises(eg.NotAStoreError, match="it is a file, and a store is a directory"):
         eg.open(tmp_path / "file")
 
 

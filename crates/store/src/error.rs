@@ -29,7 +29,7 @@ pub enum OpenError {
         path: PathBuf,
     },
     /// The path is that of a file.
-    #[error("{} is a file, and a store is a directory; name another one", path.display())]
+    #[error("{} is no Evergraph store: it is a file, and a store is a directory", path.display())]
     NotADirectory {
         /// The file.
         path: PathBuf,
