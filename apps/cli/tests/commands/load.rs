@@ -38,7 +38,8 @@ fn columns_and_types_can_be_named() {
     // The type is like that already.
     shell.json(&[&load[..], &["--properties", "sum=amount", "--multi", "--json"]].concat());
     let message = shell.refused(&[&load[..], &["--symmetric"]].concat(), 1);
-    let expected = "\"pays\" exists already with multi=true, symmetric=false, and multi=false, symmetric=true was";
+    let expected =
+        "\"pays\" exists already with multi=true, symmetric=false, and multi=false, symmetric=true was";
     assert!(message.contains(expected), "{message}");
 }
 
