@@ -180,13 +180,13 @@ fn column_of(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Given> {
 
 fn of_array(object: &Bound<'_, PyAny>) -> PyResult<Given> {
     let py = object.py();
-    // Their interface gives the addresses of the objects as bytes.
-    if object.getattr("dtype").is_ok_and(|dtype| dtype.to_string() == "Object") {
-        return Err(PyTypeError::new_err(
-            "a column of Python objects cannot be stored: cast it, or give a list",
-        ));
-    }
     match import_chunks(object) {
+        // As polars gives its objects: their addresses as bytes.
+        Ok(Some(_)) if object.getattr("dtype").is_ok_and(|dtype| dtype.to_string() == "Object") => {
+            return Err(PyTypeError::new_err(
+                "a column of Python objects cannot be stored: cast it, or give a list",
+            ));
+        }
         Ok(Some(chunks)) => {
             let bytes = chunks.iter().map(|chunk| chunk.get_array_memory_size()).sum();
             return copying(py, bytes, || column_of_chunks(&chunks));

@@ -757,9 +757,9 @@ impl Drop for Handle {
 
 impl Drop for Inner {
     fn drop(&mut self) {
+        self.memory.is_wanted = self.has_taken_much(0);
         // From here on only snapshots keep the version alive.
         let empty = Version::empty(Schema::default(), Dictionary::dense());
         take_unread(&mut vec![self.current.swap(Arc::new(empty))], Version::release);
-        self.memory.is_wanted = self.has_taken_much(0);
     }
 }
