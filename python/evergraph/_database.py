@@ -279,7 +279,7 @@ class Database(_text.Shown, Closing, Schematic["_native.Database"]):
             Whether the first line names the columns. By default it does if columns are asked for by name; in
             CSV and TSV also if no field of it is a number, a truth value or a time; in an edge list if it is
             words over numbers. Of a CSV or TSV file of string keys without a header say ``header=False``, or
-            its first edge is taken for one.
+            its first edge is taken for one. Lines above it that begin with ``#`` are comments.
         keys : {"int64", "string", "dense"}, optional
             What the vertex keys are; by default numbers if all of them are.
         on_error : {"raise", "skip"}

@@ -59,7 +59,7 @@ fn scalar_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
     }
     let unfit = || {
         PyTypeError::new_err(format!(
-            "a property is None, bool, int, float, str, bytes, date, datetime or a list of them, not {}",
+            "a value is None, bool, int, float, str, bytes, date, datetime or a list of them, not {}",
             type_name(object)
         ))
     };

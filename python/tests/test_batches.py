@@ -242,7 +242,7 @@ def test_results_count_what_is_new(db: eg.Database) -> None:
         ("abc", ["d", "e", "f"], {}, TypeError, 'column "src": a column is wanted, not a single str'),
         (3, [1], {}, TypeError, 'column "src": a column is a numpy array.*not int'),
         ([1], [2], {"w": 3.0}, TypeError, 'column "w": a column is a numpy array.*not float'),
-        ([1], [2], {"w": [object()]}, ValueError, 'column "w": row 0: a property is'),
+        ([1], [2], {"w": [object()]}, ValueError, 'column "w": row 0: a value is'),
         ([2**64], [2], {}, ValueError, 'column "src": row 0: 18446744073709551616 is out of the range'),
         (pa.array([2**62], pa.timestamp("s")), [1], {}, ValueError, "out of the range"),
     ],

@@ -52,24 +52,24 @@ class Named:
 
 
 UNFIT: dict[str, tuple[Callable[[], Any], str]] = {
-    "longdouble": (lambda: np.longdouble(1.5), "a property is None, bool, .* not numpy.longdouble"),
-    "list of longdoubles": (lambda: [np.longdouble(1.5)], "a property is None, .* not numpy.longdouble"),
+    "longdouble": (lambda: np.longdouble(1.5), "a value is None, bool, .* not numpy.longdouble"),
+    "list of longdoubles": (lambda: [np.longdouble(1.5)], "a value is None, .* not numpy.longdouble"),
     "array of longdoubles": (
         lambda: np.array([1.5], np.longdouble),
-        "a property is None, .* not numpy.longdouble",
+        "a value is None, .* not numpy.longdouble",
     ),
     "objects": (
         lambda: np.array([np.longdouble(1.5)], object),
-        "a property is None, .* not numpy.longdouble",
+        "a value is None, .* not numpy.longdouble",
     ),
     "list in itself": (list_in_itself, "a list of lists cannot be stored"),
     "array in itself": (array_in_itself, "a list of lists cannot be stored"),
     "deep list": (deep_list, "a list of lists cannot be stored"),
-    "endless scalar": (Endless, "a property is None, .* not .*Endless"),
-    "no values": (Named, "a property is None, .* not .*Named"),
-    "memoryview": (lambda: memoryview(b"x"), "a property is None, .* not memoryview"),
-    "list of memoryviews": (lambda: [memoryview(b"x")], "a property is None, .* not memoryview"),
-    "complex": (lambda: np.complex64(1), "a property is None, .* not numpy.complex64"),
+    "endless scalar": (Endless, "a value is None, .* not .*Endless"),
+    "no values": (Named, "a value is None, .* not .*Named"),
+    "memoryview": (lambda: memoryview(b"x"), "a value is None, .* not memoryview"),
+    "list of memoryviews": (lambda: [memoryview(b"x")], "a value is None, .* not memoryview"),
+    "complex": (lambda: np.complex64(1), "a value is None, .* not numpy.complex64"),
 }
 
 

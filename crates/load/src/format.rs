@@ -107,7 +107,8 @@ pub(crate) fn detect(path: &Path, options: &LoadOptions, text: &[u8]) -> (Format
         NamedFormat::Edges(Format::EdgeList) | NamedFormat::Foreign(_) | NamedFormat::Unknown => None,
         NamedFormat::Edges(format) => Some(format),
     };
-    let separators = separators(first_line(text, options.format.or(named).is_none()));
+    let is_table = options.format.or(named).is_some_and(|format| format != Format::EdgeList);
+    let separators = separators(first_line(text, is_table));
     match (options.format, named) {
         (Some(Format::EdgeList), _) => (Format::EdgeList, None),
         (Some(Format::Tsv), _) => (Format::Tsv, Some(b'\t')),
@@ -127,11 +128,13 @@ pub(crate) fn detect(path: &Path, options: &LoadOptions, text: &[u8]) -> (Format
     }
 }
 
-/// The first line that is not empty and, where these are skipped, no comment.
-fn first_line(text: &[u8], skip_comments: bool) -> &[u8] {
-    let mut lines = text.split(|byte| *byte == b'\n').map(|line| line.trim_ascii());
-    let comment = |line: &[u8]| skip_comments && matches!(line.first(), Some(b'#' | b'%'));
-    lines.find(|line| !line.is_empty() && !comment(line)).unwrap_or_default()
+/// The first line that is not empty and no comment. In a table where all lines begin like one they are none.
+fn first_line(text: &[u8], is_table: bool) -> &[u8] {
+    let mut lines =
+        text.split(|byte| *byte == b'\n').map(|line| line.trim_ascii()).filter(|line| !line.is_empty());
+    let is_comment = |line: &&[u8]| line[0] == b'#' || !is_table && line[0] == b'%';
+    let first = lines.clone().next().filter(|_| is_table);
+    lines.find(|line| !is_comment(line)).or(first).unwrap_or_default()
 }
 
 /// The separators of a line in order, outside quotes. Blanks before another separator belong to that.

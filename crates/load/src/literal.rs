@@ -29,7 +29,10 @@ pub(crate) fn read_bits(text: &[u8], scalar: ScalarType, numbers: bool) -> Optio
         ScalarType::Float32 => u64::from(parse_single(text)?.to_bits()),
         ScalarType::Timestamp => parse_timestamp(text).or_else(bare)? as u64,
         ScalarType::Date => u64::from(i32::try_from(parse_date(text).or_else(bare)?).ok()? as u32),
-        ScalarType::UInt64 => std::str::from_utf8(text).ok()?.parse().ok()?,
+        ScalarType::UInt64 => match parse_int(text) {
+            Ok(number) => u64::try_from(number).ok()?,
+            Err(_) => std::str::from_utf8(text).ok()?.parse().ok()?,
+        },
         ScalarType::String | ScalarType::Bytes => return None,
         _ => {
             let kind = PropertyType::scalar(scalar);
@@ -226,6 +229,7 @@ mod tests {
         }
         assert_eq!(read_bits(b"inf", ScalarType::Float32, true), Some(f32::INFINITY.to_bits().into()));
         assert_eq!(read_bits(b"18446744073709551615", ScalarType::UInt64, true), Some(u64::MAX));
+        assert_eq!(read_bits(b"-0", ScalarType::UInt64, true), Some(0));
         let list = PropertyType::list(ScalarType::Int8);
         for text in ["", "[", "[1", "[1,", "[1,]", "[,1]", "[1 2]", "[300]", "[1]x", "1", "[\"1"] {
             assert_eq!(read_bytes(text.as_bytes(), list), None, "{text}");

@@ -3,7 +3,7 @@
 //! Order of decisions, each using the ones before it; what the options say is never questioned:
 //!
 //! ```text
-//!  name, first line ──► format, delimiter ──► first rows ──► header? ──► columns ──► types of a sample ──► Plan
+//!  name, first line ──► format, delimiter ──► first rows ──► comments? ──► header? ──► columns ──► types of a sample ──► Plan
 //! ```
 
 use std::path::Path;
@@ -26,7 +26,7 @@ pub(crate) struct Sniffed {
     pub(crate) plan: Plan,
     pub(crate) format: Format,
     pub(crate) header: Option<Vec<String>>,
-    /// Where in the file the records start, after a byte order mark and the header.
+    /// Where in the file the records start, after a byte order mark, comments and the header.
     pub(crate) start: usize,
     /// The lines before them.
     pub(crate) lines: u64,
@@ -64,15 +64,18 @@ pub(crate) fn sniff(
         comments: format == Format::EdgeList,
         limit_bytes: options.line_limit_bytes,
     };
-    let rows = sample_rows(&dialect, text, complete);
+    let sampled = sample_rows(&dialect, text, complete);
+    let (comments, rows) =
+        sampled.split_at(if dialect.comments { 0 } else { leading_comments(text, &sampled) });
     let Some(first) = rows.first() else {
         return if complete { Err(LoadError::Empty { path: path.to_owned() }) } else { Ok(None) };
     };
-    let header = match has_header(options, format, text, &rows) {
+    let header = match has_header(options, format, text, rows) {
         true => Some(names(path, text, first)?),
         false => None,
     };
-    let start = if header.is_some() { first.next } else { 0 };
+    let before = if header.is_some() { Some(first) } else { comments.last() };
+    let start = before.map_or(0, |row| row.next);
     let counts: Vec<usize> = rows.iter().map(|row| row.count).collect();
     let plan = Columns { path, header: header.as_deref(), counts: &counts }.plan(options, dialect);
     let mut plan = plan.map_err(|error| explained(error, path, text, first))?;
@@ -109,6 +112,18 @@ fn sample_rows(dialect: &Dialect, text: &[u8], complete: bool) -> Vec<Row> {
         start = next;
     }
     rows
+}
+
+/// How many of the first rows are comments above a table: they begin with `#`, and no row of the sample that does not has as many
+/// fields. So neither a header that begins so nor keys that do are taken for comments.
+fn leading_comments(text: &[u8], rows: &[Row]) -> usize {
+    let is_marked = |row: &Row| {
+        let first = row.fields.first().filter(|field| row.fault.is_none() && !field.quoted);
+        first.is_some_and(|field| trim(&text[field.start..field.end]).starts_with(b"#"))
+    };
+    let counts: Vec<usize> = rows.iter().filter(|row| !is_marked(row)).map(|row| row.count).collect();
+    let comments = rows.iter().take_while(|row| is_marked(row) && !counts.contains(&row.count)).count();
+    if counts.is_empty() { 0 } else { comments }
 }
 
 /// Whether the first row names the columns.

@@ -313,7 +313,7 @@ pub enum ChangesError {
         first: Sequence,
     },
     /// A commit that was not made yet, or not given out yet.
-    #[error("commit {asked} is ahead: the newest is {newest}")]
+    #[error("version {asked} is ahead: the newest is {newest}")]
     Ahead {
         /// The commit asked for.
         asked: Sequence,

@@ -35,6 +35,7 @@ fn format_and_delimiter() {
         ("a.csv", "1\t2\n", Format::Csv),
         ("A.TSV", "1\t2\n", Format::Tsv),
         ("a.tsv", "1 2\n", Format::EdgeList),
+        ("a.csv", "# made by a program; on a day\n1,2\n", Format::Csv),
         ("a", "\u{feff}1 2\n", Format::EdgeList),
     ] {
         let parsed = load(name, text);
@@ -65,6 +66,23 @@ fn headers() {
     assert_eq!(header("a.tsv", "x\ty\nz\tw\n").as_deref(), Some("x|y"));
     assert_eq!(header("a.txt", "x y\nz w\n"), None);
     assert_eq!(header("a.txt", "x y\n1 2\n").as_deref(), Some("x|y"));
+}
+
+#[test]
+fn comments_above_a_table() {
+    let loaded = |text: &str| {
+        let parsed = load("a.csv", text);
+        let header = parsed.header.as_ref().map(|names| names.join("|")).unwrap_or_default();
+        (header, first_edge(&parsed), parsed.lines)
+    };
+    let of = |header: &str, edge: &str, lines| (header.to_owned(), edge.to_owned(), lines);
+    assert_eq!(loaded("# by a, and b\n\n#\nsrc,dst,w\n1,2,3\n"), of("src|dst|w", "1 2", 5));
+    assert_eq!(loaded("# made by hand\n1,2\n3,4\n"), of("", "1 2", 3));
+    assert_eq!(loaded("# made by hand\n#src,dst\n1,2\n"), of("#src|dst", "1 2", 3));
+    // Keys that begin like a comment.
+    assert_eq!(loaded("#a,1\nc,2\n"), of("", "\"#a\" \"1\"", 2));
+    assert_eq!(loaded("#a,#b,1\n#c,#d,2\n"), of("", "\"#a\" \"#b\"", 2));
+    assert_eq!(loaded("\"#a\",b,1\nc,d,2\n"), of("", "\"#a\" \"b\"", 2));
 }
 
 #[test]

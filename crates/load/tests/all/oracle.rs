@@ -178,7 +178,9 @@ fn lines(delimiter: &'static str) -> impl Strategy<Value = Vec<u8>> {
         (count, vec(field.clone(), 6), select(ends.clone()))
             .prop_map(move |(count, fields, end)| fields[..count].join(delimiter) + end)
     };
-    prop_oneof![vec(line(2), 0..40), vec(line(3), 0..30)].prop_map(|lines| lines.concat().into_bytes())
+    let above = select(vec!["", "", "", "# note\n", "#\n # by, hand\n", "#1,2\n"]);
+    let rows = prop_oneof![vec(line(2), 0..40), vec(line(3), 0..30)];
+    (above, rows).prop_map(|(above, lines)| (above.to_owned() + &lines.concat()).into_bytes())
 }
 
 fn options() -> impl Strategy<Value = LoadOptions> {

@@ -48,7 +48,7 @@ pub(crate) fn read(file: &[u8], options: &LoadOptions) -> Expected {
     let end = |column: &Option<ColumnRef>, usual| column.as_ref().map_or(usual, position);
     let (src, dst) = (end(&options.src, 0), end(&options.dst, 1));
     let specs = options.properties.clone().unwrap_or_default();
-    let mut records = records(bytes, options);
+    let mut records = without_comments(records(bytes, options), options);
     let first_fault = records.first().and_then(|record| record.fields.as_ref().err().copied());
     let mut expected = Expected { lines: lines(bytes), ..Expected::default() };
     let used = specs.iter().map(index).chain([src, dst]).max().unwrap_or(0);
@@ -89,6 +89,23 @@ pub(crate) fn read(file: &[u8], options: &LoadOptions) -> Expected {
         expected.rows.push(shown);
     }
     expected
+}
+
+/// Without what stands above a table, line by line with a `#`.
+fn without_comments(records: Vec<Record>, options: &LoadOptions) -> Vec<Record> {
+    let count = |record: &Record| record.fields.as_ref().map_or(0, Vec::len);
+    let is_marked = |record: &Record| {
+        record.fields.as_ref().is_ok_and(|row| !row[0].quoted && trim(&row[0].text).starts_with(b"#"))
+    };
+    if options.format == Some(Format::EdgeList) || records.iter().take(64).all(is_marked) {
+        return records;
+    }
+    let is_comment = |record: &&Record| {
+        let mut others = records.iter().take(64).filter(|other| !is_marked(other));
+        is_marked(record) && others.all(|other| count(other) != count(record))
+    };
+    let comments = records.iter().take(64).take_while(is_comment).count();
+    records.into_iter().skip(comments).collect()
 }
 
 fn lines(bytes: &[u8]) -> u64 {
@@ -363,7 +380,9 @@ fn typed(text: &[u8], kind: PropertyType, declared: bool) -> Option<String> {
         PropertyType::UInt32 => {
             int(text).and_then(|number| u32::try_from(number).ok()).map(|number| number.to_string())
         }
-        PropertyType::UInt64 => parse::<u64>(text).map(|number| number.to_string()),
+        PropertyType::UInt64 => {
+            parse::<i128>(text).and_then(|number| u64::try_from(number).ok()).map(|number| number.to_string())
+        }
         PropertyType::Float32 => {
             let overflows =
                 |single: &f32| single.is_finite() || parse::<f64>(text).is_some_and(f64::is_infinite);
