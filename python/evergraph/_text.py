@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from html import escape
 from typing import TypeAlias
+from unicodedata import combining, east_asian_width
 
 from evergraph._types import Value
 
@@ -45,18 +46,29 @@ def shown(rows: int) -> list[int | None]:
     return [*range(half), None, *range(rows - half, rows)]
 
 
+def width(text: str) -> int:
+    """The columns of a terminal that a text takes.
+
+    >>> width("tokyo"), width("東京")
+    (5, 4)
+    """
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(char) else 1 + (east_asian_width(char) in "WF") for char in text)
+
+
 def as_text(names: Sequence[str], numeric: Sequence[bool], cells: Sequence[Sequence[str]]) -> str:
     """Columns side by side, numbers to the right."""
-    widths = [max(len(name), *(len(row[at]) for row in cells), 1) for at, name in enumerate(names)]
+    widths = [max(width(name), *(width(row[at]) for row in cells), 1) for at, name in enumerate(names)]
+
+    def padded(text: str, to: int, right: bool) -> str:
+        blanks = " " * (to - width(text))
+        return blanks + text if right else text + blanks
 
     def line(row: Sequence[str]) -> str:
-        padded = (
-            text.rjust(width) if right else text.ljust(width)
-            for text, width, right in zip(row, widths, numeric, strict=True)
-        )
-        return "  ".join(padded).rstrip()
+        return "  ".join(map(padded, row, widths, numeric)).rstrip()
 
-    return "\n".join([line(names), "  ".join("-" * width for width in widths), *map(line, cells)])
+    return "\n".join([line(names), "  ".join("-" * to for to in widths), *map(line, cells)])
 
 
 def as_html(names: Sequence[str], numeric: Sequence[bool], cells: Sequence[Sequence[str]]) -> str:

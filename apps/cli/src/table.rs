@@ -7,7 +7,8 @@
 //! ```
 
 use std::borrow::Cow;
-use std::fmt::Write;
+
+use unicode_width::UnicodeWidthStr;
 
 /// Which side of its column a cell leans to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +27,7 @@ impl Layout {
     /// Columns of these titles and least widths.
     pub(crate) fn new<'a>(columns: impl IntoIterator<Item = (&'a str, Side, usize)>) -> Self {
         let column = |(title, side, width): (&str, Side, usize)| {
-            let width = width.max(title.chars().count());
+            let width = width.max(title.width());
             (title.to_owned(), side, width)
         };
         Layout { columns: columns.into_iter().map(column).collect() }
@@ -44,11 +45,12 @@ impl Layout {
         let mut line = String::new();
         for ((_, side, width), cell) in self.columns.iter().zip(cells) {
             let cell = printable(cell);
-            // Writing to a string does not fail.
-            let _ = match side {
-                Side::Left => write!(line, "{cell:<width$}  "),
-                Side::Right => write!(line, "{cell:>width$}  "),
+            let padding = " ".repeat(width.saturating_sub(cell.width()));
+            let parts = match side {
+                Side::Left => [&cell, padding.as_str(), "  "],
+                Side::Right => [padding.as_str(), &cell, "  "],
             };
+            line.extend(parts);
         }
         line.truncate(line.trim_end().len());
         line
@@ -58,7 +60,7 @@ impl Layout {
     pub(crate) fn table(mut self, rows: &[Vec<String>]) -> String {
         for row in rows {
             for (column, cell) in self.columns.iter_mut().zip(row) {
-                column.2 = column.2.max(printable(cell).chars().count());
+                column.2 = column.2.max(printable(cell).width());
             }
         }
         let lines = rows.iter().map(|row| self.row(row));
@@ -96,6 +98,14 @@ mod tests {
         let rows = [["a\nb\u{1b}[2J", "0.5"], ["ä", "0.25"]].map(|row| row.map(str::to_owned).to_vec());
         let expected =
             "vertex         score\n-------------  -----\na\\nb\\u{1b}[2J    0.5\nä               0.25";
+        assert_eq!(layout.table(&rows), expected);
+    }
+
+    #[test]
+    fn signs_are_as_wide_as_a_terminal_shows_them() {
+        let layout = Layout::new([("vertex", Side::Left, 0), ("score", Side::Right, 0)]);
+        let rows = [["東京", "0.5"], ["e\u{301}", "0.25"]].map(|row| row.map(str::to_owned).to_vec());
+        let expected = "vertex  score\n------  -----\n東京      0.5\ne\u{301}        0.25";
         assert_eq!(layout.table(&rows), expected);
     }
 
