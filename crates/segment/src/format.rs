@@ -18,7 +18,7 @@
 //!
 //!  header                                     footer
 //!    0   8  magic "EVGRSEG\0"                   0   8  T, where the tables start: a multiple of 64
-//!    8   4  format version, 2                   8   8  number of sections
+//!    8   4  format version, 3                   8   8  number of sections
 //!   12   4  zero                               16   8  number of blocks: T / 1 MiB, rounded up
 //!   16  16  store id                           24   8  2^63 - 1 - the least event time
 //!                                              32   8  the greatest event time + 2^63
@@ -48,8 +48,8 @@ use evergraph_types::Sequence;
 use crate::SegmentError;
 
 /// The format this release writes and the latest it reads. What is in sections is not said here, but a program that knows
-/// less of it must not read it: format 1 had no columns of edges in few bits.
-pub const FORMAT_VERSION: u32 = 2;
+/// less of it must not read it: format 1 had no columns of edges in few bits, and compressed runs had at most 256 neighbors until format 3.
+pub const FORMAT_VERSION: u32 = 3;
 /// How many bytes share a checksum: the unit in which damage is found.
 pub const BLOCK_BYTES: usize = 1 << 20;
 /// Every section starts at a multiple of this, in the file and in memory.

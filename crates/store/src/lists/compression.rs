@@ -14,7 +14,7 @@
 //! differences in registers). Where the processor cannot, a loop does the same. Short blocks keep the few large differences
 //! of a list from making all its numbers wide, and take no longer to decode than long ones.
 //!
-//! Invariants: a compressed run has at least two neighbors and at most [`CHUNK_MAX`], takes less room than the neighbors as
+//! Invariants: a compressed run has at least two neighbors and at most [`COMPRESSED_MAX`], takes less room than the neighbors as
 //! they are, no width is above [`WIDTH_MAX`], and [`SLACK_BYTES`] after it can be read.
 #![allow(unsafe_code)]
 
@@ -25,6 +25,8 @@ use evergraph_types::VertexId;
 use crate::lists::adjacency::CHUNK_MAX;
 use crate::lists::bits::{packed_bytes, width_of};
 
+/// The longest run, of a list so long that its directory would otherwise be much of what a change copies.
+pub(crate) const COMPRESSED_MAX: usize = 1024;
 /// Numbers that share a width and are brought into place at a time.
 pub(crate) const BLOCK: usize = 8;
 /// Blocks that are decoded at a time where reading may end early.
@@ -40,8 +42,11 @@ const UNORDERED: u8 = 0x80;
 const BASE_BYTES: usize = 4;
 /// How many bytes the packing of a block writes at the most.
 const PACKED_MAX: usize = WIDTH_MAX as usize / 2 + size_of::<u128>();
-/// The longest run before it turned out too long: every number as wide as can be, a width for each block, room to pack in.
-const ENCODED_MAX: usize = BASE_BYTES + CHUNK_MAX.div_ceil(BLOCK) * (1 + WIDTH_MAX as usize) + PACKED_MAX;
+
+/// Bytes of a run of so many before it turned out too long: every number as wide as can be, a width for each block, room to pack in.
+const fn encoded_max(len: usize) -> usize {
+    BASE_BYTES + len.div_ceil(BLOCK) * (1 + WIDTH_MAX as usize) + PACKED_MAX
+}
 
 /// How the neighbors of a run may be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,13 +61,13 @@ pub(crate) enum Coding {
 }
 
 /// Room to decode a run in.
-pub(crate) struct RunBuffer([MaybeUninit<VertexId>; CHUNK_MAX + BLOCK]);
+pub(crate) struct RunBuffer([MaybeUninit<VertexId>; COMPRESSED_MAX + BLOCK]);
 
 impl RunBuffer {
     /// Room for one run.
     #[inline]
     pub(crate) fn new() -> Self {
-        RunBuffer([MaybeUninit::uninit(); CHUNK_MAX + BLOCK])
+        RunBuffer([MaybeUninit::uninit(); COMPRESSED_MAX + BLOCK])
     }
 
     fn start(&mut self) -> *mut VertexId {
@@ -127,7 +132,7 @@ impl Decoder {
     #[inline]
     fn take<'b>(&mut self, buffer: &'b mut RunBuffer, blocks: usize) -> &'b [VertexId] {
         let start = buffer.start();
-        // SAFETY: a run has at most `CHUNK_MAX` neighbors, and the buffer has room for a block more; so many are written.
+        // SAFETY: a run has at most `COMPRESSED_MAX` neighbors, and the buffer has room for a block more; so many are written.
         unsafe {
             let count = self.write(start, blocks);
             std::slice::from_raw_parts(start, count)
@@ -316,10 +321,27 @@ mod wide {
 
 /// Appends a run of neighbors in few bits; tells whether it did, for it does not where that would take no less room.
 pub(crate) fn compress(neighbors: &[VertexId], ascending: bool, out: &mut Vec<u32>) -> bool {
-    if !(2..=CHUNK_MAX).contains(&neighbors.len()) {
+    let len = neighbors.len();
+    if !(2..=COMPRESSED_MAX).contains(&len) {
         return false;
     }
-    let mut numbers = [0; CHUNK_MAX];
+    // Most are short, and all of the room is cleared.
+    if len <= CHUNK_MAX {
+        return compress_in(neighbors, ascending, &mut [0; CHUNK_MAX], &mut [0; encoded_max(CHUNK_MAX)], out);
+    }
+    let (numbers, bytes) = (&mut [0; COMPRESSED_MAX], &mut [0; encoded_max(COMPRESSED_MAX)]);
+    compress_in(neighbors, ascending, numbers, bytes, out)
+}
+
+/// The same, in room for so many, all zero.
+#[inline]
+fn compress_in(
+    neighbors: &[VertexId],
+    ascending: bool,
+    numbers: &mut [u32],
+    bytes: &mut [u8],
+    out: &mut Vec<u32>,
+) -> bool {
     let (base, count) = if ascending {
         let pairs = neighbors.iter().zip(&neighbors[1..]);
         numbers.iter_mut().zip(pairs).for_each(|(number, (before, after))| *number = after - before - 1);
@@ -329,7 +351,6 @@ pub(crate) fn compress(neighbors: &[VertexId], ascending: bool, out: &mut Vec<u3
         numbers.iter_mut().zip(neighbors).for_each(|(number, neighbor)| *number = neighbor - least);
         (least, neighbors.len())
     };
-    let mut bytes = [0u8; ENCODED_MAX];
     bytes[..BASE_BYTES].copy_from_slice(&base.to_le_bytes());
     let blocks = count.div_ceil(BLOCK);
     let mut end = BASE_BYTES + blocks;
@@ -379,7 +400,7 @@ fn pack_block(numbers: &[u32; BLOCK], width: u32, out: &mut [u8]) {
 /// The bytes of the compressed run of `len` neighbors at the start of `bytes`, which may end behind its widths; `None` if
 /// there is none.
 pub(crate) fn compressed_bytes(bytes: &[u8], len: usize) -> Option<usize> {
-    if !(2..=CHUNK_MAX).contains(&len) {
+    if !(2..=COMPRESSED_MAX).contains(&len) {
         return None;
     }
     let ascending = bytes.get(BASE_BYTES)? & UNORDERED == 0;
@@ -450,7 +471,7 @@ mod tests {
     fn gaps() -> impl Strategy<Value = Vec<u32>> {
         let gap = (0u32..30).prop_flat_map(|bits| 0..1u32 << bits);
         let small = prop_oneof![20 => 0u32..9, 1 => 0u32..5000];
-        prop_oneof![prop::collection::vec(gap, 0..40), prop::collection::vec(small, 0..CHUNK_MAX + 2)]
+        prop_oneof![prop::collection::vec(gap, 0..40), prop::collection::vec(small, 0..COMPRESSED_MAX + 2)]
     }
 
     proptest! {

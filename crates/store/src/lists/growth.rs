@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use evergraph_types::{Cells, VertexId};
 
 use crate::lists::adjacency::{CHUNK_MAX, ChunkRef};
-use crate::lists::compression::RunBuffer;
+use crate::lists::compression::{Coding, RunBuffer};
 use crate::lists::entry::Entry;
 use crate::lists::heap::Changes;
 use crate::lists::merge::{Delta, Policy, Scratch, entry_of, run_max};
@@ -208,7 +208,7 @@ impl<'a, D: Delta> Rows<'a, D> {
             }
         }
         let total = len_of(runs) + moved.map_or(0, |run| run.len as usize) + rest.deltas.len();
-        let most = run_max(total, false);
+        let most = run_max(total, Coding::Plain);
         while !rest.deltas.is_empty() {
             let before = moved.map_or(0, |run| run.len as usize);
             let (here, others) = rest.deltas.split_at(rest.deltas.len().min(most - before));

@@ -12,7 +12,7 @@ use std::ops::Range;
 use evergraph_types::{EdgeTypeId, Property, PropertyType, VertexId};
 
 use crate::lists::adjacency::{CHUNK_MAX, ChunkRef, as_bytes, tag};
-use crate::lists::compression::{Coding, RunBuffer, SLACK_BYTES, compress};
+use crate::lists::compression::{COMPRESSED_MAX, Coding, RunBuffer, SLACK_BYTES, compress};
 use crate::lists::entry::Entry;
 use crate::lists::fragment::{ColumnDraft, encode_run};
 use crate::lists::heap::{Block, Changes, Pair};
@@ -138,6 +138,14 @@ impl<'a> Policy<'a> {
     pub(crate) fn coding(&self) -> Coding {
         if self.compact && !self.multi { Coding::Compressed { ascending: true } } else { Coding::Plain }
     }
+
+    /// The longest run that is written to a list of this length.
+    #[inline]
+    fn run_max(&self, len: usize) -> usize {
+        // Columns take fewest bits in short runs.
+        let is_short = self.compact && (self.multi || !self.properties.is_empty());
+        if is_short { CHUNK_MAX } else { run_max(len, self.coding()) }
+    }
 }
 
 /// Buffers reused from list to list.
@@ -232,16 +240,20 @@ pub(crate) fn merge_runs<D: Delta>(
     out: &mut Vec<ChunkRef>,
 ) {
     let len = runs.iter().map(|run| run.len as usize).sum::<usize>() + deltas.len();
-    let run_max = run_max(len, policy.compact);
+    let run_max = policy.run_max(len);
     let mut merge = ListMerge { deltas, policy, run_max, scratch, changes, out };
     if policy.multi { merge.arrivals(runs) } else { merge.sorted(runs) }
 }
 
 /// The longest run that is written of a list this long: a change copies a run and the directory of all, about as many words of each
-/// where lists are so long that this matters.
+/// where lists are so long that this matters. Compressed runs are shorter, for a search decodes half of one.
 #[inline]
-pub(crate) fn run_max(len: usize, compact: bool) -> usize {
-    if compact { CHUNK_MAX } else { CHUNK_MAX.max(len.isqrt()) }
+pub(crate) fn run_max(len: usize, coding: Coding) -> usize {
+    let most = match coding {
+        Coding::Plain => len.isqrt(),
+        Coding::Compressed { .. } => (len.isqrt() / 4).min(COMPRESSED_MAX),
+    };
+    most.max(CHUNK_MAX)
 }
 
 /// The entry over these runs, which lie elsewhere, in place of the list's old one: with a directory, unless there is one run at
@@ -289,7 +301,7 @@ fn for_each_part(run: ChunkRef, mut visit: impl FnMut(ChunkRef)) {
     }
     // SAFETY: the version being edited is alive, and the run is not compressed.
     let neighbors = unsafe { run.neighbors() };
-    let most = run_max(neighbors.len(), false);
+    let most = run_max(neighbors.len(), Coding::Plain);
     for (position, part) in neighbors.chunks(most).enumerate() {
         visit(run.part(position * most, part.len(), part[0]));
     }
@@ -750,7 +762,7 @@ fn code(neighbors: &[VertexId], coding: Coding, words: &mut Vec<u32>) -> bool {
 
 /// A list in as few runs as it fits, about as long as each other.
 pub(crate) fn even_runs(list: &[VertexId], coding: Coding) -> impl Iterator<Item = &[VertexId]> {
-    let runs = list.len().div_ceil(run_max(list.len(), coding != Coding::Plain));
+    let runs = list.len().div_ceil(run_max(list.len(), coding));
     (0..runs).map(move |run| &list[list.len() * run / runs..list.len() * (run + 1) / runs])
 }
 

@@ -325,7 +325,11 @@ fn newer_formats_are_named((disk, states): (SimDisk, States)) {
         disk.put(&path, &with_version(&bytes, 9, sum)).expect("a file");
         match refused(&disk, "a newer format") {
             OpenError::NewerFormat { path: named, found: 9, supported } => {
-                let newest = if is_in(&path, "cursors") { 1 } else { 2 };
+                let newest = match (is_in(&path, "cursors"), is_in(&path, "segments")) {
+                    (true, _) => 1,
+                    (_, true) => 3,
+                    _ => 2,
+                };
                 assert_eq!((named, supported), (path.clone(), newest));
             }
             error => panic!("{}: {error}", path.display()),

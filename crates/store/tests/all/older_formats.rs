@@ -68,7 +68,7 @@ fn segments_of_format_1_open_and_are_written_anew() {
         }
     }
     let new = segment(&disk);
-    assert_eq!((old[8], new[8]), (1, 2), "the format version");
+    assert_eq!((old[8], new[8]), (1, 3), "the format version");
     assert!(new.len() < old.len() - 500, "columns take less room: {} and {}", new.len(), old.len());
 }
 
