@@ -53,10 +53,9 @@ bench: setup ## measure Evergraph against the yardstick
 # The crates that have long tests; of the others nothing is compiled for them.
 SOAKED = $(sort $(shell grep -rl 'fn soak_' --include='*.rs' crates apps | sed -E 's,^[a-z]+/([a-z]+)/.*,--package=evergraph-\1,'))
 
-soak: setup $(VENV)/.tools ## the long tests: kills, crashes and damage by the hundred thousand, summed up at the end
+soak: ## the long tests: kills, crashes and damage by the hundred thousand, summed up at the end
 	@mkdir -p target && rm -f target/tally
 	EVERGRAPH_TALLY=$(CURDIR)/target/tally cargo test --locked --release $(SOAKED) -- --ignored soak
-	EVERGRAPH_SOAK=1 $(BIN)/python -m pytest
 	@awk -F '\t' '{ sum[$$2] += $$1 } END { for (what in sum) printf "%12d %s\n", sum[what], what }' target/tally | sort -k 2
 
 wheel: $(VENV)/.created ## build the wheel into dist

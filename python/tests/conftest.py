@@ -1,6 +1,5 @@
-"""What the tests share. Soak tests are skipped unless they were asked for."""
+"""What the tests share."""
 
-import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,15 +15,6 @@ def pytest_configure() -> None:
     # Whoever runs the tests in the background has them ignore Ctrl-C, which some of them send.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    if os.environ.get("EVERGRAPH_SOAK") == "1":
-        return
-    skip = pytest.mark.skip(reason="a soak test: set EVERGRAPH_SOAK=1, or run `make soak`")
-    for item in items:
-        if item.get_closest_marker("soak"):
-            item.add_marker(skip)
 
 
 @pytest.fixture

@@ -48,7 +48,7 @@ def test_comments_above_a_header_are_none_of_it(db: eg.Database, tmp_path: Path)
     result = db.load(write(tmp_path / "pays.csv", "# exported by hand\n\nsrc,dst,amount\na,b,10\n"), "pays")
     assert (result.edges, result.lines) == (1, 4)
     assert db.snapshot().edge("a", "b", "pays") == {"amount": 10}
-    with pytest.raises(eg.LoadError, match="line 3"):
+    with pytest.raises(eg.LoadError, match=r"bad\.csv:3:"):
         db.load(write(tmp_path / "bad.csv", "# exported by hand\nsrc,dst\na,b,10\n"), "pays")
 
 
