@@ -128,7 +128,7 @@ impl Row {
 /// The columns of the table; wide enough from the start, since rows are shown as they are measured.
 pub(super) fn layout(other: &str) -> Layout {
     Layout::new([
-        ("measurement", Side::Left, 40),
+        ("measurement", Side::Left, 54),
         ("Evergraph", Side::Right, 9),
         (other, Side::Right, 9),
         ("ratio", Side::Right, 6),

@@ -35,7 +35,7 @@ const CACHED_BYTES: usize = 1 << 23;
 const COPIED: usize = 1 << 13;
 
 /// Vertices that gather before what they gathered is looked at: few enough for it to stay in the first-level cache.
-const GATHERED: usize = 256;
+pub(crate) const GATHERED: usize = 256;
 
 /// Lists that vertices gather over, many times.
 pub(crate) struct Gather {

@@ -15,13 +15,14 @@
 //! Invariant: scores of existing vertices add up to 1 (up to rounding), others are 0; sums are taken range by range in
 //! a fixed order, so the result does not depend on the number of threads.
 
+use std::hint::select_unpredictable;
 use std::ops::Range;
 
 use evergraph_types::{Direction, VertexId};
 use evergraph_view::{FlatView, GraphView};
 
 use crate::engine::control::ensure;
-use crate::engine::gather::Gather;
+use crate::engine::gather::{GATHERED, Gather};
 use crate::engine::matrix::{largest, near_one};
 use crate::engine::parallel::{for_each, in_pool, try_map};
 use crate::engine::weights::{Weight, weighted_lists};
@@ -252,43 +253,58 @@ impl Change {
     }
 }
 
+/// The sum, of every fourth number by itself first.
+fn sum_of(numbers: &[f64; GATHERED]) -> f64 {
+    let (numbers, _) = numbers.as_chunks::<4>();
+    let sums =
+        numbers.iter().fold([0.0; 4], |sums, numbers| std::array::from_fn(|lane| sums[lane] + numbers[lane]));
+    sums.iter().sum()
+}
+
 /// What there is between two iterations. Scores are not kept: a score is a share times the number of shares, and each
 /// array that a pass has to read or write besides takes room in the cache from the shares.
-struct State<'a, S> {
-    view: &'a FlatView,
+struct State<S> {
     gather: Gather,
     /// The score of each vertex divided by its out-degree; the score itself where that is 0, for nobody gathers it.
     shares: Vec<S>,
     next_shares: Vec<S>,
-    /// The out-degree of each vertex: a quarter of what the table entries take.
+    /// The out-degree of each vertex, half of what the table entries take, or [`NO_VERTEX`].
     degrees: Vec<u32>,
     /// The score of all vertices without out-edges.
     dangling: f64,
 }
 
-impl<'a, S: Share> State<'a, S> {
+/// What stands for the out-degree of an id that is no vertex.
+const NO_VERTEX: u32 = u32::MAX;
+
+impl<S: Share> State<S> {
     /// Every vertex has the same score.
-    fn new(view: &'a FlatView, control: &Control) -> Result<Self, AlgorithmError> {
+    fn new(view: &FlatView, control: &Control) -> Result<Self, AlgorithmError> {
         let none = || vec![S::default(); view.id_bound() as usize];
         let gather = Gather::over(view, Direction::In, control)?;
         let ranges = gather.ranges();
         let (mut shares, mut degrees) = (none(), vec![0; view.id_bound() as usize]);
         let start = 1.0 / view.num_vertices().max(1) as f64;
         let places = ranges.iter().zip(ranges.split_mut(&mut shares)).zip(ranges.split_mut(&mut degrees));
-        let dangling = try_map(control, places, |((range, shares), own_degrees)| {
+        let dangling = try_map(control, places, |((range, shares), degrees)| {
+            // Nothing branches on what is as good as random, here and in `State::advance`.
+            let mut own = degrees.iter_mut();
+            view.table(Direction::Out).degrees(range.clone()).zip(range).for_each(|(degree, vertex)| {
+                if let Some(own) = own.next() {
+                    let degree = degree.min(NO_VERTEX as usize - 1) as u32;
+                    *own = select_unpredictable(view.has_vertex(vertex), degree, NO_VERTEX);
+                }
+            });
             let mut dangling = 0;
-            let degrees = view.table(Direction::Out).degrees(range.clone());
-            for (((vertex, degree), share), own) in range.zip(degrees).zip(shares).zip(own_degrees) {
-                // Where vertices are missing is as good as random, so nothing branches on it.
-                let exists = u8::from(view.has_vertex(vertex));
-                *own = degree as u32;
-                *share = S::from_f64(f64::from(exists) * start / f64::from((*own).max(1)));
-                dangling += u64::from(exists & u8::from(degree == 0));
+            for (share, &degree) in shares.iter_mut().zip(&*degrees) {
+                let even = start / f64::from(degree.max(1));
+                *share = S::from_f64(if degree == NO_VERTEX { 0.0 } else { even });
+                dangling += u64::from(degree == 0);
             }
             Ok(dangling)
         })?;
         let dangling = dangling.iter().sum::<u64>() as f64 * start;
-        Ok(State { view, gather, shares, next_shares: none(), degrees, dangling })
+        Ok(State { gather, shares, next_shares: none(), degrees, dangling })
     }
 
     /// Replaces all scores by what `next_score` makes of the sum of the shares that a vertex gathers. Gives the L1 change.
@@ -297,18 +313,28 @@ impl<'a, S: Share> State<'a, S> {
         control: &Control,
         next_score: impl Fn(VertexId, f64) -> f64 + Copy + Sync,
     ) -> Result<f64, AlgorithmError> {
-        let (view, shares, degrees) = (self.view, &self.shares[..], &self.degrees[..]);
+        let (shares, degrees) = (&self.shares[..], &self.degrees[..]);
         let finish = |change: &mut Change, vertices: Range<VertexId>, sums: &[f64], next_shares: &mut [S]| {
+            // A copy, so that what it refers to stays in registers.
+            let next_score = next_score;
             let places = vertices.start as usize..vertices.end as usize;
-            let known = shares[places.clone()].iter().zip(&degrees[places]).zip(next_shares).zip(sums);
-            for (vertex, (((old, &degree), next_share), &sum)) in vertices.zip(known) {
-                // As in `State::new`, nothing branches on what exists.
-                let next = next_score(vertex, sum) * f64::from(u8::from(view.has_vertex(vertex)));
+            let known = shares[places.clone()].iter().zip(&degrees[places]).zip(sums);
+            // Which vertices are missing or have no out-edges is as good as random: nothing branches on it, and the totals are taken
+            // apart, so that this is done for several vertices at a time.
+            let (mut moved, mut lost) = ([0.0; GATHERED], [0.0; GATHERED]);
+            let found = next_shares.iter_mut().zip(moved.iter_mut().zip(&mut lost));
+            for ((vertex, ((old, &degree), &sum)), (next_share, (moved, lost))) in
+                vertices.zip(known).zip(found)
+            {
+                let score = next_score(vertex, sum);
+                let next = if degree == NO_VERTEX { 0.0 } else { score };
                 let parts = f64::from(degree.max(1));
-                change.error += (next - old.to_f64() * parts).abs();
-                change.dangling += if degree == 0 { next } else { 0.0 };
+                *moved = (next - old.to_f64() * parts).abs();
+                *lost = if degree == 0 { next } else { 0.0 };
                 *next_share = S::from_f64(next / parts);
             }
+            change.error += sum_of(&moved);
+            change.dangling += sum_of(&lost);
         };
         let changes = self.gather.pass(control, shares, S::to_f64, &mut self.next_shares, finish)?;
         let total = changes.iter().fold(Change::default(), Change::plus);

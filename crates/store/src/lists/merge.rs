@@ -142,8 +142,8 @@ impl<'a> Policy<'a> {
     /// The longest run that is written to a list of this length.
     #[inline]
     fn run_max(&self, len: usize) -> usize {
-        // Columns take fewest bits in short runs, and lists of `multi` types are cut anew when they are archived.
-        let is_short = self.compact && (self.multi || !self.properties.is_empty());
+        // Columns take fewest bits in short runs.
+        let is_short = self.compact && !self.properties.is_empty();
         if is_short { CHUNK_MAX } else { run_max(len, self.coding()) }
     }
 }
