@@ -12,6 +12,7 @@
 //! Invariant: each sum is taken in the order of its list, a hub's in pieces of a fixed size, so that products do not
 //! depend on the number of threads.
 
+use std::hint::select_unpredictable;
 use std::sync::Arc;
 
 use evergraph_types::{Direction, VertexId};
@@ -53,7 +54,7 @@ impl Matrix {
         Ok(Matrix { flat: flat.clone(), rows })
     }
 
-    /// Writes `finish(vertex, sum)` of every vertex that exists to `into`, and 0 for the others.
+    /// Writes `finish(vertex, sum)` of every vertex that exists to `into`, and 0 for the other ids.
     pub(crate) fn times(
         &self,
         vector: &[f64],
@@ -61,7 +62,8 @@ impl Matrix {
         control: &Control,
         finish: impl Fn(VertexId, f64) -> f64 + Sync,
     ) -> Result<(), AlgorithmError> {
-        let finish = |vertex, sum| if self.flat.has_vertex(vertex) { finish(vertex, sum) } else { 0.0 };
+        // Whether a vertex is missing is as good as random, so nothing branches on it.
+        let finish = |vertex, sum| select_unpredictable(self.flat.has_vertex(vertex), finish(vertex, sum), 0.0);
         match &self.rows {
             Rows::Plain(gather) => {
                 let finish = |(): &mut (), vertices, sums: &[f64], into: &mut [f64]| {
