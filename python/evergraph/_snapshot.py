@@ -352,6 +352,11 @@ class Snapshot(_text.Shown):
         reverse : bool
             Rows of edges coming in instead of going out.
 
+        Raises
+        ------
+        MemoryError
+            If ids are so large that arrays for them do not fit: ids of dense keys are the keys themselves.
+
         Examples
         --------
         >>> import evergraph as eg

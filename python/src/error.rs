@@ -14,7 +14,7 @@ use evergraph::{
     StreamError, ViewError, WindowError, WriteError, shown,
 };
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -382,6 +382,7 @@ impl Raise for InView<'_> {
                 let what = format!("there is no path from {} to {}", name(from), name(to));
                 Raised::new(py, "NoPathError", format!("{what} in version {}", self.view.version())).error
             }
+            AlgorithmError::NoRoom(_) => PyMemoryError::new_err(message),
             AlgorithmError::WrongResult(_) => Raised::new(py, "VerifyError", message).error,
             _ => Raised::new(py, "EvergraphError", message).error,
         }

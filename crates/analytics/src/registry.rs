@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 
 use evergraph_types::VertexId;
-use evergraph_view::{GraphView, WeightError};
+use evergraph_view::{GraphView, WeightError, room_for_ids};
 
 use crate::{AlgorithmError, Control, Weight};
 
@@ -43,6 +43,7 @@ impl Algorithm {
         control: &Control,
     ) -> Result<Outcome, AlgorithmError> {
         self.require(arguments)?;
+        room_for_ids(view.id_bound().into()).map_err(AlgorithmError::NoRoom)?;
         (self.run)(view, arguments, check, control)
     }
 

@@ -112,7 +112,8 @@ pub use evergraph_types::{
     SchemaError, Sequence, TextValues, Value, VertexData, VertexId, VertexTypeId, days_from_civil, shown,
 };
 pub use evergraph_view::{
-    Csr, DiffError, Difference, FlatView, GraphView, ListedEdges, Neighbors, RecordBatch, Snapshot,
+    Csr, DiffError, Difference, FlatView, GraphView, ListedEdges, Neighbors, NoRoom, RecordBatch, Snapshot,
+    room_for_ids,
 };
 pub use evergraph_views::{
     DeadLetter, Definition, EdgeMode, EdgeSelection, EvaluateError, Event, EventError, EventKind,

@@ -12,6 +12,7 @@ mod gather;
 mod graph_view;
 mod key_table;
 mod listed_edges;
+mod room;
 mod selection;
 mod snapshot;
 mod tables;
@@ -25,5 +26,6 @@ pub use evergraph_store::{FlatTable, ListPass, Neighbors, Reads, Run, by_referen
 pub use flat::FlatView;
 pub use graph_view::GraphView;
 pub use listed_edges::ListedEdges;
+pub use room::{NoRoom, room_for_ids};
 pub use snapshot::Snapshot;
 pub use weighted_lists::{WeightError, WeightedList, WeightedLists};

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use evergraph_types::VertexId;
-use evergraph_view::{GraphView, Snapshot};
+use evergraph_view::{GraphView, NoRoom, Snapshot};
 use thiserror::Error;
 
 /// No vertex: in results that name a vertex, where there is none to name. Never an id.
@@ -99,6 +99,8 @@ pub enum AlgorithmError {
         /// The other.
         other: VertexId,
     },
+    /// The view has ids so large that arrays for them do not fit in memory.
+    NoRoom(NoRoom),
     /// The slow verifier was asked for and did not agree with the result: a bug.
     WrongResult(VerifyError),
 }
@@ -117,6 +119,7 @@ impl AlgorithmError {
         use AlgorithmError as Error;
         match self {
             Error::Cancelled => "the algorithm was cancelled before it finished".to_owned(),
+            Error::NoRoom(no_room) => no_room.to_string(),
             Error::SourceNotFound { vertex } => {
                 format!(
                     "source vertex {} is not in this view; start from a vertex that it has",

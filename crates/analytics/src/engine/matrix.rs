@@ -63,7 +63,8 @@ impl Matrix {
         finish: impl Fn(VertexId, f64) -> f64 + Sync,
     ) -> Result<(), AlgorithmError> {
         // Whether a vertex is missing is as good as random, so nothing branches on it.
-        let finish = |vertex, sum| select_unpredictable(self.flat.has_vertex(vertex), finish(vertex, sum), 0.0);
+        let finish =
+            |vertex, sum| select_unpredictable(self.flat.has_vertex(vertex), finish(vertex, sum), 0.0);
         match &self.rows {
             Rows::Plain(gather) => {
                 let finish = |(): &mut (), vertices, sums: &[f64], into: &mut [f64]| {

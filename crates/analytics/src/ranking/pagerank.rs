@@ -268,14 +268,14 @@ struct State<S> {
     /// The score of each vertex divided by its out-degree; the score itself where that is 0, for nobody gathers it.
     shares: Vec<S>,
     next_shares: Vec<S>,
-    /// The out-degree of each vertex, half of what the table entries take, or [`NO_VERTEX`].
+    /// The out-degree of each vertex, half of what the table entries take, or [`MISSING`].
     degrees: Vec<u32>,
     /// The score of all vertices without out-edges.
     dangling: f64,
 }
 
 /// What stands for the out-degree of an id that is no vertex.
-const NO_VERTEX: u32 = u32::MAX;
+const MISSING: u32 = u32::MAX;
 
 impl<S: Share> State<S> {
     /// Every vertex has the same score.
@@ -291,14 +291,14 @@ impl<S: Share> State<S> {
             let mut own = degrees.iter_mut();
             view.table(Direction::Out).degrees(range.clone()).zip(range).for_each(|(degree, vertex)| {
                 if let Some(own) = own.next() {
-                    let degree = degree.min(NO_VERTEX as usize - 1) as u32;
-                    *own = select_unpredictable(view.has_vertex(vertex), degree, NO_VERTEX);
+                    let degree = degree.min(MISSING as usize - 1) as u32;
+                    *own = select_unpredictable(view.has_vertex(vertex), degree, MISSING);
                 }
             });
             let mut dangling = 0;
             for (share, &degree) in shares.iter_mut().zip(&*degrees) {
                 let even = start / f64::from(degree.max(1));
-                *share = S::from_f64(if degree == NO_VERTEX { 0.0 } else { even });
+                *share = S::from_f64(if degree == MISSING { 0.0 } else { even });
                 dangling += u64::from(degree == 0);
             }
             Ok(dangling)
@@ -316,7 +316,7 @@ impl<S: Share> State<S> {
         let (shares, degrees) = (&self.shares[..], &self.degrees[..]);
         let finish = |change: &mut Change, vertices: Range<VertexId>, sums: &[f64], next_shares: &mut [S]| {
             // A copy, so that what it refers to stays in registers.
-            let next_score = next_score;
+            let score_of = next_score;
             let places = vertices.start as usize..vertices.end as usize;
             let known = shares[places.clone()].iter().zip(&degrees[places]).zip(sums);
             // Which vertices are missing or have no out-edges is as good as random: nothing branches on it, and the totals are taken
@@ -326,8 +326,8 @@ impl<S: Share> State<S> {
             for ((vertex, ((old, &degree), &sum)), (next_share, (moved, lost))) in
                 vertices.zip(known).zip(found)
             {
-                let score = next_score(vertex, sum);
-                let next = if degree == NO_VERTEX { 0.0 } else { score };
+                let score = score_of(vertex, sum);
+                let next = if degree == MISSING { 0.0 } else { score };
                 let parts = f64::from(degree.max(1));
                 *moved = (next - old.to_f64() * parts).abs();
                 *lost = if degree == 0 { next } else { 0.0 };
