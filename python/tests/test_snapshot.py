@@ -1,8 +1,11 @@
 """Snapshots: what they answer, against NetworkX, and that they never change."""
 
 import random
+import re
+import sys
 from collections import Counter
 from datetime import datetime, timezone
+from pathlib import Path
 
 import networkx as nx
 import pytest
@@ -149,6 +152,24 @@ def test_dense_keys_are_used_as_they_are() -> None:
             db.put_vertex(-1)
         with pytest.raises(eg.SchemaError, match="dense"):
             db.put_vertex("a")
+
+
+def free_bytes() -> int:
+    told = re.search(r"MemAvailable: *(\d+) kB", Path("/proc/meminfo").read_text())
+    return 1024 * int(told[1]) if told else 0
+
+
+@pytest.mark.skipif(sys.platform != "linux" or free_bytes() > 2**35, reason="arrays of 32 GiB may fit")
+def test_arrays_that_do_not_fit_are_refused() -> None:
+    with eg.open(keys="dense") as db:
+        db.add_edges([0, 2**31], [2**31, 2**31 - 1])
+        view = db.snapshot()
+        assert view.num_vertices == 3
+        with pytest.raises(MemoryError, match=r"2147483649 vertex ids take 32\.0 GiB of memory"):
+            eg.pagerank(view)
+        with pytest.raises(MemoryError, match="keep such keys as int64"):
+            view.to_csr()
+        assert view.out_neighbors(2**31) == [2**31 - 1]
 
 
 def test_an_empty_graph_answers_everything(db: eg.Database) -> None:
