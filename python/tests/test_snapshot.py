@@ -170,7 +170,8 @@ def test_arrays_that_do_not_fit_are_refused() -> None:
             eg.pagerank(view)
         with pytest.raises(MemoryError, match="keep such keys as int64"):
             view.to_csr()
-        assert view.out_neighbors(last) == [last - 1]
+        # What looks at a part of the graph alone makes none.
+        assert eg.shortest_path(view, 0, last - 1).length == 2
 
 
 def test_an_empty_graph_answers_everything(db: eg.Database) -> None:
