@@ -10,8 +10,8 @@ use std::path::Path;
 use evergraph::algorithms::AlgorithmError;
 use evergraph::{
     BackupError, ChangesError, Closed, CommitError, Contested, Corruption, DatabaseLoadError, DiskError,
-    EvaluateError, EventError, HistoryError, Key, LoadError, OpenError, SchemaError, SchemaPart, Snapshot,
-    StreamError, ViewError, WindowError, WriteError, shown,
+    EvaluateError, EventError, HistoryError, Key, LoadError, NoRoom, OpenError, SchemaError, SchemaPart,
+    Snapshot, StreamError, ViewError, WindowError, WriteError, shown,
 };
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyValueError};
@@ -354,6 +354,12 @@ impl Raise for DatabaseLoadError {
     }
 }
 
+impl Raise for NoRoom {
+    fn raise(self, _: Python<'_>) -> PyErr {
+        PyMemoryError::new_err(self.to_string())
+    }
+}
+
 /// An error of an algorithm, and the view it ran on: it knows ids, users know keys.
 pub(crate) struct InView<'a> {
     pub(crate) error: AlgorithmError,
@@ -382,7 +388,7 @@ impl Raise for InView<'_> {
                 let what = format!("there is no path from {} to {}", name(from), name(to));
                 Raised::new(py, "NoPathError", format!("{what} in version {}", self.view.version())).error
             }
-            AlgorithmError::NoRoom(_) => PyMemoryError::new_err(message),
+            AlgorithmError::NoRoom(no_room) => no_room.raise(py),
             AlgorithmError::WrongResult(_) => Raised::new(py, "VerifyError", message).error,
             _ => Raised::new(py, "EvergraphError", message).error,
         }

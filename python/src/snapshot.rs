@@ -8,7 +8,6 @@ use evergraph::{
     Direction, EdgeData, GraphView, Key, KeyRef, Snapshot as Inner, VertexData, VertexId, room_for_ids, shown,
 };
 use numpy::PyArray1;
-use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
@@ -185,8 +184,7 @@ impl Snapshot {
 
     /// Compressed sparse rows: (indptr, indices), int64 and uint32.
     fn to_csr<'py>(&self, py: Python<'py>, reverse: bool) -> PyResult<Bound<'py, PyTuple>> {
-        room_for_ids(self.inner.id_bound().into())
-            .map_err(|error| PyMemoryError::new_err(error.to_string()))?;
+        room_for_ids(self.inner.id_bound().into()).map_err(|error| error.raise(py))?;
         let csr = detached(py, || self.inner.to_csr(direction(reverse)));
         let (indptr, indices) = (PyArray1::from_vec(py, csr.indptr), PyArray1::from_vec(py, csr.indices));
         (indptr, indices).into_pyobject(py)

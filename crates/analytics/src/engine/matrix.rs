@@ -54,7 +54,7 @@ impl Matrix {
         Ok(Matrix { flat: flat.clone(), rows })
     }
 
-    /// Writes `finish(vertex, sum)` of every vertex that exists to `into`, and 0 for the other ids.
+    /// Writes `finish(vertex, sum)` of every vertex that exists to `into`, and 0 for the other ids; `finish` is called for all.
     pub(crate) fn times(
         &self,
         vector: &[f64],

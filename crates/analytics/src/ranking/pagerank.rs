@@ -287,7 +287,8 @@ impl<S: Share> State<S> {
         let start = 1.0 / view.num_vertices().max(1) as f64;
         let places = ranges.iter().zip(ranges.split_mut(&mut shares)).zip(ranges.split_mut(&mut degrees));
         let dangling = try_map(control, places, |((range, shares), degrees)| {
-            // Nothing branches on what is as good as random, here and in `State::advance`.
+            // Nothing branches on what is as good as random, here and in `State::advance`. With `own` as a third of a `for` loop all
+            // before the first iteration takes 9 ms instead of 6.
             let mut own = degrees.iter_mut();
             view.table(Direction::Out).degrees(range.clone()).zip(range).for_each(|(degree, vertex)| {
                 if let Some(own) = own.next() {
