@@ -128,7 +128,7 @@ struct GivenBack {
 impl Drop for GivenBack {
     fn drop(&mut self) {
         if self.is_wanted {
-            give_back(GiveBack::ToSystem);
+            give_back(GiveBack::ToSystem, drop);
         }
     }
 }

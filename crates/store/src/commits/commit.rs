@@ -11,9 +11,10 @@
 //! ```
 //!
 //! Once a group is recorded, the next one may be, while it is applied; where commits are synced, the next one is accepted while one is, and recorded
-//! while that is applied: see [`stages`](crate::commits::stages). A batch of many edges, and a larger group of many callers
-//! that waits for the disk, is recorded and applied side by side and has the store to itself: a draft that fails to be
-//! recorded is given up. A large load has a way of its own, beside which commits go on: see [`branch`](crate::commits::branch).
+//! while that is applied: see [`stages`](crate::commits::stages). Where many callers sleep meanwhile, a thread of the store's own leads them, and
+//! applies a group while it is synced: see [`crowd`](crate::commits::crowd). A batch of many edges is recorded and applied side by side and has the
+//! store to itself: a draft that fails to be recorded is given up. A large load has a way of its own, beside which commits go on: see
+//! [`branch`](crate::commits::branch).
 //!
 //! Invariants: what is published is in the log; a group that fails to be recorded is not published, and no other is
 //! accepted after it; every caller is answered, even if whoever leads panics.
@@ -52,9 +53,11 @@ use crate::write_sets::ops::WriteSet;
 
 pub(crate) const INTERRUPTED: &str = "a commit was interrupted";
 
-/// A group of so many requests lets the next one be accepted while it is synced, or is applied meanwhile; fewer are joined by those who ask then, and to
-/// hand them over takes longer than to apply them.
+/// A group of so many requests lets the next one be accepted while it is synced; fewer are joined by those who ask then.
 const OVERLAPPED_REQUESTS: usize = 4;
+
+/// A group of so many callers, most of whom sleep, is led by the store's own thread: among fewer, whoever is awake leads sooner than that is.
+const CROWD: usize = 16;
 
 /// Beside a sync that takes longer it does not matter when the next group is accepted: the later, the larger it is.
 const QUICK_SYNC: Duration = Duration::from_micros(500);
@@ -157,6 +160,11 @@ impl From<Refusal> for CommitError {
     }
 }
 
+/// Whether a group is worth handing to the pool.
+fn forks(group: &[Request]) -> bool {
+    group.iter().map(Request::batch_rows).sum::<usize>() >= FORKED_ROWS
+}
+
 /// A request that was looked at.
 struct Accepted {
     writes: WriteSet,
@@ -167,33 +175,33 @@ struct Accepted {
 }
 
 /// Requests that were looked at together.
-struct AcceptedGroup {
+pub(super) struct AcceptedGroup {
     accepted: Vec<Accepted>,
     /// With their keys.
     dictionary: Arc<Dictionary>,
     /// The newest commit.
     last: Sequence,
-    time_micros: i64,
+    pub(super) time_micros: i64,
 }
 
 impl AcceptedGroup {
     /// What is answered if they are not applied; of those that were not refused it tells nothing.
-    fn into_answers(self) -> Vec<Outcome> {
+    pub(super) fn into_answers(self) -> Vec<Outcome> {
         let answer = |accepted: Accepted| accepted.refused.map_or(Ok(BatchSummary::default()), Err);
         self.accepted.into_iter().map(answer).collect()
     }
 }
 
 /// A group that was applied to the newest version.
-struct Applied {
-    draft: Draft,
+pub(super) struct Applied {
+    pub(super) draft: Draft,
     /// Whether it is another version than that.
     is_new: bool,
-    answers: Vec<Outcome>,
+    pub(super) answers: Vec<Outcome>,
 }
 
 /// Commits as they are logged.
-struct Record {
+pub(super) struct Record {
     first: Sequence,
     last: Sequence,
     payload: Vec<u8>,
@@ -231,7 +239,7 @@ impl Inner {
         }
     }
 
-    fn is_synced(&self) -> bool {
+    pub(crate) fn is_synced(&self) -> bool {
         self.options.durability == Durability::Sync && self.home.is_some()
     }
 
@@ -239,16 +247,21 @@ impl Inner {
         if self.is_synced() { Pace::Disk } else { Pace::Memory }
     }
 
-    /// Commits all requests of a group.
-    fn commit_group(&self, group: Vec<Request>, lead: &mut Lead<'_>) -> Vec<Outcome> {
-        let mut committer = self.committer.enter();
-        while committer.is_ahead() {
-            self.branch_moved.wait(&mut committer);
+    /// Commits all requests of a group, or has that done where many sleep.
+    fn commit_group(&self, mut group: Vec<Request>, lead: &mut Lead<'_>) -> Vec<Outcome> {
+        if self.is_synced() && group.len() >= CROWD && lead.is_crowded() {
+            match lead.hand_over(group, |crowd| self.lead_by_thread(crowd)) {
+                Ok(()) => return Vec::new(),
+                Err(kept) => group = kept,
+            }
         }
-        let is_overlapped = self.is_synced() && group.len() >= OVERLAPPED_REQUESTS && lead.is_crowded();
-        let forks = is_overlapped || group.iter().map(Request::batch_rows).sum::<usize>() >= FORKED_ROWS;
-        let is_alone = forks || committer.branch.is_some() || group.iter().any(Request::deletes_vertices);
-        if !is_alone {
+        self.commit(group, lead)
+    }
+
+    /// Commits all requests of a group, on this thread.
+    pub(super) fn commit(&self, group: Vec<Request>, lead: &mut Lead<'_>) -> Vec<Outcome> {
+        let mut committer = self.enter_committer();
+        if !committer.is_alone_with(&group) {
             let commit = if self.is_synced() { Self::commit_synced } else { Self::commit_in_stages };
             return match committer.accept(self, group) {
                 Ok((accepted, record)) => commit(self, committer, accepted, record, lead),
@@ -257,8 +270,18 @@ impl Inner {
         }
         let mut stages = self.committer.all(committer);
         let (committer, applier) = stages.split();
+        let forks = forks(&group);
         let commit = || self.commit_alone(committer, applier, group, forks);
         if forks { in_pool(commit) } else { commit() }
+    }
+
+    /// The committer, once no load under way has commits wait for it.
+    pub(super) fn enter_committer(&self) -> MutexGuard<'_, Committer> {
+        let mut committer = self.committer.enter();
+        while committer.is_ahead() {
+            self.branch_moved.wait(&mut committer);
+        }
+        committer
     }
 
     /// The way of most groups: once it is logged, the next one may be.
@@ -342,9 +365,7 @@ impl Inner {
         let apply = || applier.apply(self, accepted);
         let (recorded, applied) = if forks { rayon::join(record, apply) } else { (record(), apply()) };
         if let Err(reason) = recorded {
-            applied.draft.discard();
-            applier.is_busy = false;
-            return committer.fail(reason, applied.answers);
+            return committer.give_up(applier, applied, reason);
         }
         let answers = self.publish_applied(applier, applied, committer.branch.as_mut());
         self.go_on(committer);
@@ -352,7 +373,7 @@ impl Inner {
     }
 
     /// Makes what was applied the newest version, which `branch` is told of; gives the answers.
-    fn publish_applied(
+    pub(super) fn publish_applied(
         &self,
         applier: &mut Applier,
         applied: Applied,
@@ -374,7 +395,7 @@ impl Inner {
     }
 
     /// After a group was logged.
-    fn go_on(&self, committer: &mut Committer) {
+    pub(super) fn go_on(&self, committer: &mut Committer) {
         committer.refusal = None;
         self.note_growth(committer);
         if self.home.is_none() {
@@ -396,7 +417,7 @@ impl Inner {
 
 impl Applier {
     /// Makes the next version of what was accepted, and the answers.
-    fn apply(&mut self, inner: &Inner, group: AcceptedGroup) -> Applied {
+    pub(super) fn apply(&mut self, inner: &Inner, group: AcceptedGroup) -> Applied {
         self.is_busy = true;
         let base = inner.current.load();
         let is_new = group.last > base.sequence;
@@ -444,7 +465,7 @@ pub(crate) fn apply_batch(draft: &mut Draft, writes: WriteSet, watch: Option<&Wa
 
 impl Committer {
     /// Validates each request and turns it into ids, and all of them into a record; or refuses them all.
-    fn accept(
+    pub(super) fn accept(
         &mut self,
         inner: &Inner,
         group: Vec<Request>,
@@ -518,10 +539,22 @@ impl Committer {
     }
 
     /// Takes no more commits; gives the answers to a group that was not brought to its end.
-    fn fail(&mut self, reason: String, answers: Vec<Outcome>) -> Vec<Outcome> {
+    pub(super) fn fail(&mut self, reason: String, answers: Vec<Outcome>) -> Vec<Outcome> {
         self.refusal = Some(Refusal::Failed(reason.clone()));
         let error = || Err(CommitError::Durability { reason: reason.clone() });
         answers.into_iter().map(|answer| answer.and_then(|_| error())).collect()
+    }
+
+    /// Gives up what was applied and is not durable, and takes no more commits; gives the answers.
+    pub(super) fn give_up(
+        &mut self,
+        applier: &mut Applier,
+        applied: Applied,
+        reason: String,
+    ) -> Vec<Outcome> {
+        applied.draft.discard();
+        applier.is_busy = false;
+        self.fail(reason, applied.answers)
     }
 
     /// The write set of a request, if it may commit. After an error nothing has changed.
@@ -551,6 +584,11 @@ impl Committer {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether a group is to have the store to itself: it is applied side by side, or to a load too, or the newest version tells what is logged.
+    pub(super) fn is_alone_with(&self, group: &[Request]) -> bool {
+        forks(group) || self.branch.is_some() || group.iter().any(Request::deletes_vertices)
     }
 
     /// Whether commits are so far ahead of a load under way that they are to wait for it.
@@ -595,7 +633,7 @@ impl Committer {
     }
 
     /// Brings a record to the log.
-    fn append(&mut self, record: Option<Record>, time_micros: i64) -> Result<(), String> {
+    pub(super) fn append(&mut self, record: Option<Record>, time_micros: i64) -> Result<(), String> {
         let (Some(log), Some(Record { first, last, payload })) = (&mut self.log, record) else {
             return Ok(());
         };

@@ -9,7 +9,8 @@
 //!
 //! The lead goes on before the answers are given: to wake those who sleep takes as long as to commit for them, and the next
 //! group is committed meanwhile. A large group of few callers gives it up before it is synced, if that is quick. Those of a group wait in one
-//! place, and one system call wakes them all.
+//! place, and one system call wakes them all. Where many sleep, a thread of the store's own takes the lead over, keeps it as long as anyone
+//! waits, and wakes one of each group, who wakes the others ([`crowd`](crate::commits::crowd)).
 //!
 //! What a commit takes decides between two ways of waiting ([`Pace`]). Where it takes microseconds, sleeping and waking
 //! take longer: one who waits looks a while whether the answer has come before it sleeps, unless others sleep already, who
@@ -114,6 +115,15 @@ struct GroupState {
     offered: Option<Offer>,
     /// In the order of the requests, once there are any; each caller takes its own.
     answers: Option<Vec<Option<Outcome>>>,
+    /// Whether the first to see them is to wake the others.
+    is_passed_on: bool,
+}
+
+/// A group whose lead is handed over.
+#[derive(Debug)]
+pub(crate) struct Crowd {
+    requests: Vec<Request>,
+    group: Arc<Group>,
 }
 
 /// The lead, as it is offered.
@@ -234,12 +244,25 @@ impl CommitQueue {
             look_for(PATIENCE, || self.gathered() >= seen);
             state = lock(&self.state);
         }
+        let (requests, mut lead) = self.take_group(pace, &mut state);
+        drop(state);
+        lead.answers = commit(requests, &mut lead);
+    }
+
+    /// What waits, for whoever has the lead.
+    fn take_group(&self, pace: Pace, state: &mut QueueState) -> (Vec<Request>, Lead<'_>) {
         let requests = std::mem::take(&mut state.requests);
         let group = std::mem::take(&mut state.group);
         self.gathered.store(0, Ordering::Relaxed);
-        drop(state);
+        let lead = Lead::new(self, pace, Some(group), requests.len());
+        (requests, lead)
+    }
+
+    /// Takes over the lead that was handed over.
+    pub(crate) fn lead_for(&self, pace: Pace, Crowd { requests, group }: Crowd) -> (Vec<Request>, Lead<'_>) {
         let mut lead = Lead::new(self, pace, Some(group), requests.len());
-        lead.answers = commit(requests, &mut lead);
+        lead.wakes_one = true;
+        (requests, lead)
     }
 
     /// Waits until there is something to tell the caller of a group whose request has this place; sleeps only after so many
@@ -250,6 +273,11 @@ impl CommitQueue {
         loop {
             if let Some(answers) = &mut state.answers {
                 let answer = answers.get_mut(place).and_then(Option::take);
+                let wakes_others = std::mem::take(&mut state.is_passed_on);
+                drop(state);
+                if wakes_others {
+                    group.changed.notify_all();
+                }
                 return Told::Answer(answer.unwrap_or_else(interrupted));
             }
             if let Some(offer) = state.offered.take() {
@@ -287,20 +315,62 @@ pub(crate) struct Lead<'a> {
     /// Where those of the group wait; `None` if it is the caller alone, who leads.
     group: Option<Arc<Group>>,
     is_passed_on: bool,
+    /// Whether those who are answered wake each other.
+    wakes_one: bool,
     /// How many requests it commits.
     size: usize,
-    answers: Vec<Outcome>,
+    /// What is answered when it is dropped.
+    pub(crate) answers: Vec<Outcome>,
 }
 
 impl<'a> Lead<'a> {
     fn new(queue: &'a CommitQueue, pace: Pace, group: Option<Arc<Group>>, size: usize) -> Self {
-        Lead { queue, pace, group, size, is_passed_on: false, answers: Vec::new() }
+        Lead { queue, pace, group, size, is_passed_on: false, wakes_one: false, answers: Vec::new() }
     }
 
     /// Whether many callers sleep for what the group asks: of those who are answered and run at once, the system may let any run
     /// before whoever leads.
     pub(crate) fn is_crowded(&self) -> bool {
         REQUESTS_OF_A_CALLER * self.queue.sleepers.load(Ordering::Relaxed) > self.size
+    }
+
+    /// Hands the lead over, if it is taken; the caller then waits for the answer as all others do. Gives back what is to be committed if not.
+    pub(crate) fn hand_over(
+        &mut self,
+        requests: Vec<Request>,
+        take: impl FnOnce(Crowd) -> Result<(), Crowd>,
+    ) -> Result<(), Vec<Request>> {
+        let Some(group) = self.group.take() else { return Err(requests) };
+        take(Crowd { requests, group }).map_err(|Crowd { requests, group }| {
+            self.group = Some(group);
+            requests
+        })?;
+        self.is_passed_on = true;
+        Ok(())
+    }
+
+    /// The next group, if anyone waits, and its lead, which this one no longer is.
+    pub(crate) fn take_next(&mut self) -> Option<(Vec<Request>, Lead<'a>)> {
+        let mut state = lock(&self.queue.state);
+        if self.is_passed_on || state.requests.is_empty() {
+            return None;
+        }
+        self.is_passed_on = true;
+        let (requests, mut lead) = self.queue.take_group(self.pace, &mut state);
+        lead.wakes_one = self.wakes_one;
+        Some((requests, lead))
+    }
+
+    /// Gives the answers.
+    pub(crate) fn answer(&mut self) {
+        let Some(group) = self.group.take() else { return };
+        let answers = std::mem::take(&mut self.answers).into_iter().map(Some).collect();
+        let notify = if self.wakes_one { Condvar::notify_one } else { Condvar::notify_all };
+        let change = |state: &mut GroupState| {
+            state.answers = Some(answers);
+            state.is_passed_on = self.wakes_one;
+        };
+        self.queue.tell(&group, change, notify);
     }
 
     /// Lets the next group be committed, if those who may wait for it are awake: if some sleep, it is the larger for waiting.
@@ -330,8 +400,6 @@ impl<'a> Lead<'a> {
 impl Drop for Lead<'_> {
     fn drop(&mut self) {
         self.go_on();
-        let Some(group) = &self.group else { return };
-        let answers = std::mem::take(&mut self.answers).into_iter().map(Some).collect();
-        self.queue.tell(group, |group| group.answers = Some(answers), Condvar::notify_all);
+        self.answer();
     }
 }

@@ -131,13 +131,14 @@ static GIVING_BACK: AtomicUsize = AtomicUsize::new(0);
 
 /// Memory that is being given back by several threads. The last of them does it once more: an allocator may let one thread at a
 /// time give to the system, and what another had just come to be free would stay.
-struct GivingBack {
+#[derive(Debug)]
+pub(crate) struct GivingBack {
     give_back: fn(GiveBack),
     to: GiveBack,
 }
 
 impl GivingBack {
-    fn here(&self) {
+    pub(crate) fn here(&self) {
         (self.give_back)(self.to);
     }
 }
@@ -149,8 +150,8 @@ impl Drop for GivingBack {
     }
 }
 
-/// Gives memory back on the threads of the pools, when they have time, and on this one.
-pub(crate) fn give_back(to: GiveBack) {
+/// Gives memory back on the threads of the pools, when they have time, on this one, and on one that `elsewhere` asks.
+pub(crate) fn give_back(to: GiveBack, elsewhere: impl FnOnce(Arc<GivingBack>)) {
     let Some(&give_back) = GIVE_BACK.get() else { return };
     GIVING_BACK.fetch_add(1, Ordering::Relaxed);
     let all = Arc::new(GivingBack { give_back, to });
@@ -158,6 +159,7 @@ pub(crate) fn give_back(to: GiveBack) {
         let all = all.clone();
         pool.spawn_broadcast(move |_| all.here());
     }
+    elsewhere(all.clone());
     all.here();
 }
 

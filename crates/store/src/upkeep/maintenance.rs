@@ -1,5 +1,6 @@
 //! The store's own threads: one syncs what commits did not, by the clock and as the log grows, and makes room in the log ahead of them;
-//! one archives when memory or the log has grown, and brings lists together that commits have scattered.
+//! one archives when memory or the log has grown, and brings lists together that commits have scattered. Where each commit is synced, two
+//! others wait for many callers at once ([`crowd`](crate::commits::crowd)).
 //!
 //! ```text
 //!  commit ─► much not synced, little room? ─► signal ─► thread for the log, which also syncs by the clock
@@ -25,7 +26,9 @@ use evergraph_disk::{Access, Condvar, Mutex};
 use evergraph_log::{Log, LogRoom, LogSync};
 use evergraph_types::Sequence;
 
-use crate::commits::commit::{Committer, Written};
+use crate::commits::aside::Aside;
+use crate::commits::commit::{Committer, Synced, Written};
+use crate::commits::crowd::Errand;
 use crate::error::CommitError;
 use crate::files::archive::{Merge, checkpoint};
 use crate::files::home::Home;
@@ -76,6 +79,9 @@ pub(crate) struct Signal {
     changed: Condvar,
     /// For the thread for the log.
     log_changed: Condvar,
+    /// For the one that leads callers who sleep, and the one that syncs for it.
+    pub(crate) errands: Aside<Errand, ()>,
+    pub(crate) syncs: Aside<LogSync, Synced>,
     threads: Mutex<Threads>,
 }
 
@@ -133,6 +139,11 @@ impl Signal {
         self.wake(|state| &mut state.give_back);
     }
 
+    /// Has memory given back by the threads of the pools, this one, and the one that leads callers, unless it does.
+    fn have_given_back(&self, to: GiveBack) {
+        give_back(to, |giving| drop(self.errands.ask(Errand::GiveBack(giving))));
+    }
+
     fn wake(self: &Arc<Self>, wish: impl FnOnce(&mut State) -> &mut bool) {
         if !self.wish(&self.changed, wish) {
             return;
@@ -155,6 +166,8 @@ impl Signal {
         self.state.lock().stop = true;
         self.changed.notify_all();
         self.log_changed.notify_all();
+        self.errands.end();
+        self.syncs.end();
     }
 
     /// Waits until the threads, which were told to stop, have ended.
@@ -223,8 +236,15 @@ pub(crate) fn start(inner: &Arc<Inner>) {
     let mut threads = inner.signal.threads.lock();
     threads.wanted = Some(Arc::downgrade(inner));
     inner.reclaimer.signal.get_or_init(|| inner.signal.clone());
-    if inner.home.is_some() && inner.options.durability != Durability::Sync {
-        let (signal, store) = (inner.signal.clone(), Arc::downgrade(inner));
+    let (signal, store) = (inner.signal.clone(), Arc::downgrade(inner));
+    if inner.is_synced() {
+        let syncs = signal.clone();
+        threads.start("evergraph-sync", move || syncs.syncs.serve(LogSync::run));
+        threads.start("evergraph-commit", move || {
+            // Whoever waits for an answer has the store open.
+            signal.errands.serve(|errand| store.upgrade().map_or((), |inner| inner.run_errand(errand)))
+        });
+    } else if inner.home.is_some() {
         let has_clock = inner.options.durability == Durability::Interval;
         let interval = has_clock.then_some(inner.options.interval);
         threads.start("evergraph-log", move || keep_log(&signal, &store, interval));
@@ -506,7 +526,7 @@ impl Inner {
             return self.give_back();
         }
         self.reclaimer.collect();
-        give_back(GiveBack::ToThreads);
+        self.signal.have_given_back(GiveBack::ToThreads);
         self.signal.give_back();
     }
 
@@ -514,7 +534,7 @@ impl Inner {
     pub(crate) fn give_back(&self) {
         self.given_back_bytes.store(self.taken_bytes(), Ordering::Relaxed);
         self.reclaimer.collect();
-        give_back(GiveBack::ToSystem);
+        self.signal.have_given_back(GiveBack::ToSystem);
         if self.reclaimer.is_read() {
             self.signal.give_back();
         }

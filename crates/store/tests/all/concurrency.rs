@@ -467,10 +467,13 @@ fn commits_in_order(store: &Store, threads: u64, turns: u64) -> Dump {
 fn groups_of_commits_are_commits_in_their_order() {
     commits_in_order(&Store::in_memory(Options::default()), 4, 400);
     commits_in_order(&Store::in_memory(Options { bulk_edges: 5, ..Options::default() }), 4, 400);
-    let (store, directory) = on_disk(Durability::Sync);
-    let found = commits_in_order(&store, 6, 100);
-    drop(store);
-    assert_eq!(dump(&reopen(&directory, Durability::Sync).version().expect("open")), found);
+    // The store's own thread leads those of many.
+    for (threads, turns) in [(6, 100), (40, 40)] {
+        let (store, directory) = on_disk(Durability::Sync);
+        let found = commits_in_order(&store, threads, turns);
+        drop(store);
+        assert_eq!(dump(&reopen(&directory, Durability::Sync).version().expect("open")), found);
+    }
 }
 
 /// The request that fits nothing is answered with its error, and those that wait with it are committed.

@@ -16,6 +16,7 @@ mod common;
 mod concurrency;
 mod conflicts;
 mod crash;
+mod crowds;
 mod cursors;
 mod derived;
 mod faults;

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use evergraph_store::{BatchSummary, CommitError};
 use shuttle::thread;
 
+use crate::commits::aside::Aside;
 use crate::commits::commit::{Committer, INTERRUPTED, Refusal, Synced};
-use crate::commits::queue::{CommitQueue, HandedIn, Lead, Outcome, Pace};
+use crate::commits::queue::{CommitQueue, Crowd, HandedIn, Lead, Outcome, Pace};
 use crate::commits::stages::{Applier, Stages};
 use crate::system::sync::fair::MutexGuard;
 use crate::system::sync::{AtomicBool, AtomicU64, Ordering};
@@ -239,6 +240,82 @@ pub(crate) fn what_is_handed_in_is_committed(pace: Pace) {
     assert_eq!(all.queue.gathered(), 1);
     assert_eq!(all.answer(70, alone).expect("it is committed").sequence, 70);
     assert_eq!(all.stages.lock().split().1.scratch.requests.len(), 7);
+}
+
+/// Two threads that lead those who wait, and sync for them, as the store's do.
+struct Crowded {
+    all: Arc<Committing>,
+    crowds: Aside<Crowd, ()>,
+    syncs: Aside<u64, u64>,
+}
+
+impl Crowded {
+    fn submit(&self, number: u64) -> Outcome {
+        self.all.queue.submit(Pace::Disk, number, |group, lead| {
+            match lead.hand_over(group, |crowd| self.crowds.ask(crowd)) {
+                Ok(()) => Vec::new(),
+                Err(kept) => self.all.lead(number, kept, lead),
+            }
+        })
+    }
+
+    fn lead(&self, crowd: Crowd) {
+        let mut next = Some(self.all.queue.lead_for(Pace::Disk, crowd));
+        while let Some((group, lead)) = next {
+            next = self.commit_in_line(group, lead);
+        }
+    }
+
+    /// Two groups at most, the second accepted while the first is synced.
+    fn commit_in_line<'a>(&'a self, group: Vec<u64>, lead: Lead<'a>) -> Option<(Vec<u64>, Lead<'a>)> {
+        assert!(!self.all.is_led.swap(true, Ordering::SeqCst), "one leads at a time");
+        let mut held = self.all.stages.lock();
+        let (committer, applier) = held.split();
+        let (mut current, mut before, mut waiting) = (Some((group, lead)), None::<Lead<'_>>, None);
+        committer.groups += 1;
+        for number in 1.. {
+            let Some((group, mut lead)) = current.take() else { break };
+            let turn = committer.groups;
+            let is_aside = self.syncs.ask(turn).is_ok();
+            drop(before.take());
+            lead.answers = self.all.apply(applier, turn, group, false);
+            waiting = lead.take_next();
+            current = waiting.take_if(|_| number < 2);
+            committer.groups += u64::from(current.is_some());
+            let synced = if is_aside { self.syncs.answer(|turn| turn) } else { Some(turn) };
+            assert_eq!(synced, Some(turn), "a group is answered when it is synced itself");
+            before = Some(lead);
+        }
+        self.all.no_longer_leads();
+        held.unlock_fair();
+        waiting.or_else(|| before.as_mut()?.take_next())
+    }
+}
+
+/// Whoever leads, a thread or a caller whose group that had no time for, everyone gets the answer to what they asked; both threads end.
+pub(crate) fn everyone_of_a_crowd_is_answered() {
+    let all = Committing::at(Pace::Disk, Fault::None);
+    let crowded = Arc::new(Crowded { all: all.clone(), crowds: Aside::default(), syncs: Aside::default() });
+    let spawn = |work: fn(&Crowded, u64), number| {
+        let crowded = crowded.clone();
+        thread::spawn(move || work(&crowded, number))
+    };
+    let leads = spawn(|crowded, _| crowded.crowds.serve(|crowd| crowded.lead(crowd)), 0);
+    let syncs = spawn(|crowded, _| crowded.syncs.serve(|turn| turn), 0);
+    let put = |crowded: &Crowded, caller| {
+        for number in [caller, caller + 1] {
+            assert_eq!(crowded.submit(number).expect("it is committed").sequence, number);
+            // As if the store were closed amid the others, but that they go on by themselves.
+            if number == 20 {
+                crowded.crowds.end();
+                crowded.syncs.end();
+            }
+        }
+    };
+    let callers = [0, 10, 20].map(|caller| spawn(put, caller));
+    callers.into_iter().chain([leads, syncs]).for_each(|thread| thread.join().expect("no panic"));
+    all.look_in();
+    assert_eq!(all.stages.lock().split().1.scratch.requests.len(), 6);
 }
 
 /// Three callers, one of whom leads first, and what they are answered.

@@ -1,5 +1,5 @@
-//! The commit queue, the stages, the newest version, the count of writers and what frees blocks under a scheduler that tries the orders in which
-//! threads may come (shuttle): the very source files of the store, compiled against primitives that hand every step to the
+//! The commit queue, the stages, the threads that lead and sync for many callers, the newest version, the count of writers and what
+//! frees blocks under a scheduler that tries the orders in which threads may come (shuttle): the very source files of the store, compiled against primitives that hand every step to the
 //! scheduler, atomics included. What they lean on is stood in for.
 //!
 //! A schedule that fails is printed as a string; `shuttle::replay` runs it again.
@@ -15,6 +15,8 @@ mod error {
 }
 
 mod commits {
+    #[path = "../../../src/commits/aside.rs"]
+    pub(crate) mod aside;
     pub(crate) mod commit;
     #[path = "../../../src/commits/queue.rs"]
     pub(crate) mod queue;
@@ -99,6 +101,7 @@ fn committing_in_many_orders(orders: usize) {
         });
     }
     in_many_orders(orders, committing::nothing_is_applied_after_a_sync_that_failed);
+    in_many_orders(orders, committing::everyone_of_a_crowd_is_answered);
 }
 
 #[test]
