@@ -57,9 +57,24 @@ impl<J, R> Aside<J, R> {
         Ok(())
     }
 
-    /// Waits for what came of it; `None` if the thread has panicked. Does it here if the thread has not begun: the system may have
-    /// it wait for the processor that the caller has had all the while.
-    pub(crate) fn answer(&self, work: impl FnOnce(J) -> R) -> Option<R> {
+    /// Has `work` done while `here` is; gives what came of both, of the first `None` if the thread has panicked. Does it here if the thread has
+    /// not begun by then: the system may have it wait for the processor that the caller has had all the while.
+    pub(crate) fn join<T>(
+        &self,
+        job: J,
+        work: impl FnOnce(J) -> R,
+        here: impl FnOnce() -> T,
+    ) -> (Option<R>, T) {
+        let asked = self.ask(job);
+        let done_here = here();
+        let done = match asked {
+            Ok(()) => self.answer(work),
+            Err(job) => Some(work(job)),
+        };
+        (done, done_here)
+    }
+
+    fn answer(&self, work: impl FnOnce(J) -> R) -> Option<R> {
         let mut state = lock(&self.state);
         loop {
             match replace(&mut state.step, Step::Idle) {

@@ -175,29 +175,39 @@ struct Accepted {
 }
 
 /// Requests that were looked at together.
-pub(super) struct AcceptedGroup {
+struct AcceptedGroup {
     accepted: Vec<Accepted>,
     /// With their keys.
     dictionary: Arc<Dictionary>,
     /// The newest commit.
     last: Sequence,
-    pub(super) time_micros: i64,
+    time_micros: i64,
 }
 
 impl AcceptedGroup {
     /// What is answered if they are not applied; of those that were not refused it tells nothing.
-    pub(super) fn into_answers(self) -> Vec<Outcome> {
+    fn into_answers(self) -> Vec<Outcome> {
         let answer = |accepted: Accepted| accepted.refused.map_or(Ok(BatchSummary::default()), Err);
         self.accepted.into_iter().map(answer).collect()
     }
 }
 
 /// A group that was applied to the newest version.
-pub(super) struct Applied {
-    pub(super) draft: Draft,
+struct Applied {
+    draft: Draft,
     /// Whether it is another version than that.
     is_new: bool,
-    pub(super) answers: Vec<Outcome>,
+    answers: Vec<Outcome>,
+}
+
+/// How a group that has the store to itself is recorded and applied.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Way {
+    OneByOne,
+    /// Side by side, in the pool.
+    Forked,
+    /// Applied while the thread for that syncs it.
+    Aside,
 }
 
 /// Commits as they are logged.
@@ -255,24 +265,17 @@ impl Inner {
                 Err(kept) => group = kept,
             }
         }
-        self.commit(group, lead)
-    }
-
-    /// Commits all requests of a group, on this thread.
-    pub(super) fn commit(&self, group: Vec<Request>, lead: &mut Lead<'_>) -> Vec<Outcome> {
         let mut committer = self.enter_committer();
-        if !committer.is_alone_with(&group) {
-            let commit = if self.is_synced() { Self::commit_synced } else { Self::commit_in_stages };
-            return match committer.accept(self, group) {
-                Ok((accepted, record)) => commit(self, committer, accepted, record, lead),
-                Err(refused) => refused,
-            };
+        let is_alone =
+            forks(&group) || committer.branch.is_some() || group.iter().any(Request::deletes_vertices);
+        if is_alone {
+            return self.commit_alone(committer, group, Way::OneByOne);
         }
-        let mut stages = self.committer.all(committer);
-        let (committer, applier) = stages.split();
-        let forks = forks(&group);
-        let commit = || self.commit_alone(committer, applier, group, forks);
-        if forks { in_pool(commit) } else { commit() }
+        let commit = if self.is_synced() { Self::commit_synced } else { Self::commit_in_stages };
+        match committer.accept(self, group) {
+            Ok((accepted, record)) => commit(self, committer, accepted, record, lead),
+            Err(refused) => refused,
+        }
     }
 
     /// The committer, once no load under way has commits wait for it.
@@ -348,24 +351,43 @@ impl Inner {
         self.publish_applied(&mut applier, applied, None)
     }
 
-    /// The way of a group that has the store to itself. Whether it `forks` is whether it records and applies side by side.
-    fn commit_alone(
+    /// The way of a group that has the store to itself: one that is worth handing to the pool is recorded and applied side by side.
+    pub(super) fn commit_alone(
         &self,
+        committer: MutexGuard<'_, Committer>,
+        group: Vec<Request>,
+        way: Way,
+    ) -> Vec<Outcome> {
+        let mut stages = self.committer.all(committer);
+        let (committer, applier) = stages.split();
+        match forks(&group) {
+            true => in_pool(|| self.commit_by(Way::Forked, committer, applier, group)),
+            false => self.commit_by(way, committer, applier, group),
+        }
+    }
+
+    fn commit_by(
+        &self,
+        way: Way,
         committer: &mut Committer,
         applier: &mut Applier,
         group: Vec<Request>,
-        forks: bool,
     ) -> Vec<Outcome> {
         let (accepted, record) = match committer.accept(self, group) {
             Ok(accepted) => accepted,
             Err(refused) => return refused,
         };
         let time_micros = accepted.time_micros;
-        let record = || committer.record(record, time_micros);
         let apply = || applier.apply(self, accepted);
-        let (recorded, applied) = if forks { rayon::join(record, apply) } else { (record(), apply()) };
+        let (recorded, applied) = match way {
+            Way::OneByOne => (committer.record(record, time_micros), apply()),
+            Way::Forked => rayon::join(|| committer.record(record, time_micros), apply),
+            Way::Aside => self.record_aside(committer, (record, time_micros), apply),
+        };
         if let Err(reason) = recorded {
-            return committer.give_up(applier, applied, reason);
+            applied.draft.discard();
+            applier.is_busy = false;
+            return committer.fail(reason, applied.answers);
         }
         let answers = self.publish_applied(applier, applied, committer.branch.as_mut());
         self.go_on(committer);
@@ -373,7 +395,7 @@ impl Inner {
     }
 
     /// Makes what was applied the newest version, which `branch` is told of; gives the answers.
-    pub(super) fn publish_applied(
+    fn publish_applied(
         &self,
         applier: &mut Applier,
         applied: Applied,
@@ -395,7 +417,7 @@ impl Inner {
     }
 
     /// After a group was logged.
-    pub(super) fn go_on(&self, committer: &mut Committer) {
+    fn go_on(&self, committer: &mut Committer) {
         committer.refusal = None;
         self.note_growth(committer);
         if self.home.is_none() {
@@ -417,7 +439,7 @@ impl Inner {
 
 impl Applier {
     /// Makes the next version of what was accepted, and the answers.
-    pub(super) fn apply(&mut self, inner: &Inner, group: AcceptedGroup) -> Applied {
+    fn apply(&mut self, inner: &Inner, group: AcceptedGroup) -> Applied {
         self.is_busy = true;
         let base = inner.current.load();
         let is_new = group.last > base.sequence;
@@ -465,7 +487,7 @@ pub(crate) fn apply_batch(draft: &mut Draft, writes: WriteSet, watch: Option<&Wa
 
 impl Committer {
     /// Validates each request and turns it into ids, and all of them into a record; or refuses them all.
-    pub(super) fn accept(
+    fn accept(
         &mut self,
         inner: &Inner,
         group: Vec<Request>,
@@ -539,22 +561,10 @@ impl Committer {
     }
 
     /// Takes no more commits; gives the answers to a group that was not brought to its end.
-    pub(super) fn fail(&mut self, reason: String, answers: Vec<Outcome>) -> Vec<Outcome> {
+    fn fail(&mut self, reason: String, answers: Vec<Outcome>) -> Vec<Outcome> {
         self.refusal = Some(Refusal::Failed(reason.clone()));
         let error = || Err(CommitError::Durability { reason: reason.clone() });
         answers.into_iter().map(|answer| answer.and_then(|_| error())).collect()
-    }
-
-    /// Gives up what was applied and is not durable, and takes no more commits; gives the answers.
-    pub(super) fn give_up(
-        &mut self,
-        applier: &mut Applier,
-        applied: Applied,
-        reason: String,
-    ) -> Vec<Outcome> {
-        applied.draft.discard();
-        applier.is_busy = false;
-        self.fail(reason, applied.answers)
     }
 
     /// The write set of a request, if it may commit. After an error nothing has changed.
@@ -584,11 +594,6 @@ impl Committer {
             }
             _ => Ok(()),
         }
-    }
-
-    /// Whether a group is to have the store to itself: it is applied side by side, or to a load too, or the newest version tells what is logged.
-    pub(super) fn is_alone_with(&self, group: &[Request]) -> bool {
-        forks(group) || self.branch.is_some() || group.iter().any(Request::deletes_vertices)
     }
 
     /// Whether commits are so far ahead of a load under way that they are to wait for it.

@@ -261,34 +261,21 @@ impl Crowded {
 
     fn lead(&self, crowd: Crowd) {
         let mut next = Some(self.all.queue.lead_for(Pace::Disk, crowd));
-        while let Some((group, lead)) = next {
-            next = self.commit_in_line(group, lead);
-        }
-    }
-
-    /// Two groups at most, the second accepted while the first is synced.
-    fn commit_in_line<'a>(&'a self, group: Vec<u64>, lead: Lead<'a>) -> Option<(Vec<u64>, Lead<'a>)> {
-        assert!(!self.all.is_led.swap(true, Ordering::SeqCst), "one leads at a time");
-        let mut held = self.all.stages.lock();
-        let (committer, applier) = held.split();
-        let (mut current, mut before, mut waiting) = (Some((group, lead)), None::<Lead<'_>>, None);
-        committer.groups += 1;
-        for number in 1.. {
-            let Some((group, mut lead)) = current.take() else { break };
+        while let Some((group, mut lead)) = next {
+            assert!(!self.all.is_led.swap(true, Ordering::SeqCst), "one leads at a time");
+            let mut held = self.all.stages.lock();
+            let (committer, applier) = held.split();
+            committer.groups += 1;
             let turn = committer.groups;
-            let is_aside = self.syncs.ask(turn).is_ok();
-            drop(before.take());
-            lead.answers = self.all.apply(applier, turn, group, false);
-            waiting = lead.take_next();
-            current = waiting.take_if(|_| number < 2);
-            committer.groups += u64::from(current.is_some());
-            let synced = if is_aside { self.syncs.answer(|turn| turn) } else { Some(turn) };
+            let apply = || self.all.apply(applier, turn, group, false);
+            let (synced, answers) = self.syncs.join(turn, |turn| turn, apply);
             assert_eq!(synced, Some(turn), "a group is answered when it is synced itself");
-            before = Some(lead);
+            self.all.no_longer_leads();
+            drop(held);
+            lead.answers = answers;
+            lead.answer();
+            next = lead.take_next();
         }
-        self.all.no_longer_leads();
-        held.unlock_fair();
-        waiting.or_else(|| before.as_mut()?.take_next())
     }
 }
 
