@@ -74,6 +74,7 @@ impl<J, R> Aside<J, R> {
         (done, done_here)
     }
 
+    /// Waits for what came of it, or does it.
     fn answer(&self, work: impl FnOnce(J) -> R) -> Option<R> {
         let mut state = lock(&self.state);
         loop {

@@ -116,7 +116,7 @@ struct GroupState {
     /// In the order of the requests, once there are any; each caller takes its own.
     answers: Option<Vec<Option<Outcome>>>,
     /// Whether the first to see them is to wake the others.
-    is_passed_on: bool,
+    wakes_others: bool,
 }
 
 /// A group whose lead is handed over.
@@ -273,7 +273,7 @@ impl CommitQueue {
         loop {
             if let Some(answers) = &mut state.answers {
                 let answer = answers.get_mut(place).and_then(Option::take);
-                let wakes_others = std::mem::take(&mut state.is_passed_on);
+                let wakes_others = std::mem::take(&mut state.wakes_others);
                 drop(state);
                 if wakes_others {
                     group.changed.notify_all();
@@ -368,7 +368,7 @@ impl<'a> Lead<'a> {
         let notify = if self.wakes_one { Condvar::notify_one } else { Condvar::notify_all };
         let change = |state: &mut GroupState| {
             state.answers = Some(answers);
-            state.is_passed_on = self.wakes_one;
+            state.wakes_others = self.wakes_one;
         };
         self.queue.tell(&group, change, notify);
     }
