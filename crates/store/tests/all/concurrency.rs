@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use crate::common::{
     Dump, HookedDisk, declare_for_commits, directory, dump, in_order, model_at, number_batch, on, options,
@@ -410,11 +411,12 @@ fn the_checker_finds_planted_anomalies() {
 
 #[test]
 fn closing_waits_for_commits_and_refuses_those_after() {
-    for durability in [Durability::Sync, Durability::None] {
+    // Those of many are led by the store's own thread.
+    for (durability, threads) in [(Durability::Sync, 4), (Durability::Sync, 40), (Durability::None, 4)] {
         let (store, directory) = on_disk(durability);
         let acknowledged = AtomicU64::new(0);
         std::thread::scope(|scope| {
-            for thread in 0..4i64 {
+            for thread in 0..threads {
                 let (store, acknowledged) = (&store, &acknowledged);
                 scope.spawn(move || {
                     for turn in 0.. {
@@ -426,8 +428,8 @@ fn closing_waits_for_commits_and_refuses_those_after() {
                     }
                 });
             }
-            while acknowledged.load(Ordering::Relaxed) < 60 {
-                std::thread::yield_now();
+            while acknowledged.load(Ordering::Relaxed) < 15 * threads as u64 {
+                std::thread::sleep(Duration::from_micros(100));
             }
             store.close().expect("a good disk");
         });

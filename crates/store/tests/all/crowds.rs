@@ -187,31 +187,3 @@ fn everyone_of_a_crowd_is_answered_though_a_thread_panics() {
         holds(&reopened(&disk), &acknowledged, 1, "opened again");
     }
 }
-
-/// A store is closed amid them.
-#[test]
-fn closing_waits_for_a_crowd() {
-    let disk = SimDisk::new(0);
-    let slow = HookedDisk::slow(on(&disk), Duration::from_micros(50));
-    let store = Store::open_on(slow, directory(), crowd_options()).expect("new");
-    let acknowledged = AtomicU64::new(0);
-    std::thread::scope(|scope| {
-        for caller in 0..CALLERS as i64 {
-            let (store, acknowledged) = (&store, &acknowledged);
-            scope.spawn(move || {
-                for turn in 0.. {
-                    match store.put_edge(caller, turn, "knows", &[]) {
-                        Ok(_) => acknowledged.fetch_add(1, Ordering::Relaxed),
-                        Err(CommitError::Closed(_)) => break,
-                        Err(error) => panic!("{error}"),
-                    };
-                }
-            });
-        }
-        while acknowledged.load(Ordering::Relaxed) < 400 {
-            std::thread::sleep(Duration::from_micros(100));
-        }
-        store.close().expect("a good disk");
-    });
-    assert_eq!(reopened(&disk).stats().num_edges, acknowledged.into_inner());
-}
