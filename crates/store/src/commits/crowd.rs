@@ -16,7 +16,7 @@ use evergraph_disk::DiskError;
 use evergraph_log::{Log, LogSync};
 
 use crate::commits::commit::{Committer, INTERRUPTED, Record, Way};
-use crate::commits::queue::{Crowd, Pace};
+use crate::commits::queue::Crowd;
 use crate::store::Inner;
 use crate::system::pool::GivingBack;
 
@@ -47,10 +47,10 @@ impl Inner {
 
     /// Leads as long as anyone waits.
     fn lead_crowd(&self, crowd: Crowd) {
-        let mut next = Some(self.queue.lead_for(Pace::Disk, crowd));
+        let mut next = Some(self.queue.lead_for(crowd));
         while let Some((group, mut lead)) = next {
-            lead.answers = self.commit_alone(self.enter_committer(), group, Way::Aside);
-            lead.answer();
+            let answers = self.commit_alone(self.enter_committer(), group, Way::Aside);
+            lead.answer(answers);
             next = lead.take_next();
         }
     }

@@ -258,10 +258,9 @@ impl CommitQueue {
         (requests, lead)
     }
 
-    /// Takes over the lead that was handed over.
-    pub(crate) fn lead_for(&self, pace: Pace, Crowd { requests, group }: Crowd) -> (Vec<Request>, Lead<'_>) {
-        let mut lead = Lead::new(self, pace, Some(group), requests.len());
-        lead.wakes_one = true;
+    /// Takes over the lead that was handed over, where commits wait for a disk.
+    pub(crate) fn lead_for(&self, Crowd { requests, group }: Crowd) -> (Vec<Request>, Lead<'_>) {
+        let lead = Lead::new(self, Pace::Disk, Some(group), requests.len());
         (requests, lead)
     }
 
@@ -315,17 +314,14 @@ pub(crate) struct Lead<'a> {
     /// Where those of the group wait; `None` if it is the caller alone, who leads.
     group: Option<Arc<Group>>,
     is_passed_on: bool,
-    /// Whether those who are answered wake each other.
-    wakes_one: bool,
     /// How many requests it commits.
     size: usize,
-    /// What is answered when it is dropped.
-    pub(crate) answers: Vec<Outcome>,
+    answers: Vec<Outcome>,
 }
 
 impl<'a> Lead<'a> {
     fn new(queue: &'a CommitQueue, pace: Pace, group: Option<Arc<Group>>, size: usize) -> Self {
-        Lead { queue, pace, group, size, is_passed_on: false, wakes_one: false, answers: Vec::new() }
+        Lead { queue, pace, group, size, is_passed_on: false, answers: Vec::new() }
     }
 
     /// Whether many callers sleep for what the group asks: of those who are answered and run at once, the system may let any run
@@ -356,19 +352,22 @@ impl<'a> Lead<'a> {
             return None;
         }
         self.is_passed_on = true;
-        let (requests, mut lead) = self.queue.take_group(self.pace, &mut state);
-        lead.wakes_one = self.wakes_one;
-        Some((requests, lead))
+        Some(self.queue.take_group(self.pace, &mut state))
     }
 
-    /// Gives the answers.
-    pub(crate) fn answer(&mut self) {
+    /// Gives the answers, of which one is told, who wakes the others.
+    pub(crate) fn answer(&mut self, answers: Vec<Outcome>) {
+        self.answers = answers;
+        self.tell_group(true);
+    }
+
+    fn tell_group(&mut self, wakes_one: bool) {
         let Some(group) = self.group.take() else { return };
         let answers = std::mem::take(&mut self.answers).into_iter().map(Some).collect();
-        let notify = if self.wakes_one { Condvar::notify_one } else { Condvar::notify_all };
+        let notify = if wakes_one { Condvar::notify_one } else { Condvar::notify_all };
         let change = |state: &mut GroupState| {
             state.answers = Some(answers);
-            state.wakes_others = self.wakes_one;
+            state.wakes_others = wakes_one;
         };
         self.queue.tell(&group, change, notify);
     }
@@ -400,6 +399,6 @@ impl<'a> Lead<'a> {
 impl Drop for Lead<'_> {
     fn drop(&mut self) {
         self.go_on();
-        self.answer();
+        self.tell_group(false);
     }
 }

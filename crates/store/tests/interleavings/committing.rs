@@ -260,7 +260,7 @@ impl Crowded {
     }
 
     fn lead(&self, crowd: Crowd) {
-        let mut next = Some(self.all.queue.lead_for(Pace::Disk, crowd));
+        let mut next = Some(self.all.queue.lead_for(crowd));
         while let Some((group, mut lead)) = next {
             assert!(!self.all.is_led.swap(true, Ordering::SeqCst), "one leads at a time");
             let mut held = self.all.stages.lock();
@@ -272,8 +272,7 @@ impl Crowded {
             assert_eq!(synced, Some(turn), "a group is answered when it is synced itself");
             self.all.no_longer_leads();
             drop(held);
-            lead.answers = answers;
-            lead.answer();
+            lead.answer(answers);
             next = lead.take_next();
         }
     }

@@ -1,6 +1,6 @@
 //! The commit queue, the stages, the threads that lead and sync for many callers, the newest version, the count of writers and what
-//! frees blocks under a scheduler that tries the orders in which threads may come (shuttle): the very source files of the store, compiled against primitives that hand every step to the
-//! scheduler, atomics included. What they lean on is stood in for.
+//! frees blocks under a scheduler that tries the orders in which threads may come (shuttle): the very source files of the store,
+//! compiled against primitives that hand every step to the scheduler, atomics included. What they lean on is stood in for.
 //!
 //! A schedule that fails is printed as a string; `shuttle::replay` runs it again.
 
