@@ -28,7 +28,7 @@ pub use history::retain::Retain;
 pub use keys::dictionary::KeyHold;
 pub use keys::recycler::VIEW_ITEMS;
 pub use lists::fragment::RunColumn;
-pub use lists::neighbors::{Head, Neighbors};
+pub use lists::neighbors::{Head, Hinted, Neighbors};
 pub use loads::staged::BulkLoad;
 pub use options::{Durability, ListFormat, Options};
 pub use reports::check::{CheckReport, Problem, check, check_on};

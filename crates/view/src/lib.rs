@@ -22,7 +22,9 @@ pub use arrow_array::RecordBatch;
 pub use confinement::{Confinement, EdgeRule, VertexBits};
 pub use csr::Csr;
 pub use difference::{DiffError, Difference};
-pub use evergraph_store::{FlatTable, ListPass, Neighbors, Reads, Run, by_reference, parallel_map, prefetch};
+pub use evergraph_store::{
+    FlatTable, Hinted, ListPass, Neighbors, Reads, Run, by_reference, parallel_map, prefetch,
+};
 pub use flat::FlatView;
 pub use graph_view::GraphView;
 pub use listed_edges::ListedEdges;

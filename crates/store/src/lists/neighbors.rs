@@ -17,6 +17,10 @@ use crate::system::prefetch::{LINE, prefetch};
 /// As many neighbors as a cache line holds.
 const LINE_NEIGHBORS: usize = LINE / size_of::<VertexId>();
 
+/// How many neighbors ahead a list is asked for where what follows it in memory is going to be read, too. A processor sees such a
+/// pass coming by itself, but only to the end of a page.
+const NEXT_PAGE: usize = 4096 / size_of::<VertexId>();
+
 #[derive(Clone, Copy)]
 enum List<'a> {
     Flat(&'a [VertexId]),
@@ -30,6 +34,75 @@ pub struct Neighbors<'a> {
     list: List<'a>,
     /// Whether [`AHEAD`] more words can be read after a flat list.
     ahead: bool,
+}
+
+/// Neighbors that lie end to end, each with a hint: a vertex of which something is worth fetching meanwhile.
+#[derive(Clone, Copy)]
+pub struct Hinted<'a> {
+    neighbors: &'a [VertexId],
+    /// As many words as there are neighbors.
+    hints: *const u32,
+}
+
+impl<'a> Hinted<'a> {
+    /// Some neighbors with hints that are at hand.
+    ///
+    /// # Panics
+    /// If there are fewer hints.
+    #[inline]
+    pub fn new(neighbors: &'a [VertexId], hints: &'a [u32]) -> Self {
+        Hinted { neighbors, hints: hints[..neighbors.len()].as_ptr() }
+    }
+
+    /// The hints are the words so many places ahead.
+    ///
+    /// # Safety
+    /// As many words can be read after the run.
+    #[inline]
+    unsafe fn ahead(run: &'a [VertexId], ahead: usize) -> Self {
+        // By its address, for the pointer of a slice may not be used beyond the slice.
+        Hinted { neighbors: run, hints: (run.as_ptr() as usize + size_of::<u32>() * ahead) as *const u32 }
+    }
+
+    /// Each neighbor in order, with its hint.
+    #[inline]
+    pub fn iter(self) -> impl Iterator<Item = (VertexId, u32)> + use<'a> {
+        // SAFETY: the hint of the place.
+        self.neighbors
+            .iter()
+            .enumerate()
+            .map(move |(place, &neighbor)| (neighbor, unsafe { self.hint(place) }))
+    }
+
+    /// Takes a state through the neighbors in order, two at a time and then one if their number is odd.
+    #[inline]
+    pub fn fold_pairs<S>(
+        self,
+        mut state: S,
+        two: impl Fn(S, [(VertexId, u32); 2]) -> S,
+        one: impl FnOnce(S, (VertexId, u32)) -> S,
+    ) -> S {
+        let (pairs, last) = self.neighbors.as_chunks::<2>();
+        for (pair, neighbors) in pairs.iter().enumerate() {
+            prefetch(self.neighbors.as_ptr().wrapping_add(2 * pair + NEXT_PAGE).cast(), 1);
+            // SAFETY: the hints of the two.
+            let hints = unsafe { [self.hint(2 * pair), self.hint(2 * pair + 1)] };
+            state = two(state, [(neighbors[0], hints[0]), (neighbors[1], hints[1])]);
+        }
+        match last {
+            // SAFETY: the last hint.
+            [last] => one(state, (*last, unsafe { self.hint(self.neighbors.len() - 1) })),
+            _ => state,
+        }
+    }
+
+    /// # Safety
+    /// There is a neighbor at this place.
+    #[inline]
+    unsafe fn hint(self, place: usize) -> u32 {
+        // SAFETY: there are as many hints as neighbors, and they are read while the neighbors are borrowed.
+        unsafe { self.hints.add(place).read() }
+    }
 }
 
 /// The first neighbors of a list, two at the most.
@@ -236,14 +309,14 @@ impl<'a> Neighbors<'a> {
         self.ahead && matches!(self.list, List::Flat(_))
     }
 
-    /// Each neighbor in order with a hint, where the list lies among others: with the number found so many places ahead in memory, 96
-    /// at the most. Lists of a segment lie end to end, so it mostly is a neighbor that a later list is going to name, in time
-    /// for what is known of it to be fetched. But it can be any number at all, and must not change a result.
+    /// The list with hints, where it lies among others: with the numbers found so many places ahead in memory, 96 at the most.
+    /// Lists of a segment lie end to end, so a hint mostly is a neighbor that a later list is going to name, in time for what is known of it
+    /// to be fetched. But it can be any number at all, and must not change a result.
     #[inline]
-    pub fn hinted(&self, ahead: usize) -> Option<impl Iterator<Item = (VertexId, u32)> + use<'a>> {
+    pub fn hinted(&self, ahead: usize) -> Option<Hinted<'a>> {
         match self.list {
             // SAFETY: the list has as many words after it, in the same block or mapping.
-            List::Flat(neighbors) if self.has_hints() => Some(unsafe { hinted(neighbors, ahead.min(AHEAD)) }),
+            List::Flat(run) if self.has_hints() => Some(unsafe { Hinted::ahead(run, ahead.min(AHEAD)) }),
             _ => None,
         }
     }
@@ -266,7 +339,7 @@ impl<'a> Neighbors<'a> {
             if run.has_more() {
                 let next = next.map_or(run.pointer(), |next| next.pointer());
                 // SAFETY: the runs of a list are alive while it is, and after this one more words can be read.
-                let hinted = unsafe { hinted(run.neighbors(), ahead) }.enumerate();
+                let hinted = unsafe { Hinted::ahead(run.neighbors(), ahead) }.iter().enumerate();
                 state = hinted.fold(state, |state, (place, (neighbor, hint))| {
                     prefetch(next.wrapping_add(4 * place), 1);
                     step(state, neighbor, hint)
@@ -400,18 +473,6 @@ impl<'a> Neighbors<'a> {
 #[inline]
 fn ask_for(next: Option<&ChunkRef>) {
     next.into_iter().for_each(|next| prefetch(next.pointer(), 4 * next.len as usize));
-}
-
-/// Each neighbor of a run with the word so many places ahead.
-///
-/// # Safety
-/// As many words can be read after the run.
-#[inline]
-unsafe fn hinted(run: &[VertexId], ahead: usize) -> impl Iterator<Item = (VertexId, u32)> {
-    // By its address, for the pointer of a slice may not be used beyond the slice.
-    let hints = (run.as_ptr() as usize + size_of::<u32>() * ahead) as *const u32;
-    // SAFETY: by contract.
-    run.iter().enumerate().map(move |(place, &neighbor)| (neighbor, unsafe { hints.add(place).read() }))
 }
 
 /// Each neighbor of a run with the one so many places ahead, be that in the next run; where there is none, with the last there is.

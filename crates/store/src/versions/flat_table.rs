@@ -563,7 +563,13 @@ mod tests {
                     });
                     assert_eq!(found, expected);
                     if let Some(hinted) = list.hinted(ahead) {
-                        assert!(hinted.map(|(neighbor, _)| neighbor).eq(found));
+                        let pairs = hinted.fold_pairs(
+                            Vec::new(),
+                            |found, pair| [found, pair.to_vec()].concat(),
+                            |found, last| [found, vec![last]].concat(),
+                        );
+                        assert!(hinted.iter().eq(pairs));
+                        assert!(hinted.iter().map(|(neighbor, _)| neighbor).eq(found));
                     }
                 }
                 let head = list.head();
