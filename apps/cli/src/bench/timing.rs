@@ -19,11 +19,10 @@ pub(crate) fn time<T>(work: impl FnOnce() -> T) -> (f64, T) {
     (start.elapsed().as_secs_f64(), result)
 }
 
-/// So much memory is taken, and kept, before every so many turns.
-const TAKEN_BYTES: usize = 5 << 20;
-const TURNS_IN_PLACE: usize = 3;
+/// So much memory is taken, and kept, before every turn: as much as an array with 4 bytes for each of a million vertices.
+const TAKEN_BYTES: usize = 4 << 20;
 
-/// Runs both sides so many times in turns. Now and then what they allocate comes to lie in another place: how fast memory is read at random
+/// Runs both sides so many times in turns. What they allocate comes to lie in another place each time: how fast memory is read at random
 /// depends on where it lies, on a virtual machine by a quarter, and the allocator would give each side the same pieces in all turns.
 pub(super) fn in_turns<E>(
     repeats: usize,
@@ -31,11 +30,9 @@ pub(super) fn in_turns<E>(
     mut theirs: impl FnMut() -> Result<f64, E>,
 ) -> Result<Pair, E> {
     let mut times = (Vec::with_capacity(repeats), Vec::with_capacity(repeats));
-    let mut taken = Vec::new();
+    let mut taken = Vec::with_capacity(repeats);
     for repeat in 0..repeats {
-        if repeat % TURNS_IN_PLACE == 0 {
-            taken.push(black_box(Vec::<u8>::with_capacity(TAKEN_BYTES)));
-        }
+        taken.push(black_box(Vec::<u8>::with_capacity(TAKEN_BYTES)));
         // Who comes first changes, for the second finds other caches than the first.
         if repeat % 2 == 0 {
             times.0.push(ours()?);
