@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use evergraph_types::VertexId;
 use evergraph_view::by_reference;
 pub(crate) use evergraph_view::parallel_map as map;
+use rayon::iter::{IndexedParallelIterator, ParallelIterator};
 
 use crate::{AlgorithmError, Control};
 
@@ -53,6 +54,11 @@ pub(crate) fn for_each<I: Send>(
         Ok(())
     };
     try_map(control, items, work).map(drop)
+}
+
+/// So many of one value. Its memory is first written to by all threads: the system gives it page by page, and clears each.
+pub(crate) fn filled<T: Copy + Send>(value: T, len: usize) -> Vec<T> {
+    rayon::iter::repeat_n(value, len).with_min_len(ITEMS_PER_TASK).collect()
 }
 
 /// Whole numbers in blocks of so many.

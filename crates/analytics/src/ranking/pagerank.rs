@@ -24,7 +24,7 @@ use evergraph_view::{FlatView, GraphView};
 use crate::engine::control::ensure;
 use crate::engine::gather::{GATHERED, Gather};
 use crate::engine::matrix::{largest, near_one};
-use crate::engine::parallel::{for_each, in_pool, try_map};
+use crate::engine::parallel::{filled, for_each, in_pool, try_map};
 use crate::engine::weights::{Weight, weighted_lists};
 use crate::ranking::weighted_pagerank;
 use crate::registry::{
@@ -280,10 +280,10 @@ const MISSING: u32 = u32::MAX;
 impl<S: Share> State<S> {
     /// Every vertex has the same score.
     fn new(view: &FlatView, control: &Control) -> Result<Self, AlgorithmError> {
-        let none = || vec![S::default(); view.id_bound() as usize];
+        let none = || filled(S::default(), view.id_bound() as usize);
         let gather = Gather::over(view, Direction::In, control)?;
         let ranges = gather.ranges();
-        let (mut shares, mut degrees) = (none(), vec![0; view.id_bound() as usize]);
+        let (mut shares, mut degrees) = (none(), filled(0, view.id_bound() as usize));
         let start = 1.0 / view.num_vertices().max(1) as f64;
         let places = ranges.iter().zip(ranges.split_mut(&mut shares)).zip(ranges.split_mut(&mut degrees));
         let dangling = try_map(control, places, |((range, shares), degrees)| {
@@ -345,7 +345,7 @@ impl<S: Share> State<S> {
     }
 
     fn scores(&self, control: &Control) -> Result<Vec<f64>, AlgorithmError> {
-        let mut scores = vec![0.0; self.shares.len()];
+        let mut scores = filled(0.0, self.shares.len());
         let pieces = self.gather.ranges().iter().zip(self.gather.ranges().split_mut(&mut scores));
         for_each(control, pieces, |(range, scores)| {
             let range = range.start as usize..range.end as usize;
