@@ -17,9 +17,8 @@ use crate::system::prefetch::{LINE, prefetch};
 /// As many neighbors as a cache line holds.
 const LINE_NEIGHBORS: usize = LINE / size_of::<VertexId>();
 
-/// How many neighbors ahead a list is asked for where what follows it in memory is going to be read, too. A processor sees such a
-/// pass coming by itself, but only to the end of a page.
-const NEXT_PAGE: usize = 4096 / size_of::<VertexId>();
+/// As many neighbors as a page of memory holds. A processor sees what is read in order coming by itself, but only to the end of a page.
+const PAGE_NEIGHBORS: usize = 4096 / size_of::<VertexId>();
 
 #[derive(Clone, Copy)]
 enum List<'a> {
@@ -74,7 +73,8 @@ impl<'a> Hinted<'a> {
             .map(move |(place, &neighbor)| (neighbor, unsafe { self.hint(place) }))
     }
 
-    /// Takes a state through the neighbors in order, two at a time and then one if their number is odd.
+    /// Takes a state through the neighbors in order, two at a time and then one if their number is odd. What lies a page behind them is
+    /// asked for, since it is going to be read in a pass over many lists.
     #[inline]
     pub fn fold_pairs<S>(
         self,
@@ -84,7 +84,7 @@ impl<'a> Hinted<'a> {
     ) -> S {
         let (pairs, last) = self.neighbors.as_chunks::<2>();
         for (pair, neighbors) in pairs.iter().enumerate() {
-            prefetch(self.neighbors.as_ptr().wrapping_add(2 * pair + NEXT_PAGE).cast(), 1);
+            prefetch(self.neighbors.as_ptr().wrapping_add(2 * pair + PAGE_NEIGHBORS).cast(), 1);
             // SAFETY: the hints of the two.
             let hints = unsafe { [self.hint(2 * pair), self.hint(2 * pair + 1)] };
             state = two(state, [(neighbors[0], hints[0]), (neighbors[1], hints[1])]);
