@@ -136,12 +136,6 @@ impl Sum {
         Sum { next: self.other, other: self.next + number }
     }
 
-    /// With two numbers more.
-    #[inline]
-    fn plus_two(self, one: f64, other: f64) -> Self {
-        Sum { next: self.next + one, other: self.other + other }
-    }
-
     /// Whichever of the two comes first.
     #[inline]
     fn total(self) -> f64 {
@@ -159,7 +153,7 @@ fn fetch<T>(values: &[T], number: &impl Fn(&T) -> f64, (neighbor, hint): (Vertex
 #[inline]
 fn sum_over_hinted<T>(hinted: Hinted<'_>, values: &[T], number: &impl Fn(&T) -> f64) -> f64 {
     let fetch = |hinted| fetch(values, number, hinted);
-    let two = |sum: Sum, [one, other]: [_; 2]| sum.plus_two(fetch(one), fetch(other));
+    let two = |sum: Sum, [one, other]: [_; 2]| sum.plus(fetch(one)).plus(fetch(other));
     hinted.fold_pairs(Sum::default(), two, |sum, last| sum.plus(fetch(last))).total()
 }
 
