@@ -31,8 +31,14 @@ class Stats(_text.Shown):
     These are ``vertex_table``, ``fragments``, ``columns``, ``retired`` (only older versions reach it),
     ``spare`` (freed, kept for the next commit), ``dictionary``, ``catalog``, ``turned_lists``, ``history``
     (versions of the past that are held, or were asked for last), ``segments`` (mapped from disk),
-    ``older_segments`` (those only older versions reach) and ``log`` (of a graph without files). Once the
-    database is ``settled``, the process takes about so much for it.
+    ``older_segments`` (those only older versions reach) and ``log`` (of a graph without files).
+    """
+    allocator_bytes: int | None
+    """What Evergraph takes of the memory of the process once it is ``settled``, without what is mapped.
+
+    These are all parts of ``memory`` but the segments, of every open database, what results take, and what
+    the allocator keeps free between blocks: each thread has pages of its own for each size, a few megabytes
+    in all. ``None`` where the system does not tell.
     """
     log_bytes: int
     """The log, without the room made ahead for what comes next."""

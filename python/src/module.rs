@@ -37,7 +37,7 @@ mod _native {
     #[pymodule_init]
     fn init(_module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
         evergraph_cli::prepare_allocator();
-        evergraph::give_back_with(evergraph_cli::give_back);
+        evergraph::use_allocator(evergraph_cli::ALLOCATOR);
         Ok(())
     }
 

@@ -30,6 +30,7 @@ pub(crate) fn stats_to_python<'py>(py: Python<'py>, stats: &Stats) -> PyResult<B
     dict.set_item("memory_bytes", stats.memory_bytes)?;
     dict.set_item("dictionary_bytes", stats.dictionary_bytes)?;
     dict.set_item("memory", memory)?;
+    dict.set_item("allocator_bytes", stats.allocator_bytes)?;
     dict.set_item("log_bytes", stats.log_bytes)?;
     dict.set_item("segments", stats.segments)?;
     dict.set_item("segment_bytes", stats.segment_bytes)?;

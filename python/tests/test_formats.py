@@ -1,6 +1,8 @@
 """Compact and fast neighbor lists hold the same graph, in different room."""
 
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -62,3 +64,37 @@ def test_a_store_keeps_its_format_until_told_otherwise(tmp_path: Path) -> None:
 def test_an_unknown_format_is_refused() -> None:
     with pytest.raises(ValueError, match=r"format: \"tiny\" is none of \"fast\", \"compact\""):
         eg.open(format="tiny")  # type: ignore[arg-type]
+
+
+def test_what_a_small_database_takes_is_told(tmp_path: Path) -> None:
+    if sys.platform != "linux":
+        pytest.skip("the system does not tell")
+    program = """
+import pathlib, sys, time
+import numpy as np
+import evergraph as eg
+
+def private_bytes():
+    text = pathlib.Path("/proc/self/smaps_rollup").read_text()
+    return 1024 * int(text.split("Anonymous:")[1].split()[0])
+
+def settled(db):
+    while not db.stats().settled:
+        time.sleep(0.01)
+    return db.stats().allocator_bytes
+
+rows = np.random.default_rng(1).integers(0, 50_000, (2, 400_000))
+with eg.open(sys.argv[1]) as db:
+    db.add_edges(rows[0, :1000], rows[1, :1000])
+    before = settled(db), private_bytes()
+    for first in range(1000, 400_000, 1000):
+        db.add_edges(rows[0, first : first + 1000], rows[1, first : first + 1000])
+    told = settled(db)
+    heap = sum(n for name, n in db.stats().memory.items() if not name.endswith("segments"))
+    print(heap, told, told - before[0], private_bytes() - before[1])
+"""
+    command = [sys.executable, "-c", program, str(tmp_path / "g")]
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    heap, told, grown, taken = map(int, output.split())
+    assert 0 < heap <= told
+    assert abs(taken - grown) < taken / 10 + (1 << 20), output

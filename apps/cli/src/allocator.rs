@@ -10,11 +10,13 @@
 
 use std::ffi::c_long;
 
-use evergraph::GiveBack;
+use evergraph::{Allocator, GiveBack};
 
-/// Has the allocator take back what other threads have freed of this thread's memory, and give it to the system, if it is to go there: what
-/// [`evergraph::give_back_with`] is to be told.
-pub fn give_back(to: GiveBack) {
+/// What [`evergraph::use_allocator`] is to be told.
+pub const ALLOCATOR: Allocator = Allocator { give_back, bytes };
+
+/// Has the allocator take back what other threads have freed of this thread's memory, and give it to the system, if it is to go there.
+pub(crate) fn give_back(to: GiveBack) {
     let is_for_system = to == GiveBack::ToSystem;
     // SAFETY: any thread may call it at any time.
     unsafe { libmimalloc_sys::mi_collect(is_for_system) }
@@ -22,6 +24,14 @@ pub fn give_back(to: GiveBack) {
     if is_for_system {
         large_pages::use_for_full_parts();
     }
+}
+
+/// What the allocator has in memory: pages of the areas that it has the system place.
+fn bytes() -> Option<u64> {
+    #[cfg(target_os = "linux")]
+    return areas::bytes_in_memory();
+    #[cfg(not(target_os = "linux"))]
+    None
 }
 
 /// The place of an option among the allocator's, which the bindings have no name for: for how many milliseconds memory that was freed is
@@ -48,21 +58,65 @@ pub fn prepare_allocator() {
 }
 
 #[cfg(target_os = "linux")]
+mod areas {
+    use std::ops::Range;
+
+    use libc::c_void;
+
+    pub(super) const SMALL_PAGE: usize = 4 << 10;
+
+    /// Where the allocator asks for its areas to be, if they take less than 16 GiB each; nothing else of a process of 64 bits is there.
+    const PLACES: Range<usize> = 2 << 40..32 << 40;
+
+    /// So much is asked about at a time.
+    const PIECE: usize = 32 << 20;
+
+    /// What is in memory of all areas; none if the system does not tell which there are, or the allocator had none there.
+    pub(super) fn bytes_in_memory() -> Option<u64> {
+        let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+        let areas = maps.lines().filter_map(area_of).filter(|area| PLACES.contains(&area.start));
+        let pieces = areas.flat_map(|area| {
+            let starts = area.clone().step_by(PIECE);
+            starts.map(move |start| (start, PIECE.min(area.end - start)))
+        });
+        let pages = pieces.map(|(start, bytes)| pages_in_memory(start, bytes)).sum::<usize>();
+        (pages > 0).then_some((pages * SMALL_PAGE) as u64)
+    }
+
+    /// Where a line about the memory of a process says that there is some.
+    fn area_of(line: &str) -> Option<Range<usize>> {
+        let (start, end) = line.split_once(' ')?.0.split_once('-')?;
+        let place = |digits| usize::from_str_radix(digits, 16).ok();
+        Some(place(start)?..place(end)?)
+    }
+
+    /// How many pages of a piece are in memory.
+    pub(super) fn pages_in_memory(start: usize, bytes: usize) -> usize {
+        let mut pages = [0_u8; PIECE / SMALL_PAGE];
+        let pages = &mut pages[..bytes.div_ceil(SMALL_PAGE)];
+        // SAFETY: there is a byte for each page; where nothing is mapped, the system says so.
+        let is_told = unsafe { libc::mincore(start as *mut c_void, bytes, pages.as_mut_ptr()) } == 0;
+        if is_told { pages.iter().filter(|&page| page & 1 == 1).count() } else { 0 }
+    }
+}
+
+#[cfg(target_os = "linux")]
 mod large_pages {
     use std::sync::Mutex;
     use std::time::{Duration, Instant};
 
     use libc::{MADV_HUGEPAGE, MADV_NOHUGEPAGE, c_void};
 
+    use super::areas::{SMALL_PAGE, pages_in_memory};
+
     /// What a large page takes, and is aligned to.
     const LARGE: usize = 2 << 20;
-    const SMALL: usize = 4 << 10;
     /// So much of the front of the area is of small pages: the allocator has pieces of 32 MiB for small, middle and large blocks.
     const FRONT: usize = 96 << 20;
     /// The area, unless the program takes more: then there is another one somewhere.
     const AREA: usize = 1 << 30;
     /// A part of which so many small pages are in memory is worth a large one, which has all of them in memory.
-    const FULL: usize = LARGE / SMALL * 15 / 16;
+    const FULL: usize = LARGE / SMALL_PAGE * 15 / 16;
     /// A store that takes less takes what it takes.
     const MUCH: usize = 64 << 20;
 
@@ -101,14 +155,13 @@ mod large_pages {
             return;
         }
         *looked = Some(Instant::now());
-        let start_of = |number: usize| *start + number * LARGE;
-        let in_memory: Vec<usize> =
-            (0..are_large.len()).map(|number| pages_in_memory(start_of(number))).collect();
-        if in_memory.iter().sum::<usize>() * SMALL < MUCH {
+        let parts = (0..are_large.len()).map(|number| *start + number * LARGE);
+        if parts.clone().map(|start| pages_in_memory(start, LARGE)).sum::<usize>() * SMALL_PAGE < MUCH {
             return;
         }
-        for (number, (is_large, pages)) in are_large.iter_mut().zip(in_memory).enumerate() {
-            let (start, is_full) = (start_of(number), pages >= FULL);
+        for (number, (is_large, start)) in are_large.iter_mut().zip(parts).enumerate() {
+            // Looked at again: others give memory back meanwhile, and what they gave would come back with a large page.
+            let is_full = pages_in_memory(start, LARGE) >= FULL;
             if is_full && !*is_large {
                 advise(start, LARGE, MADV_HUGEPAGE);
                 advise(start, LARGE, MADV_COLLAPSE);
@@ -119,14 +172,6 @@ mod large_pages {
             }
             *is_large = is_full;
         }
-    }
-
-    /// How many small pages of a part are in memory.
-    fn pages_in_memory(start: usize) -> usize {
-        let mut pages = [0_u8; LARGE / SMALL];
-        // SAFETY: there is a byte for each page; where nothing is mapped, the system says so.
-        let is_told = unsafe { libc::mincore(start as *mut c_void, LARGE, pages.as_mut_ptr()) } == 0;
-        if is_told { pages.iter().filter(|&page| page & 1 == 1).count() } else { 0 }
     }
 
     fn advise(start: usize, bytes: usize, advice: i32) {

@@ -51,6 +51,7 @@ struct Report<'a> {
     disk_bytes: u64,
     memory_bytes: u64,
     dictionary_bytes: u64,
+    allocator_bytes: Option<u64>,
     list_format: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     layout: Option<LayoutReport>,
@@ -109,8 +110,9 @@ pub(crate) fn run(args: &InfoArgs, console: &mut Console) -> Result<(), CommandE
         disk_bytes: stats.disk_bytes,
         memory_bytes: stats.memory_bytes,
         dictionary_bytes: stats.dictionary_bytes,
+        allocator_bytes: stats.allocator_bytes,
         list_format: stats.format.name(),
-        layout: args.layout.then(|| LayoutReport::new(&snapshot.store_version().layout(), &stats.memory)),
+        layout: args.layout.then(|| LayoutReport::new(&snapshot.store_version().layout(), &stats)),
     };
     if let (Some(path), Some(layout)) = (&args.svg, &report.layout) {
         std::fs::write(path, layout.svg()).map_err(CommandError::file(path))?;
@@ -175,7 +177,11 @@ fn disk(report: &Report) -> String {
 }
 
 fn memory(report: &Report) -> String {
-    format!("{}, and {} of keys", units::bytes(report.memory_bytes), units::bytes(report.dictionary_bytes))
+    let of_program = report
+        .allocator_bytes
+        .map_or_else(String::new, |bytes| format!("; the program has {}", units::bytes(bytes)));
+    let [graph, keys] = [report.memory_bytes, report.dictionary_bytes].map(units::bytes);
+    format!("{graph}, and {keys} of keys{of_program}")
 }
 
 fn list(properties: &[NamedType]) -> String {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use evergraph::{Direction, MemoryUse, StoreLayout};
+use evergraph::{Direction, Stats, StoreLayout};
 use serde::Serialize;
 
 use crate::table::{Layout, Side};
@@ -46,7 +46,8 @@ struct TableReport {
 }
 
 impl LayoutReport {
-    pub(crate) fn new(layout: &StoreLayout, memory: &MemoryUse) -> Self {
+    pub(crate) fn new(layout: &StoreLayout, stats: &Stats) -> Self {
+        let free = stats.allocator_bytes.map(|bytes| bytes.saturating_sub(stats.memory.heap_bytes()));
         let levels = layout.levels.iter().map(|level| LevelReport {
             segment: level.segment,
             bytes: level.bytes,
@@ -75,7 +76,12 @@ impl LayoutReport {
             bytes_per_entry: layout.bytes_per_entry(),
             levels: levels.collect(),
             tables: tables.collect(),
-            memory: memory.parts().to_vec(),
+            memory: stats
+                .memory
+                .parts()
+                .into_iter()
+                .chain(free.map(|bytes| ("free, and the program's", bytes)))
+                .collect(),
         }
     }
 

@@ -42,5 +42,5 @@ mod units;
 mod views;
 mod window;
 
-pub use allocator::{give_back, prepare_allocator};
+pub use allocator::{ALLOCATOR, prepare_allocator};
 pub use command_line::{run, run_as};

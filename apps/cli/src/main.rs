@@ -7,6 +7,6 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() {
     evergraph_cli::prepare_allocator();
-    evergraph::give_back_with(evergraph_cli::give_back);
+    evergraph::use_allocator(evergraph_cli::ALLOCATOR);
     std::process::exit(evergraph_cli::run(std::env::args_os().collect()));
 }

@@ -95,12 +95,13 @@ pub use database::Database;
 pub use evergraph_disk::{Access, Corruption, Disk, DiskError};
 pub use evergraph_load::{ExportError, LoadError};
 pub use evergraph_store::{
-    At, BackupError, BatchSummary, BulkLoad, ChangeOptions, ChangeReader, ChangesError, CheckReport, Closed,
-    Commit, CommitError, Contested, Diff, DiskUse, Durability, EdgeDiff, EdgeOps, EdgeRows, EdgeTypeStats,
-    GiveBack, HistoryError, Isolation, Layout as StoreLayout, Level, ListFormat, MemoryUse, OpColumn,
-    OpenError, Options, PendingCommit, Problem, ReadGuard, Retain, Retained, Run, RunColumn, Savepoint,
-    SchemaPart, Stats, Store, TableLayout, Transaction, TransactionOptions, Version, VertexPut, Watched,
-    WriteError, WriteSet, check, conflict_backoff, give_back_with, in_callers_pool, require_threads,
+    Allocator, At, BackupError, BatchSummary, BulkLoad, ChangeOptions, ChangeReader, ChangesError,
+    CheckReport, Closed, Commit, CommitError, Contested, Diff, DiskUse, Durability, EdgeDiff, EdgeOps,
+    EdgeRows, EdgeTypeStats, GiveBack, HistoryError, Isolation, Layout as StoreLayout, Level, ListFormat,
+    MemoryUse, OpColumn, OpenError, Options, PendingCommit, Problem, ReadGuard, Retain, Retained, Run,
+    RunColumn, Savepoint, SchemaPart, Stats, Store, TableLayout, Transaction, TransactionOptions, Version,
+    VertexPut, Watched, WriteError, WriteSet, check, conflict_backoff, in_callers_pool, require_threads,
+    use_allocator,
 };
 pub use evergraph_stream::{
     Advance, Batch, Duplicates, Followed, Follower, Order, Pause, Span, Stream, StreamError, StreamOptions,

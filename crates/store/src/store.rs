@@ -35,7 +35,8 @@ use crate::loads::bulk::{STEPS_PER_ROW, commit_bulk};
 use crate::loads::staged::BulkLoad;
 use crate::options::Options;
 use crate::reports::stats::Stats;
-use crate::system::pool::{GiveBack, give_back, give_back_here, in_pool};
+use crate::system::allocator::{GiveBack, allocator_bytes, give_back, give_back_here};
+use crate::system::pool::in_pool;
 use crate::transactions::reads::Reads;
 use crate::transactions::transaction::{Transaction, TransactionOptions};
 use crate::transactions::writes::Writes;
@@ -502,7 +503,7 @@ impl Store {
         if stats.settled {
             give_back_here();
         }
-        stats
+        Stats { allocator_bytes: allocator_bytes(), ..stats }
     }
 
     /// Waits for commits under way, syncs and gives the lock back. Archives give up, and so do large loads and those that wait for

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use common::{number_batch, open, options};
 use evergraph_disk::SimDisk;
-use evergraph_store::{GiveBack, Options, Store, give_back_with};
+use evergraph_store::{Allocator, GiveBack, Options, Store, use_allocator};
 
 static CALLS: AtomicUsize = AtomicUsize::new(0);
 
@@ -23,9 +23,10 @@ fn settle(store: &Store) {
 
 #[test]
 fn what_commits_have_freed_is_given_back_when_they_pause() {
-    give_back_with(|to| {
+    let give_back = |to| {
         CALLS.fetch_add(usize::from(to == GiveBack::ToSystem), Ordering::Relaxed);
-    });
+    };
+    use_allocator(Allocator { give_back, bytes: || Some(12_345) });
     let options = Options { background: true, ..options() };
     for store in [open(&SimDisk::new(0), options.clone()), Store::in_memory(options)] {
         let add = |first: i64, count: i64| {
@@ -36,6 +37,7 @@ fn what_commits_have_freed_is_given_back_when_they_pause() {
         settle(&store);
         add(0, 10);
         assert!(store.stats().settled, "so little is not worth it");
+        assert_eq!(store.stats().allocator_bytes, Some(12_345));
         let before = CALLS.load(Ordering::Relaxed);
         add(10, 100_000);
         // Who asks, asks while it is not settled: those who look give nothing back.

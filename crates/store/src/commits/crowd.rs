@@ -18,7 +18,7 @@ use evergraph_log::{Log, LogSync};
 use crate::commits::commit::{Committer, INTERRUPTED, Record, Way};
 use crate::commits::queue::Crowd;
 use crate::store::Inner;
-use crate::system::pool::GivingBack;
+use crate::system::allocator::GivingBack;
 
 /// What the thread that leads is asked for.
 #[derive(Debug)]

@@ -24,6 +24,14 @@ const BLOCKS_MAX: usize = 1 << 14;
 /// How many there are.
 static BLOCKS: AtomicUsize = AtomicUsize::new(0);
 
+/// How many pages these are together.
+static PAGES: AtomicUsize = AtomicUsize::new(0);
+
+/// Bytes of all there are, in the whole process.
+pub(crate) fn bytes() -> usize {
+    PAGES.load(Ordering::Relaxed) * PAGE_BYTES
+}
+
 /// So many pages, all zero; `None` where the system has none to give, or none in this way.
 pub(crate) fn allocate(count: usize) -> Option<NonNull<u8>> {
     #[cfg(all(unix, not(miri)))]
@@ -40,6 +48,7 @@ pub(crate) fn allocate(count: usize) -> Option<NonNull<u8>> {
                 libc::madvise(start, bytes, libc::MADV_HUGEPAGE)
             };
             BLOCKS.fetch_add(1, Ordering::Relaxed);
+            PAGES.fetch_add(count, Ordering::Relaxed);
             return NonNull::new(start.cast());
         }
     }
@@ -54,6 +63,7 @@ pub(crate) fn allocate(count: usize) -> Option<NonNull<u8>> {
 /// They are `allocate`'s, as many, and nobody reaches them.
 pub(crate) unsafe fn free(start: NonNull<u8>, count: usize) {
     BLOCKS.fetch_sub(1, Ordering::Relaxed);
+    PAGES.fetch_sub(count, Ordering::Relaxed);
     #[cfg(all(unix, not(miri)))]
     // SAFETY: by contract.
     unsafe {

@@ -31,6 +31,10 @@ pub struct Stats {
     pub dictionary_bytes: u64,
     /// Everything in memory by purpose.
     pub memory: MemoryUse,
+    /// What the allocator of the program and the stores have in memory, for the whole process, if the program has told
+    /// ([`use_allocator`](crate::use_allocator)): [`MemoryUse::heap_bytes`] of each open store, what else the program keeps there,
+    /// and what is free between blocks, since each thread has pages of its own for each size.
+    pub allocator_bytes: Option<u64>,
     /// Bytes of the log, without the room made ahead for what comes next.
     pub log_bytes: u64,
     /// The number of segments.
@@ -50,8 +54,8 @@ pub struct Stats {
     /// How neighbor lists are written.
     pub format: ListFormat,
     /// Whether nothing is left to do in the background: archiving, merging, bringing lists together, giving back memory that
-    /// was freed. What the store takes of the process's memory is near [`Stats::memory`] then, but for what the allocator and its
-    /// threads keep in hand.
+    /// was freed. What the store takes of the process's memory is near [`Stats::memory`] then, but for what the allocator keeps
+    /// free ([`Stats::allocator_bytes`]).
     pub settled: bool,
     /// Why the store takes no more commits, if one could not be made durable.
     pub failure: Option<String>,
@@ -116,6 +120,7 @@ impl Stats {
             edge_types,
             memory_bytes: (inner.reclaimer.live_bytes() + inner.reclaimer.spare_bytes()) as u64,
             memory: MemoryUse::of(inner, &version, &files, log_bytes + log_room_bytes),
+            allocator_bytes: None,
             dictionary_bytes: version.dictionary.bytes() as u64,
             log_bytes,
             segments: version.segments.len() as u64,

@@ -1,5 +1,6 @@
-//! What the store needs of threads and of the processor.
+//! What the store needs of threads, of the processor and of the allocator.
 
+pub(crate) mod allocator;
 pub(crate) mod parallel;
 pub(crate) mod pool;
 pub(crate) mod prefetch;

@@ -15,8 +15,7 @@
 //! may be one that waits for the forked tasks of the holder. So these locks are taken before a pool is entered. Work that
 //! commits wait for is not in the background.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use evergraph_disk::{PerProcess, Process};
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -102,75 +101,8 @@ fn run(pool: &Pool, name: &'static str, work: &mut (dyn FnMut() + Send)) {
 }
 
 /// Those there are.
-fn pools() -> impl Iterator<Item = &'static ThreadPool> {
+pub(crate) fn pools() -> impl Iterator<Item = &'static ThreadPool> {
     [&POOL, &BACKGROUND].into_iter().filter_map(|pool| pool.get()?.as_ref())
-}
-
-/// What the program has given.
-static GIVE_BACK: OnceLock<fn(GiveBack)> = OnceLock::new();
-
-/// Where memory goes that was freed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GiveBack {
-    /// To the threads it came from, which take it for the next commits: amid them.
-    ToThreads,
-    /// To the system: once commits pause, and under a memory limit.
-    ToSystem,
-}
-
-/// Has `give_back` called on each thread of all stores after lists were archived or brought together, and when commits that have
-/// taken memory pause: by a program whose allocator
-/// has a thread take back what others have freed of its memory only when it allocates again, which threads at rest
-/// do not. The first one given stays.
-pub fn give_back_with(give_back: fn(GiveBack)) {
-    GIVE_BACK.get_or_init(|| give_back);
-}
-
-/// How often that is under way.
-static GIVING_BACK: AtomicUsize = AtomicUsize::new(0);
-
-/// Memory that is being given back by several threads. The last of them does it once more: an allocator may let one thread at a
-/// time give to the system, and what another had just come to be free would stay.
-#[derive(Debug)]
-pub(crate) struct GivingBack {
-    give_back: fn(GiveBack),
-    to: GiveBack,
-}
-
-impl GivingBack {
-    pub(crate) fn here(&self) {
-        (self.give_back)(self.to);
-    }
-}
-
-impl Drop for GivingBack {
-    fn drop(&mut self) {
-        self.here();
-        GIVING_BACK.fetch_sub(1, Ordering::Release);
-    }
-}
-
-/// Gives memory back on the threads of the pools, when they have time, on this one, and on one that `elsewhere` asks.
-pub(crate) fn give_back(to: GiveBack, elsewhere: impl FnOnce(Arc<GivingBack>)) {
-    let Some(&give_back) = GIVE_BACK.get() else { return };
-    GIVING_BACK.fetch_add(1, Ordering::Relaxed);
-    let all = Arc::new(GivingBack { give_back, to });
-    for pool in pools() {
-        let all = all.clone();
-        pool.spawn_broadcast(move |_| all.here());
-    }
-    elsewhere(all.clone());
-    all.here();
-}
-
-/// Gives memory of this thread back to the system.
-pub(crate) fn give_back_here() {
-    GIVE_BACK.get().into_iter().for_each(|give_back| give_back(GiveBack::ToSystem));
-}
-
-/// Whether some of the pools' threads have not had the time yet to give back what they were asked to.
-pub(crate) fn is_giving_back() -> bool {
-    GIVING_BACK.load(Ordering::Acquire) > 0
 }
 
 /// As many threads as the program uses elsewhere.

@@ -34,7 +34,7 @@ use crate::files::archive::{Merge, checkpoint};
 use crate::files::home::Home;
 use crate::options::Durability;
 use crate::store::Inner;
-use crate::system::pool::{GiveBack, give_back, is_giving_back};
+use crate::system::allocator::{GiveBack, give_back, is_giving_back};
 use crate::upkeep::recluster::{AT_REST, Pass, UNDER_LOAD};
 use crate::upkeep::watch::Watch;
 
