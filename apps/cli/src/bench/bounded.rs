@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::control_group;
 use super::resident::resident_bytes;
 use super::timing::time;
+use crate::allocator::give_back_at_once;
 use crate::console::Console;
 use crate::error::CommandError;
 
@@ -84,6 +85,7 @@ pub(super) struct Found {
 
 /// Runs the command in the process of its own.
 pub(crate) fn measure_bounded(args: &BoundedArgs, console: &mut Console) -> Result<(), CommandError> {
+    give_back_at_once();
     if let Some(group) = &args.group {
         control_group::enter(group)?;
     }

@@ -21,7 +21,7 @@ use super::command::{Table, YARDSTICK};
 use super::ingest::{BATCH, MEDIUM_BATCH, ingest};
 use super::load::{Loaded, declare};
 use super::report::{Bar, Row, Unit};
-use super::resident::{giving_back, output_of, peak_resident_bytes, resident_bytes};
+use super::resident::{give_back_everywhere, output_of, peak_resident_bytes, resident_bytes};
 use super::settle::settle;
 use super::shuffled::ShuffledEdges;
 use super::subjects::Subjects;
@@ -216,7 +216,7 @@ fn bytes(
         format!("--format={format_name}").into(),
     ];
     command.extend(multi.then(|| "--multi".into()));
-    let output = output_of(program, &command, &giving_back())?;
+    let output = output_of(program, &command, rayon::current_num_threads())?;
     let mut numbers = output.split_whitespace().filter_map(|number| number.parse::<f64>().ok());
     let (Some(entries), Some(counted)) = (numbers.next(), numbers.next()) else { return Ok(Vec::new()) };
     let kind = if multi { ", multi" } else { "" };
@@ -259,6 +259,7 @@ pub(crate) fn measure_child(args: &ChildArgs, console: &mut Console) -> Result<(
     declare(&database, args.graph == GraphArg::Kronecker, args.multi)?;
     // The memory of the first batch is used again by those after it.
     drop(edges.batch(0..BATCH.min(edges.len()), KEYS));
+    give_back_everywhere();
     // From here on the system notes the peak anew.
     let _ = std::fs::write("/proc/self/clear_refs", "5");
     let before = resident_bytes();

@@ -26,7 +26,7 @@ use super::control_group::ControlGroup;
 use super::ingest::{BATCH, ingest};
 use super::load::{EDGE_TYPE, declare};
 use super::report::{Bar, Row, Unit};
-use super::resident::{giving_back, output_of};
+use super::resident::output_of;
 use super::shuffled::ShuffledEdges;
 use super::timing::time;
 use crate::console::{self, Console};
@@ -201,7 +201,7 @@ fn bounded(
         format!("--access={}", access.name()).into(),
     ];
     command.extend(group.into_iter().flat_map(|group| ["--group".into(), group.directory().into()]));
-    let output = output_of(program, &command, &giving_back())?;
+    let output = output_of(program, &command, rayon::current_num_threads())?;
     serde_json::from_str(&output).map_err(|error| io::Error::other(error).into())
 }
 

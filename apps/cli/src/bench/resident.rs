@@ -1,10 +1,10 @@
 //! Resident memory of a loaded graph, measured in a process of its own, whose memory nothing else has grown.
 //!
 //! ```text
-//! this process: growth ──► MIMALLOC_PURGE_DELAY=0 evergraph bench-memory FILE ──► bytes on its standard output
+//! this process: growth ──► evergraph bench-memory FILE ──► bytes on its standard output
 //! ```
 //!
-//! Without a purge delay the allocator gives back what it frees, so that what is left is what the graph takes.
+//! The allocator is as it is for everyone. What is left is measured when the store has settled, and so has given back what it freed.
 
 use std::ffi::OsString;
 use std::io;
@@ -16,6 +16,7 @@ use evergraph::load::NoProgress;
 use evergraph::{Database, GiveBack, KeyKind, Options};
 
 use super::load::request;
+use super::settle::settle;
 use crate::allocator::give_back;
 use crate::console::Console;
 use crate::error::CommandError;
@@ -35,26 +36,24 @@ pub(crate) struct MemoryArgs {
 pub(super) fn growth(program: &[OsString], file: &Path, keys: KeysArg) -> Result<Option<u64>, CommandError> {
     let keys = keys.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
     let args = ["bench-memory".into(), file.as_os_str().to_owned(), "--keys".into(), keys.into()];
-    Ok(output_of(program, &args, &giving_back())?.trim().parse().ok())
+    Ok(output_of(program, &args, rayon::current_num_threads())?.trim().parse().ok())
 }
 
-/// What has a process use as many threads as this one, and give freed memory back at once.
-pub(super) fn giving_back() -> [(&'static str, String); 2] {
-    [
-        ("MIMALLOC_PURGE_DELAY", "0".to_owned()),
-        ("RAYON_NUM_THREADS", rayon::current_num_threads().to_string()),
-    ]
+/// Has all threads of this process give back what was freed by now, so that it is not given back between two readings.
+pub(super) fn give_back_everywhere() {
+    rayon::broadcast(|_| give_back(GiveBack::ToSystem));
+    give_back(GiveBack::ToSystem);
 }
 
-/// What another process of this program writes, with these variables in its environment.
+/// What another process of this program writes that uses so many threads.
 pub(super) fn output_of(
     program: &[OsString],
     args: &[OsString],
-    variables: &[(&str, String)],
+    threads: usize,
 ) -> Result<String, CommandError> {
     let Some((name, first)) = program.split_first() else { return Ok(String::new()) };
     let mut command = Command::new(name);
-    command.args(first).args(args).envs(variables.iter().map(|(name, value)| (name, value)));
+    command.args(first).args(args).env("RAYON_NUM_THREADS", threads.to_string());
     let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output()?;
     if !output.status.success() {
         return Err(io::Error::other(format!("a process that measures failed: {}", output.status)).into());
@@ -64,12 +63,12 @@ pub(super) fn output_of(
 
 /// Runs the command in the process of its own.
 pub(crate) fn measure_memory(args: &MemoryArgs, console: &mut Console) -> Result<(), CommandError> {
-    // What the program has freed by now is not to be given back between the two readings.
-    give_back(GiveBack::ToSystem);
+    give_back_everywhere();
     let before = resident_bytes();
     let keys = KeyKind::from(args.keys);
     let database = Database::in_memory(Options { keys: Some(keys), ..Options::default() });
     database.load(&args.file, &request(keys), &NoProgress)?;
+    settle(&database);
     let growth = resident_bytes().zip(before).map(|(after, before)| after.saturating_sub(before));
     console.line(growth.map_or_else(|| "unknown".to_owned(), |bytes| bytes.to_string()))
 }

@@ -167,7 +167,7 @@ fn pass(args: &PassArgs, program: &[OsString], threads: usize) -> Result<Vec<Wor
         format!("--edges-per-vertex={}", args.size.edges_per_vertex).into(),
     ];
     command.extend(args.dir.iter().flat_map(|directory| ["--dir".into(), directory.into()]));
-    let output = output_of(program, &command, &[("RAYON_NUM_THREADS", threads.to_string())])?;
+    let output = output_of(program, &command, threads)?;
     serde_json::from_str(&output).map_err(|error| io::Error::other(error).into())
 }
 
