@@ -62,7 +62,7 @@ pub(crate) fn run(args: &BackupArgs, console: &mut Console) -> Result<(), Comman
     let stats = database.stats();
     let was_there = destination.symlink_metadata().is_ok();
     let done = {
-        let activity = Activity::stoppable("copying");
+        let activity = Activity::new("copying").stoppable();
         database.watched(&activity).backup(destination)
     };
     if matches!(done, Err(BackupError::Cancelled | BackupError::Failed { .. })) && !was_there {

@@ -55,7 +55,7 @@ pub(crate) fn run(args: &CompactArgs, console: &mut Console) -> Result<(), Comma
     };
     let segments_before = database.stats().segments;
     let done = {
-        let activity = Activity::stoppable("compacting");
+        let activity = Activity::new("compacting").stoppable();
         database.watched(&activity).compact()
     };
     done.map_err(|error| match error {

@@ -4,13 +4,16 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use evergraph::load::{ColumnRef, LoadOptions, OnError, Reject};
-use evergraph::{Database, EdgeTypeOptions, LoadReport, LoadRequest, Options};
+use evergraph::load::{ColumnRef, LoadError, LoadOptions, OnError, Reject};
+use evergraph::{
+    CommitError, Database, DatabaseLoadError, EdgeTypeOptions, LoadReport, LoadRequest, Options,
+};
 use serde::Serialize;
 
 use crate::allocator::give_back_at_once;
 use crate::console::{Console, notice};
 use crate::error::CommandError;
+use crate::interrupt;
 use crate::load_values::{
     DurabilityArg, FormatArg, KeysArg, ListFormatArg, OnErrorArg, PropertiesArg, column, delimiter,
     properties,
@@ -176,10 +179,17 @@ fn load_all<'a>(
 ) -> Result<Vec<FileReport<'a>>, CommandError> {
     let request = args.request();
     let mut files = Vec::new();
-    for file in &args.files {
+    for (number, file) in args.files.iter().enumerate() {
+        if number > 0 && interrupt::heard().is_some() {
+            return Err(args.interrupted(file));
+        }
         let loaded = {
-            let activity = Activity::of_shares(file.display().to_string());
-            database.load(file, &request, &activity)?
+            let activity = Activity::of_shares(file.display().to_string()).stoppable();
+            database.load(file, &request, &activity).map_err(|error| match error {
+                DatabaseLoadError::Read(LoadError::Cancelled { .. })
+                | DatabaseLoadError::Commit(CommitError::Cancelled) => args.interrupted(file),
+                error => error.into(),
+            })?
         };
         let report = FileReport::new(file, loaded);
         if !console.is_json() {
@@ -203,6 +213,17 @@ fn remove_unused(path: &Path, database: &Database) {
 }
 
 impl LoadArgs {
+    /// What is told if a signal stops the load of a file.
+    fn interrupted(&self, file: &Path) -> CommandError {
+        let (file, database) = (file.display(), self.database.display());
+        CommandError::interrupted(match self.resume {
+            true => {
+                format!("{database} has what was committed of {file}; the same command goes on behind it")
+            }
+            false => format!("nothing of {file} is in {database}"),
+        })
+    }
+
     fn request(&self) -> LoadRequest {
         let properties = self.properties.as_ref().map(|list| list.0.clone());
         let options = LoadOptions {

@@ -30,13 +30,6 @@ impl Activity {
         Activity { bar, interrupt: None }
     }
 
-    /// Something of unknown length that stops by itself, and leaves nothing, when the user presses Ctrl-C.
-    pub(crate) fn stoppable(what: impl Into<Cow<'static, str>>) -> Self {
-        let mut activity = Activity::new(what);
-        activity.interrupt = Some(Interrupt::listen());
-        activity
-    }
-
     /// Something that tells its share of the whole. The bar is empty until the whole is known; one of no length would be full.
     pub(crate) fn of_shares(what: impl Into<Cow<'static, str>>) -> Self {
         let bar = ProgressBar::no_length().with_style(style("{msg} [{bar:30}] {percent}% {elapsed}"));
@@ -50,6 +43,12 @@ impl Activity {
             ProgressBar::new(total).with_style(style("{msg} [{bar:30}] {human_pos}/{human_len} {elapsed}"));
         bar.set_message(what);
         Activity { bar, interrupt: None }
+    }
+
+    /// That stops by itself, and leaves what it can stand by, when the user presses Ctrl-C.
+    pub(crate) fn stoppable(mut self) -> Self {
+        self.interrupt = Some(Interrupt::listen());
+        self
     }
 
     /// How many steps are done.
