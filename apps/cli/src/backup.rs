@@ -13,6 +13,7 @@ use serde::Serialize;
 use crate::console::Console;
 use crate::directory_size::DirectorySize;
 use crate::error::CommandError;
+use crate::interrupt::Interrupt;
 use crate::progress::Activity;
 use crate::store::open_to_read;
 use crate::units;
@@ -62,7 +63,8 @@ pub(crate) fn run(args: &BackupArgs, console: &mut Console) -> Result<(), Comman
     let stats = database.stats();
     let was_there = destination.symlink_metadata().is_ok();
     let done = {
-        let activity = Activity::new("copying").stoppable();
+        let interrupt = Interrupt::listen();
+        let activity = Activity::new("copying").stopped_by(&interrupt);
         database.watched(&activity).backup(destination)
     };
     if matches!(done, Err(BackupError::Cancelled | BackupError::Failed { .. })) && !was_there {

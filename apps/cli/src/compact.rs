@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::console::Console;
 use crate::directory_size::DirectorySize;
 use crate::error::CommandError;
+use crate::interrupt::Interrupt;
 use crate::progress::Activity;
 use crate::store::open_to_write;
 use crate::units;
@@ -55,7 +56,8 @@ pub(crate) fn run(args: &CompactArgs, console: &mut Console) -> Result<(), Comma
     };
     let segments_before = database.stats().segments;
     let done = {
-        let activity = Activity::new("compacting").stoppable();
+        let interrupt = Interrupt::listen();
+        let activity = Activity::new("compacting").stopped_by(&interrupt);
         database.watched(&activity).compact()
     };
     done.map_err(|error| match error {

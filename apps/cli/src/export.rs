@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
-use evergraph::load::{ExportError, Format, NamedFormat, WriteOptions, write_edges};
+use evergraph::load::{Format, NamedFormat, WriteOptions, write_edges};
 use evergraph::{GraphView, KeyKind, Snapshot};
 use serde::Serialize;
 
 use crate::console::{Console, notice};
 use crate::error::CommandError;
 use crate::load_values::{FormatArg, delimiter};
-use crate::output_file::OutputFile;
+use crate::output_file::{OutputFile, named};
 use crate::progress::Activity;
 use crate::store::open_to_read;
 use crate::units;
@@ -96,12 +96,7 @@ pub(crate) fn run(args: &ExportArgs, console: &mut Console) -> Result<(), Comman
         activity.set(done);
     });
     let mut file = OutputFile::create(&args.file, args.force)?;
-    let named = |error| match error {
-        CommandError::Output(error) | CommandError::Export(ExportError::Write(error)) if !to_output => {
-            CommandError::file(&args.file)(error)
-        }
-        error => error,
-    };
+    let named = named(&args.file);
     let edges = write_edges(&mut file, batches, &options).map_err(|error| named(error.into()))?;
     file.finish().map_err(named)?;
     drop(activity);

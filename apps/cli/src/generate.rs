@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::console::{Console, notice, output_is_terminal};
 use crate::error::CommandError;
-use crate::output_file::OutputFile;
+use crate::output_file::{OutputFile, named};
 use crate::progress::Activity;
 use crate::units;
 
@@ -142,11 +142,13 @@ pub(crate) fn run(args: &GenerateArgs, console: &mut Console) -> Result<(), Comm
     };
     let start = Instant::now();
     let activity = Activity::of_steps("generating", generator.num_edges());
-    write(&generator, format, &mut file, &|edges| {
+    let named = named(output.out.as_deref().unwrap_or(Path::new("-")));
+    let written = write(&generator, format, &mut file, &|edges| {
         activity.set(edges);
         ControlFlow::Continue(())
-    })?;
-    file.finish()?;
+    });
+    written.map_err(|error| named(error.into()))?;
+    file.finish().map_err(named)?;
     drop(activity);
     let report = Report {
         out: output.out.as_deref(),

@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::allocator::give_back_at_once;
 use crate::console::{Console, notice};
 use crate::error::CommandError;
-use crate::interrupt;
+use crate::interrupt::Interrupt;
 use crate::load_values::{
     DurabilityArg, FormatArg, KeysArg, ListFormatArg, OnErrorArg, PropertiesArg, column, delimiter,
     properties,
@@ -149,9 +149,10 @@ pub(crate) fn run(args: &LoadArgs, console: &mut Console) -> Result<(), CommandE
     if args.memory_limit.is_some() {
         give_back_at_once();
     }
+    let interrupt = Interrupt::listen();
     let was_there = args.database.exists();
     let database = Database::open(&args.database, options)?;
-    let files = load_all(args, &database, console).inspect_err(|_| {
+    let files = load_all(args, &database, &interrupt, console).inspect_err(|_| {
         if !was_there {
             remove_unused(&args.database, &database);
         }
@@ -175,16 +176,14 @@ pub(crate) fn run(args: &LoadArgs, console: &mut Console) -> Result<(), CommandE
 fn load_all<'a>(
     args: &'a LoadArgs,
     database: &Database,
+    interrupt: &Interrupt,
     console: &mut Console,
 ) -> Result<Vec<FileReport<'a>>, CommandError> {
     let request = args.request();
     let mut files = Vec::new();
-    for (number, file) in args.files.iter().enumerate() {
-        if number > 0 && interrupt::heard().is_some() {
-            return Err(args.interrupted(file));
-        }
+    for file in &args.files {
         let loaded = {
-            let activity = Activity::of_shares(file.display().to_string()).stoppable();
+            let activity = Activity::of_shares(file.display().to_string()).stopped_by(interrupt);
             database.load(file, &request, &activity).map_err(|error| match error {
                 DatabaseLoadError::Read(LoadError::Cancelled { .. })
                 | DatabaseLoadError::Commit(CommitError::Cancelled) => args.interrupted(file),

@@ -5,18 +5,21 @@
 //!                                └───── dropped ─► removed
 //! ```
 //!
-//! A name that ends in `.gz` or `.zst` compresses; `-` is standard output. What is no regular file, such as a pipe or
-//! `/dev/null`, is written directly.
+//! Ctrl-C has the next write fail. A name that ends in `.gz` or `.zst` compresses; `-` is standard output. What is no regular
+//! file, such as a pipe or `/dev/null`, is written directly.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use evergraph::generate::WriteError;
+use evergraph::load::ExportError;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use crate::error::CommandError;
+use crate::interrupt::{self, Interrupt};
 
 const BUFFER_BYTES: usize = 1 << 20;
 
@@ -25,6 +28,8 @@ pub(crate) struct OutputFile {
     encoder: Encoder,
     /// Where it is written, and the name it gets in the end.
     rename: Option<(PathBuf, PathBuf)>,
+    /// Of a file that is to be removed if it does not become whole.
+    interrupt: Option<Interrupt>,
 }
 
 enum Encoder {
@@ -37,7 +42,7 @@ impl OutputFile {
     /// Standard output.
     pub(crate) fn standard_output() -> Self {
         let out: Box<dyn Write> = Box::new(BufWriter::with_capacity(BUFFER_BYTES, io::stdout()));
-        OutputFile { encoder: Encoder::Plain(out), rename: None }
+        OutputFile { encoder: Encoder::Plain(out), rename: None, interrupt: None }
     }
 
     /// The file of this name. One that is there already is replaced only by `force`.
@@ -52,7 +57,8 @@ impl OutputFile {
         };
         let written = rename.as_ref().map_or(path, |(partial, _)| partial);
         let out = File::create(written).map_err(CommandError::file(path))?;
-        let mut file = OutputFile { encoder: Encoder::Plain(Box::new(io::sink())), rename };
+        let interrupt = rename.is_some().then(Interrupt::listen);
+        let mut file = OutputFile { encoder: Encoder::Plain(Box::new(io::sink())), rename, interrupt };
         let out: Box<dyn Write> = Box::new(BufWriter::with_capacity(BUFFER_BYTES, out));
         let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
         file.encoder = match extension.to_ascii_lowercase().as_str() {
@@ -80,8 +86,25 @@ impl OutputFile {
     }
 }
 
+/// What an error of writing the file of this name is told as: with the name, or that a signal stopped it.
+pub(crate) fn named(path: &Path) -> impl Fn(CommandError) -> CommandError {
+    move |error| match error {
+        error if path == Path::new("-") => error,
+        CommandError::Output(error)
+        | CommandError::Export(ExportError::Write(error))
+        | CommandError::Generate(WriteError::Write { source: error, .. }) => match interrupt::heard() {
+            Some(_) => CommandError::interrupted(format!("{} was not written", path.display())),
+            None => CommandError::file(path)(error),
+        },
+        error => error,
+    }
+}
+
 impl Write for OutputFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.interrupt.is_some() && interrupt::heard().is_some() {
+            return Err(io::Error::other("stopped"));
+        }
         match &mut self.encoder {
             Encoder::Plain(out) => out.write(bytes),
             Encoder::Gzip(encoder) => encoder.write(bytes),

@@ -15,13 +15,13 @@ use crate::interrupt::{self, Interrupt};
 const REDRAW: Duration = Duration::from_millis(100);
 
 /// A line that says what is being done, with a sign of life, until it is dropped.
-pub(crate) struct Activity {
+pub(crate) struct Activity<'a> {
     bar: ProgressBar,
-    /// Whether signals stop it, and not the process.
-    interrupt: Option<Interrupt>,
+    /// What hears the signals that stop it, and not the process.
+    interrupt: Option<&'a Interrupt>,
 }
 
-impl Activity {
+impl<'a> Activity<'a> {
     /// Something of unknown length.
     pub(crate) fn new(what: impl Into<Cow<'static, str>>) -> Self {
         let bar = ProgressBar::new_spinner().with_style(style("{spinner} {msg} {elapsed}"));
@@ -45,9 +45,9 @@ impl Activity {
         Activity { bar, interrupt: None }
     }
 
-    /// That stops by itself, and leaves what it can stand by, when the user presses Ctrl-C.
-    pub(crate) fn stoppable(mut self) -> Self {
-        self.interrupt = Some(Interrupt::listen());
+    /// That stops by itself when the user presses Ctrl-C.
+    pub(crate) fn stopped_by(mut self, interrupt: &'a Interrupt) -> Self {
+        self.interrupt = Some(interrupt);
         self
     }
 
@@ -62,13 +62,13 @@ impl Activity {
     }
 }
 
-impl Drop for Activity {
+impl Drop for Activity<'_> {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
 }
 
-impl Progress for Activity {
+impl Progress for Activity<'_> {
     fn update(&self, done: u64, total: Option<u64>) -> ControlFlow<()> {
         if let Some(total) = total {
             self.bar.set_length(total);

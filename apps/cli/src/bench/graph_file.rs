@@ -10,7 +10,7 @@ use evergraph::load::{Format, WriteOptions, write_edges};
 use evergraph::{EdgeBatch, KeyColumn};
 
 use crate::error::CommandError;
-use crate::output_file::OutputFile;
+use crate::output_file::{OutputFile, named};
 use crate::progress::Activity;
 
 const SEED: u64 = 1;
@@ -33,7 +33,7 @@ pub(super) fn ensure(directory: &Path, scale: u32, edges_per_vertex: u64) -> Res
     });
     let mut file = OutputFile::create(&path, false)?;
     let options = WriteOptions { format: Format::EdgeList, delimiter: Some(b' '), ..WriteOptions::default() };
-    write_edges(&mut file, batches, &options)?;
-    file.finish()?;
+    write_edges(&mut file, batches, &options).map_err(|error| named(&path)(error.into()))?;
+    file.finish().map_err(named(&path))?;
     Ok(path)
 }

@@ -1,7 +1,6 @@
 //! `evergraph backup`: what the copy has, and that none is left, and nothing written over, where there cannot be one.
 
 use std::fs;
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use evergraph::{Database, Options};
@@ -102,22 +101,15 @@ fn a_backup_that_is_stopped_leaves_no_copy() {
     let mut stopped = 0;
     for turn in 0..5 {
         let name = format!("{turn}.eg");
-        let mut command = shell.command(&["backup", "net.eg", &name]);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        // From the time on that it writes, it hears. What runs the tests in the background has it ignore Ctrl-C.
-        while !shell.path(&name).join("segments").exists() && child.try_wait().unwrap().is_none() {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
-        let output = child.wait_with_output().unwrap();
-        if output.status.code() == Some(0) {
+        // From the time on that it writes, it hears.
+        let done = shell.stop(&["backup", "net.eg", &name], &format!("{name}/segments"), Duration::ZERO);
+        if done.code == 0 {
             assert_eq!(shell.run(&["check", &name]).code, 0);
             continue;
         }
         stopped += 1;
-        assert_eq!(output.status.code(), Some(143), "{output:?}");
-        let message = String::from_utf8(output.stderr).unwrap();
-        assert!(message.contains(&format!("stopped: there is no backup in {name}")), "{message}");
+        assert_eq!(done.code, 143, "{done:?}");
+        assert!(done.stderr.contains(&format!("stopped: there is no backup in {name}")), "{done:?}");
         assert!(!shell.path(&name).exists());
         assert_eq!(shell.run(&["backup", "net.eg", &name]).code, 0);
     }

@@ -1,5 +1,7 @@
 //! `evergraph generate`.
 
+use std::time::Duration;
+
 use crate::shell::Shell;
 
 #[test]
@@ -50,4 +52,15 @@ fn what_makes_no_sense_is_refused() {
             .refused(&["generate", "kronecker", "--out", "no/such/place.txt"], 1)
             .contains("no/such/place.txt")
     );
+}
+
+#[test]
+fn what_is_stopped_leaves_no_file() {
+    let shell = Shell::new().file("old.csv", "precious");
+    let generate = ["generate", "erdos-renyi", "--edges", "50000000", "--force", "--out", "old.csv"];
+    let done = shell.stop(&generate, "old.csv.partial", Duration::from_millis(50));
+    assert_eq!(done.code, 143, "{done:?}");
+    assert!(done.stderr.contains("stopped: old.csv was not written"), "{done:?}");
+    assert!(!shell.path("old.csv.partial").exists());
+    assert_eq!(std::fs::read_to_string(shell.path("old.csv")).unwrap(), "precious");
 }

@@ -1,6 +1,5 @@
 //! `evergraph load`.
 
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use evergraph::{Database, Options};
@@ -158,24 +157,17 @@ fn a_load_that_is_stopped_leaves_all_or_nothing() {
     let mut stopped = 0;
     for turn in 0..10 {
         let name = format!("{turn}.eg");
-        let mut command = shell.command(&["load", &name, "edges.csv", "edges.csv"]);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let load = ["load", &name, "edges.csv", "edges.csv"];
         // From the time on that there is a store, it hears nearly at once.
-        while !shell.path(&name).join("segments").exists() && child.try_wait().unwrap().is_none() {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        std::thread::sleep(Duration::from_millis(5 + 40 * turn));
-        assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
-        let output = child.wait_with_output().unwrap();
-        let told = String::from_utf8(output.stdout).unwrap().lines().count();
-        if output.status.code() == Some(0) {
+        let done = shell.stop(&load, &format!("{name}/segments"), Duration::from_millis(5 + 40 * turn));
+        let told = done.stdout.lines().count();
+        if done.code == 0 {
             assert_eq!(told, 2);
             continue;
         }
         stopped += 1;
-        let message = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(143), "{message}");
-        assert!(message.contains(&format!("stopped: nothing of edges.csv is in {name}")), "{message}");
+        assert_eq!(done.code, 143, "{done:?}");
+        assert!(done.stderr.contains(&format!("stopped: nothing of edges.csv is in {name}")), "{done:?}");
         assert_eq!(shell.path(&name).exists(), told > 0);
         if told > 0 {
             assert_eq!(shell.json(&["info", &name, "--json"])["version"], told);

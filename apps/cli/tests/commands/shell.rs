@@ -1,7 +1,8 @@
 //! Running the program, in a directory of the test's own.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -12,6 +13,13 @@ pub(crate) struct Done {
     pub(crate) code: i32,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
+}
+
+impl From<Output> for Done {
+    fn from(output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Done { code: output.status.code().unwrap(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
 }
 
 /// A directory to run commands in.
@@ -61,10 +69,20 @@ impl Shell {
         Self::done(command.current_dir(self.directory.path()).stdin(Stdio::null()))
     }
 
+    /// Asked to end this long after the file appears. Not by Ctrl-C, which a program that runs in the background ignores.
+    pub(crate) fn stop(&self, arguments: &[&str], appears: &str, later: Duration) -> Done {
+        let mut command = self.command(arguments);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        while !self.path(appears).exists() && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        std::thread::sleep(later);
+        assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
+        child.wait_with_output().unwrap().into()
+    }
+
     fn done(command: &mut Command) -> Done {
-        let output = command.output().unwrap();
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        Done { code: output.status.code().unwrap(), stdout: text(output.stdout), stderr: text(output.stderr) }
+        command.output().unwrap().into()
     }
 
     /// The output of a command that is done without a word to people.

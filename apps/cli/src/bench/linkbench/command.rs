@@ -105,7 +105,7 @@ pub(crate) fn run(args: &LinkbenchArgs, console: &mut Console) -> Result<(), Com
 struct Bench<'a> {
     args: &'a LinkbenchArgs,
     console: &'a mut Console,
-    activity: Activity,
+    activity: Activity<'a>,
     lines: Vec<Line>,
 }
 
