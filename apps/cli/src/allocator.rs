@@ -63,6 +63,7 @@ mod areas {
 
     use libc::c_void;
 
+    /// Pages are as large, or larger.
     pub(super) const SMALL_PAGE: usize = 4 << 10;
 
     /// Where the allocator asks for its areas to be, if they take less than 16 GiB each; nothing else of a process of 64 bits is there.
@@ -80,7 +81,9 @@ mod areas {
             starts.map(move |start| (start, PIECE.min(area.end - start)))
         });
         let pages = pieces.map(|(start, bytes)| pages_in_memory(start, bytes)).sum::<usize>();
-        (pages > 0).then_some((pages * SMALL_PAGE) as u64)
+        // SAFETY: it asks for a constant of the system.
+        let page_bytes = u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).ok()?;
+        (pages > 0).then_some(pages as u64 * page_bytes)
     }
 
     /// Where a line about the memory of a process says that there is some.
@@ -94,7 +97,7 @@ mod areas {
     pub(super) fn pages_in_memory(start: usize, bytes: usize) -> usize {
         let mut pages = [0_u8; PIECE / SMALL_PAGE];
         let pages = &mut pages[..bytes.div_ceil(SMALL_PAGE)];
-        // SAFETY: there is a byte for each page; where nothing is mapped, the system says so.
+        // SAFETY: there is a byte for each page, and more where pages are larger; where nothing is mapped, the system says so.
         let is_told = unsafe { libc::mincore(start as *mut c_void, bytes, pages.as_mut_ptr()) } == 0;
         if is_told { pages.iter().filter(|&page| page & 1 == 1).count() } else { 0 }
     }
