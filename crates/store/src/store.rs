@@ -35,7 +35,7 @@ use crate::loads::bulk::{STEPS_PER_ROW, commit_bulk};
 use crate::loads::staged::BulkLoad;
 use crate::options::Options;
 use crate::reports::stats::Stats;
-use crate::system::allocator::{GiveBack, allocator_bytes, give_back, give_back_here};
+use crate::system::allocator::{GiveBack, give_back};
 use crate::system::pool::in_pool;
 use crate::transactions::reads::Reads;
 use crate::transactions::transaction::{Transaction, TransactionOptions};
@@ -499,11 +499,7 @@ impl Store {
     /// What the store holds and takes up. Once it is settled, the calling thread gives back what others have freed of its memory,
     /// such as batches it made, as the store's own threads do by themselves: nobody can do it for another.
     pub fn stats(&self) -> Stats {
-        let stats = Stats::of(self.inner());
-        if stats.settled {
-            give_back_here();
-        }
-        Stats { allocator_bytes: allocator_bytes(), ..stats }
+        Stats::of(self.inner())
     }
 
     /// Waits for commits under way, syncs and gives the lock back. Archives give up, and so do large loads and those that wait for

@@ -10,6 +10,7 @@ use crate::options::{Durability, ListFormat};
 use crate::reports::disk_use::DiskUse;
 use crate::reports::memory_use::MemoryUse;
 use crate::store::Inner;
+use crate::system::allocator::{allocator_bytes, give_back_here};
 
 /// Numbers about an open store. Bytes are those in use now.
 #[derive(Clone, Debug, PartialEq)]
@@ -112,6 +113,10 @@ impl Stats {
         };
         let is_on_disk = inner.home.as_ref().is_some_and(|home| !home.is_in_memory);
         let disk = if is_on_disk { files } else { DiskUse::default() };
+        let settled = !inner.options.background || inner.signal.is_settled();
+        if settled {
+            give_back_here();
+        }
         Stats {
             sequence: version.sequence,
             time_micros: version.time_micros,
@@ -120,7 +125,7 @@ impl Stats {
             edge_types,
             memory_bytes: (inner.reclaimer.live_bytes() + inner.reclaimer.spare_bytes()) as u64,
             memory: MemoryUse::of(inner, &version, &files, log_bytes + log_room_bytes),
-            allocator_bytes: None,
+            allocator_bytes: allocator_bytes(),
             dictionary_bytes: version.dictionary.bytes() as u64,
             log_bytes,
             segments: version.segments.len() as u64,
@@ -131,7 +136,7 @@ impl Stats {
             archived_bytes: of_home(|home| &home.archived_bytes),
             durability: inner.options.durability,
             format: version.format(),
-            settled: !inner.options.background || inner.signal.is_settled(),
+            settled,
             failure,
         }
     }
