@@ -534,10 +534,10 @@ impl Store {
 
     pub(crate) fn commit_writes(
         &self,
-        writes: Writes,
-        reads: Option<Reads>,
+        writes: Box<Writes>,
+        reads: Option<Box<Mutex<Reads>>>,
     ) -> Result<Sequence, CommitError> {
-        self.inner().submit(Request::Writes(writes, reads.map(Box::new))).map(|summary| summary.sequence)
+        self.inner().submit(Request::Writes(writes, reads)).map(|summary| summary.sequence)
     }
 
     fn commit_blind(
@@ -572,7 +572,7 @@ impl Store {
         }
         match inner.is_bulk(&batch) {
             true => Watch::until_closed(inner).ask(progress, total, |watch| commit_bulk(inner, batch, watch)),
-            false => inner.submit(Request::Batch(batch.unstaged()?)),
+            false => inner.submit(Request::Batch(Box::new(batch.unstaged()?))),
         }
     }
 }

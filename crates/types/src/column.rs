@@ -111,13 +111,17 @@ impl Column {
 
     /// Appends a value, coerced to the column's type as [`Value::coerce`] allows; hands it back if it does not fit.
     pub fn push(&mut self, value: Value) -> Result<(), Value> {
-        let value = value.coerce(self.kind)?;
+        self.push_coerced(&value.coerce(self.kind)?);
+        Ok(())
+    }
+
+    /// Appends a value that [`Value::coerce`] has made fit the column.
+    pub fn push_coerced(&mut self, value: &Value) {
         match value.cell(self.kind) {
             Some(CellValue::Bits(bits)) => self.push_bits(bits),
             Some(CellValue::Bytes(bytes)) => self.push_bytes(&bytes),
             None => self.push_nulls(1),
         }
-        Ok(())
     }
 
     /// Appends a cell of fixed width.

@@ -28,7 +28,7 @@ use crate::write_sets::schema_change::{
 };
 
 /// Edges to put or delete at once, in parts of one shape.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct BatchWrites {
     pub(crate) edge_type: String,
     /// What the edge type must behave like, and how it is made if there is none.

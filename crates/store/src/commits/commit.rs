@@ -26,7 +26,7 @@ use evergraph_disk::DiskError;
 pub(crate) use evergraph_log::Synced;
 use evergraph_log::{Log, LogError, LogSync};
 use evergraph_types::{Direction, Sequence};
-use parking_lot::MutexGuard;
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::commits::batch::BatchWrites;
 use crate::commits::branch::Branch;
@@ -72,8 +72,8 @@ pub(crate) const PREFETCHED_ROWS: usize = 16;
 #[derive(Debug)]
 pub(crate) enum Request {
     /// Those of a transaction; with what it read, if that must not have changed.
-    Writes(Writes, Option<Box<Reads>>),
-    Batch(BatchWrites),
+    Writes(Box<Writes>, Option<Box<Mutex<Reads>>>),
+    Batch(Box<BatchWrites>),
 }
 
 impl Request {
@@ -223,7 +223,7 @@ impl Inner {
         if !self.process.is_here() {
             return Err(Closed::Forked.into());
         }
-        self.queue.submit(self.pace(), request, |group, lead| self.commit_group(group, lead))
+        self.queue.submit(self.pace(), request, |lead| self.commit_group(lead))
     }
 
     /// Hands in a request whose answer is asked for later.
@@ -237,7 +237,7 @@ impl Inner {
         if !self.process.is_here() {
             return Err(Closed::Forked.into());
         }
-        self.queue.answer(self.pace(), handed_in, |group, lead| self.commit_group(group, lead))
+        self.queue.answer(self.pace(), handed_in, |lead| self.commit_group(lead))
     }
 
     /// Commits what was handed in and nobody waits for.
@@ -245,7 +245,7 @@ impl Inner {
         if self.queue.gathered() > 0 {
             let writes = Writes::new(None, self.current.load().schema.clone());
             // Each of the others is told for itself.
-            self.submit(Request::Writes(writes, None)).ok();
+            self.submit(Request::Writes(Box::new(writes), None)).ok();
         }
     }
 
@@ -258,16 +258,15 @@ impl Inner {
     }
 
     /// Commits all requests of a group, or has that done where many sleep.
-    fn commit_group(&self, mut group: Vec<Request>, lead: &mut Lead<'_>) -> Vec<Outcome> {
-        if self.is_synced() && group.len() >= CROWD && lead.is_crowded() {
-            match lead.hand_over(group, |crowd| self.lead_by_thread(crowd)) {
-                Ok(()) => return Vec::new(),
-                Err(kept) => group = kept,
-            }
+    fn commit_group(&self, lead: &mut Lead<'_>) -> Vec<Outcome> {
+        let is_crowd = self.is_synced() && lead.requests.len() >= CROWD && lead.is_crowded();
+        if is_crowd && lead.hand_over(|crowd| self.lead_by_thread(crowd)) {
+            return Vec::new();
         }
         let mut committer = self.enter_committer();
+        let group = &mut lead.requests;
         let is_alone =
-            forks(&group) || committer.branch.is_some() || group.iter().any(Request::deletes_vertices);
+            forks(group) || committer.branch.is_some() || group.iter().any(Request::deletes_vertices);
         if is_alone {
             return self.commit_alone(committer, group, Way::OneByOne);
         }
@@ -355,12 +354,12 @@ impl Inner {
     pub(super) fn commit_alone(
         &self,
         committer: MutexGuard<'_, Committer>,
-        group: Vec<Request>,
+        group: &mut [Request],
         way: Way,
     ) -> Vec<Outcome> {
         let mut stages = self.committer.all(committer);
         let (committer, applier) = stages.split();
-        match forks(&group) {
+        match forks(group) {
             true => in_pool(|| self.commit_by(Way::Forked, committer, applier, group)),
             false => self.commit_by(way, committer, applier, group),
         }
@@ -371,7 +370,7 @@ impl Inner {
         way: Way,
         committer: &mut Committer,
         applier: &mut Applier,
-        group: Vec<Request>,
+        group: &mut [Request],
     ) -> Vec<Outcome> {
         let (accepted, record) = match committer.accept(self, group) {
             Ok(accepted) => accepted,
@@ -486,11 +485,12 @@ pub(crate) fn apply_batch(draft: &mut Draft, writes: WriteSet, watch: Option<&Wa
 }
 
 impl Committer {
-    /// Validates each request and turns it into ids, and all of them into a record; or refuses them all.
+    /// Validates each request and turns it into ids, and all of them into a record; or refuses them all. Of what is accepted it leaves what it
+    /// has no use for.
     fn accept(
         &mut self,
         inner: &Inner,
-        group: Vec<Request>,
+        group: &mut [Request],
     ) -> Result<(AcceptedGroup, Option<Record>), Vec<Outcome>> {
         if let Some(refusal) = &self.refusal {
             return Err(group.iter().map(|_| Err(refusal.clone().into())).collect());
@@ -546,7 +546,7 @@ impl Committer {
     /// too long. If one is, the keys and the schema that it brings come with the next commit.
     fn resolve_within_limits(
         &mut self,
-        request: Request,
+        request: &mut Request,
         newest: &Version,
         rows_before: u64,
     ) -> Result<WriteSet, CommitError> {
@@ -568,21 +568,22 @@ impl Committer {
     }
 
     /// The write set of a request, if it may commit. After an error nothing has changed.
-    pub(crate) fn resolve(&mut self, request: Request) -> Result<WriteSet, CommitError> {
+    fn resolve(&mut self, request: &mut Request) -> Result<WriteSet, CommitError> {
         match request {
             Request::Writes(writes, reads) => {
+                let reads = reads.as_mut().map(|reads| &*reads.get_mut());
                 // First of all, for otherwise the ids of what is new mean one thing here and another one there.
-                let schema = self.resolver.reconcile(&writes);
+                let schema = self.resolver.reconcile(writes);
                 let schema = schema.ok_or_else(|| self.recent.late_for_schema(&writes.base_schema));
                 let valid = schema.and_then(|schema| {
-                    self.resolver.check_known_keys(&writes)?;
-                    self.recent.validate(&writes, reads.as_deref(), &self.resolver)?;
-                    self.validate_beside_load(reads.as_deref()).map(|()| schema)
+                    self.resolver.check_known_keys(writes)?;
+                    self.recent.validate(writes, reads, &self.resolver)?;
+                    self.validate_beside_load(reads).map(|()| schema)
                 });
                 let schema = valid.map_err(|late| late.named(&self.resolver))?;
                 Ok(self.resolver.resolve_writes(writes, schema)?)
             }
-            Request::Batch(batch) => Ok(self.resolver.resolve_batch(batch)?.into_write_set()),
+            Request::Batch(batch) => Ok(self.resolver.resolve_batch(std::mem::take(batch))?.into_write_set()),
         }
     }
 

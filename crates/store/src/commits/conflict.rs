@@ -160,8 +160,7 @@ impl RecentChanges {
         for name in writes.items.keys() {
             self.unchanged_item(name, begin)?;
         }
-        for (edge_type, all) in writes.edges.iter().enumerate() {
-            let edge_type = edge_type as EdgeTypeId;
+        for &(edge_type, ref all) in &writes.edges {
             let options = writes.schema().edge_types.get(usize::from(edge_type)).map(|kind| &kind.options);
             let (multi, symmetric) =
                 options.map_or((false, false), |options| (options.multi, options.symmetric));

@@ -48,8 +48,8 @@ impl Inner {
     /// Leads as long as anyone waits.
     fn lead_crowd(&self, crowd: Crowd) {
         let mut next = Some(self.queue.lead_for(crowd));
-        while let Some((group, mut lead)) = next {
-            let answers = self.commit_alone(self.enter_committer(), group, Way::Aside);
+        while let Some(mut lead) = next {
+            let answers = self.commit_alone(self.enter_committer(), &mut lead.requests, Way::Aside);
             lead.answer(answers);
             next = lead.take_next();
         }

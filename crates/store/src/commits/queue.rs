@@ -22,6 +22,8 @@
 //! A request may be handed in by a caller who waits for its answer later, or for those of many: it is committed with the group of
 //! whoever is the next to wait, who leads unless another does.
 //!
+//! What was asked goes back with the answer: memory is freed by whoever took it, which is quicker than for another thread to do so.
+//!
 //! Nobody who waits holds or wants the committer, so that callers whose commit is done can ask for the next one
 //! while the group after theirs is being synced.
 //!
@@ -113,8 +115,8 @@ struct Group {
 struct GroupState {
     /// The lead, until one of them takes it.
     offered: Option<Offer>,
-    /// In the order of the requests, once there are any; each caller takes its own.
-    answers: Option<Vec<Option<Outcome>>>,
+    /// In the order of the requests, once there are any, with what is left of these; each caller takes its own.
+    answers: Option<Vec<Option<(Outcome, Request)>>>,
     /// Whether the first to see them is to wake the others.
     wakes_others: bool,
 }
@@ -149,21 +151,21 @@ impl QueueState {
 }
 
 impl CommitQueue {
-    /// Hands in a request and waits for its answer, which `commit` gives, in order, for all requests of the group it is
+    /// Hands in a request and waits for its answer, which `commit` gives, in order, for all requests of the lead it is
     /// called with; this caller's may be among them.
     pub(crate) fn submit(
         &self,
         pace: Pace,
         request: Request,
-        commit: impl FnOnce(Vec<Request>, &mut Lead<'_>) -> Vec<Outcome>,
+        commit: impl FnOnce(&mut Lead<'_>) -> Vec<Outcome>,
     ) -> Outcome {
         let mut state = lock(&self.state);
         let comes_first = !state.is_led && state.requests.is_empty();
         if comes_first && !state.expects_others(pace) {
             state.is_led = true;
             drop(state);
-            let mut lead = Lead::new(self, pace, None, 1);
-            let answer = commit(vec![request], &mut lead).pop();
+            let mut lead = Lead::new(self, pace, None, vec![request]);
+            let answer = commit(&mut lead).pop();
             return answer.unwrap_or_else(interrupted);
         }
         let handed_in = self.join(&mut state, request);
@@ -180,7 +182,7 @@ impl CommitQueue {
         &self,
         pace: Pace,
         handed_in: HandedIn,
-        commit: impl FnOnce(Vec<Request>, &mut Lead<'_>) -> Vec<Outcome>,
+        commit: impl FnOnce(&mut Lead<'_>) -> Vec<Outcome>,
     ) -> Outcome {
         self.await_answer(pace, lock(&self.state), handed_in, commit)
     }
@@ -203,7 +205,7 @@ impl CommitQueue {
         pace: Pace,
         mut state: MutexGuard<'a, QueueState>,
         HandedIn { group: own, place }: HandedIn,
-        commit: impl FnOnce(Vec<Request>, &mut Lead<'_>) -> Vec<Outcome>,
+        commit: impl FnOnce(&mut Lead<'_>) -> Vec<Outcome>,
     ) -> Outcome {
         while state.is_led {
             drop(state);
@@ -235,7 +237,7 @@ impl CommitQueue {
         &'a self,
         pace: Pace,
         mut state: MutexGuard<'a, QueueState>,
-        commit: impl FnOnce(Vec<Request>, &mut Lead<'_>) -> Vec<Outcome>,
+        commit: impl FnOnce(&mut Lead<'_>) -> Vec<Outcome>,
     ) {
         state.is_led = true;
         if state.expects_others(pace) {
@@ -244,24 +246,24 @@ impl CommitQueue {
             look_for(PATIENCE, || self.gathered() >= seen);
             state = lock(&self.state);
         }
-        let (requests, mut lead) = self.take_group(pace, &mut state);
+        let mut lead = self.take_group(pace, &mut state);
         drop(state);
-        lead.answers = commit(requests, &mut lead);
+        lead.answers = commit(&mut lead);
     }
 
-    /// What waits, for whoever has the lead.
-    fn take_group(&self, pace: Pace, state: &mut QueueState) -> (Vec<Request>, Lead<'_>) {
-        let requests = std::mem::take(&mut state.requests);
+    /// Takes what waits, for whoever has the lead.
+    fn take_group(&self, pace: Pace, state: &mut QueueState) -> Lead<'_> {
+        // The next one will be about as large.
+        let room = Vec::with_capacity(state.requests.len());
+        let requests = std::mem::replace(&mut state.requests, room);
         let group = std::mem::take(&mut state.group);
         self.gathered.store(0, Ordering::Relaxed);
-        let lead = Lead::new(self, pace, Some(group), requests.len());
-        (requests, lead)
+        Lead::new(self, pace, Some(group), requests)
     }
 
     /// Takes over the lead that was handed over, where commits wait for a disk.
-    pub(crate) fn lead_for(&self, Crowd { requests, group }: Crowd) -> (Vec<Request>, Lead<'_>) {
-        let lead = Lead::new(self, Pace::Disk, Some(group), requests.len());
-        (requests, lead)
+    pub(crate) fn lead_for(&self, Crowd { requests, group }: Crowd) -> Lead<'_> {
+        Lead::new(self, Pace::Disk, Some(group), requests)
     }
 
     /// Waits until there is something to tell the caller of a group whose request has this place; sleeps only after so many
@@ -277,7 +279,7 @@ impl CommitQueue {
                 if wakes_others {
                     group.changed.notify_all();
                 }
-                return Told::Answer(answer.unwrap_or_else(interrupted));
+                return Told::Answer(answer.map_or_else(interrupted, |(outcome, _)| outcome));
             }
             if let Some(offer) = state.offered.take() {
                 group.is_called.store(false, Ordering::Relaxed);
@@ -314,39 +316,35 @@ pub(crate) struct Lead<'a> {
     /// Where those of the group wait; `None` if it is the caller alone, who leads.
     group: Option<Arc<Group>>,
     is_passed_on: bool,
-    /// How many requests it commits.
-    size: usize,
+    /// What it commits.
+    pub(crate) requests: Vec<Request>,
     answers: Vec<Outcome>,
 }
 
 impl<'a> Lead<'a> {
-    fn new(queue: &'a CommitQueue, pace: Pace, group: Option<Arc<Group>>, size: usize) -> Self {
-        Lead { queue, pace, group, size, is_passed_on: false, answers: Vec::new() }
+    fn new(queue: &'a CommitQueue, pace: Pace, group: Option<Arc<Group>>, requests: Vec<Request>) -> Self {
+        Lead { queue, pace, group, requests, is_passed_on: false, answers: Vec::new() }
     }
 
     /// Whether many callers sleep for what the group asks: of those who are answered and run at once, the system may let any run
     /// before whoever leads.
     pub(crate) fn is_crowded(&self) -> bool {
-        REQUESTS_OF_A_CALLER * self.queue.sleepers.load(Ordering::Relaxed) > self.size
+        REQUESTS_OF_A_CALLER * self.queue.sleepers.load(Ordering::Relaxed) > self.requests.len()
     }
 
-    /// Hands the lead over, if it is taken; the caller then waits for the answer as all others do. Gives back what is to be committed if not.
-    pub(crate) fn hand_over(
-        &mut self,
-        requests: Vec<Request>,
-        take: impl FnOnce(Crowd) -> Result<(), Crowd>,
-    ) -> Result<(), Vec<Request>> {
-        let Some(group) = self.group.take() else { return Err(requests) };
-        take(Crowd { requests, group }).map_err(|Crowd { requests, group }| {
-            self.group = Some(group);
-            requests
-        })?;
-        self.is_passed_on = true;
-        Ok(())
+    /// Hands the lead over, if it is taken; the caller then waits for the answer as all others do. Tells whether it was.
+    pub(crate) fn hand_over(&mut self, take: impl FnOnce(Crowd) -> Result<(), Crowd>) -> bool {
+        let Some(group) = self.group.take() else { return false };
+        let requests = std::mem::take(&mut self.requests);
+        match take(Crowd { requests, group }) {
+            Ok(()) => self.is_passed_on = true,
+            Err(Crowd { requests, group }) => (self.requests, self.group) = (requests, Some(group)),
+        }
+        self.is_passed_on
     }
 
-    /// The next group, if anyone waits, and its lead, which this one no longer is.
-    pub(crate) fn take_next(&mut self) -> Option<(Vec<Request>, Lead<'a>)> {
+    /// The lead of the next group, if anyone waits, which this one no longer is.
+    pub(crate) fn take_next(&mut self) -> Option<Lead<'a>> {
         let mut state = lock(&self.queue.state);
         if self.is_passed_on || state.requests.is_empty() {
             return None;
@@ -363,7 +361,8 @@ impl<'a> Lead<'a> {
 
     fn tell_group(&mut self, wakes_one: bool) {
         let Some(group) = self.group.take() else { return };
-        let answers = std::mem::take(&mut self.answers).into_iter().map(Some).collect();
+        let (answers, requests) = (std::mem::take(&mut self.answers), std::mem::take(&mut self.requests));
+        let answers = answers.into_iter().zip(requests).map(Some).collect();
         let notify = if wakes_one { Condvar::notify_one } else { Condvar::notify_all };
         let change = |state: &mut GroupState| {
             state.answers = Some(answers);
@@ -387,7 +386,7 @@ impl<'a> Lead<'a> {
         let mut state = lock(&self.queue.state);
         let is_kept = self.pace == Pace::Disk && !state.requests.is_empty();
         state.is_led = is_kept;
-        state.seen = self.size + state.requests.len();
+        state.seen = self.requests.len() + state.requests.len();
         if !state.requests.is_empty() {
             let offer = if is_kept { Offer::Kept } else { Offer::Free };
             // Within the lock: what is offered here must not come after the answers.

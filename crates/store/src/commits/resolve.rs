@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use evergraph_types::{
-    EdgeTypeId, Key, KeyColumn, KeyKind, KeyRef, MAX_VERTICES, Schema, SchemaError, Sequence, VertexId,
+    Key, KeyColumn, KeyKind, KeyRef, MAX_VERTICES, Schema, SchemaError, Sequence, VertexId,
 };
 use rayon::prelude::*;
 
@@ -279,10 +279,11 @@ impl Resolver {
         }
     }
 
-    /// The write set of a transaction whose schema was reconciled. After an error nothing has changed.
+    /// The write set of a transaction whose schema was reconciled, which takes of the writes what it can have without freeing what is left.
+    /// After an error nothing has changed.
     pub(crate) fn resolve_writes(
         &mut self,
-        writes: Writes,
+        writes: &mut Writes,
         schema: Option<Schema>,
     ) -> Result<WriteSet, SchemaError> {
         let wanted = schema.as_ref().unwrap_or(&self.schema);
@@ -294,7 +295,7 @@ impl Resolver {
         let first_new_id = self.bound;
         let mut ids = Vec::with_capacity(writes.new_keys.len());
         let (mut new_keys, mut rebound_ids, mut rebound_keys) = (Vec::new(), Vec::new(), Vec::new());
-        for key in writes.new_keys {
+        for key in std::mem::take(&mut writes.new_keys) {
             if let Some(id) = self.lookup(key.as_ref()) {
                 ids.push(id);
             } else if let Some(&id) = self.recycler.take_free(1).first() {
@@ -314,29 +315,29 @@ impl Resolver {
         let vertex_deletes = vertex_deletes.map(|(handle, _)| id_of(*handle, &ids)).collect();
         let vertex_puts = writes
             .vertices
-            .into_iter()
+            .iter_mut()
             .filter_map(|(handle, write)| {
-                let (label, properties) = write.put?;
-                Some(VertexPut { vertex: id_of(handle, &ids), label, properties })
+                let (label, properties) = write.put.take()?;
+                Some(VertexPut { vertex: id_of(*handle, &ids), label, properties })
             })
             .collect();
         let mut edges = Vec::new();
-        for (edge_type, all) in writes.edges.into_iter().enumerate() {
-            let properties = &self.schema.edge_types[edge_type].options.properties;
+        for (edge_type, all) in &writes.edges {
+            let properties = &self.schema.edge_types[usize::from(*edge_type)].options.properties;
             let mut ops = EdgeOps::default();
-            for write in all.writes.into_iter().filter(|write| !write.dead) {
+            for write in all.writes.iter().filter(|write| !write.dead) {
                 let (src, dst) = (id_of(write.src, &ids), id_of(write.dst, &ids));
                 let kind = |property| properties[usize::from(property)].kind;
-                ops.push(src, dst, write.delete, write.properties, kind);
+                ops.push(src, dst, write.delete, all.given(write), kind);
             }
             if !ops.is_empty() {
-                edges.push((edge_type as EdgeTypeId, ops));
+                edges.push((*edge_type, ops));
             }
         }
         let column = |keys: Vec<Key>| (!keys.is_empty()).then(|| KeyColumn::from_keys(keys)).flatten();
         let (new_keys, rebound_keys) = (column(new_keys), column(rebound_keys));
         let rebound = rebound_keys.map(|keys| Rebound { ids: rebound_ids, keys });
-        let items = writes.items.into_iter().collect();
+        let items = std::mem::take(&mut writes.items).into_iter().collect();
         Ok(WriteSet { schema, new_keys, first_new_id, rebound, vertex_deletes, vertex_puts, edges, items })
     }
 

@@ -627,7 +627,7 @@ mod tests {
         let mut table = PagedArray::default().edit(&[0], &|vertex| *vertex, &set, &mut changes);
         for (neighbor, delete) in [(7, false), (500, true)] {
             let mut ops = EdgeOps::default();
-            ops.push(0, neighbor, delete, Vec::new(), |_| evergraph_types::PropertyType::Bool);
+            ops.push(0, neighbor, delete, &[], |_| evergraph_types::PropertyType::Bool);
             let before = changes.allocated_bytes;
             table = edit(table, &ops, true, false, &mut changes);
             let written = changes.allocated_bytes - before;
@@ -654,7 +654,7 @@ mod tests {
                 let compact = format == 0 || format == 1 && number % 3 != 2;
                 let mut ops = EdgeOps::default();
                 for (vertex, neighbor, delete) in rows {
-                    ops.push(vertex, neighbor, delete, Vec::new(), |_| evergraph_types::PropertyType::Bool);
+                    ops.push(vertex, neighbor, delete, &[], |_| evergraph_types::PropertyType::Bool);
                 }
                 let is_branch = turn == 0;
                 let base = if is_branch { newest / 2 } else { newest };

@@ -848,7 +848,7 @@ mod tests {
                 let is_given = |at: usize| rows.iter().any(|(_, values)| values[at] != Value::Null);
                 for (neighbor, values) in rows {
                     let given = (0..).zip(values.clone()).filter(|(id, _)| is_given(usize::from(*id)));
-                    ops.push(0, *neighbor, false, given.collect(), kind);
+                    ops.push(0, *neighbor, false, &given.collect::<Vec<_>>(), kind);
                 }
                 for row @ (neighbor, values) in rows {
                     match expected.iter_mut().find(|(other, _)| !ARRIVAL && other == neighbor) {

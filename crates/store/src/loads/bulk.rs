@@ -69,7 +69,7 @@ pub(crate) fn commit_bulk(
     if is_logged && !inner.is_in_pieces(&fitted.batch) {
         // A reader came meanwhile, and it reads the log.
         drop((committer, archived));
-        return inner.submit(Request::Batch(fitted.batch));
+        return inner.submit(Request::Batch(Box::new(fitted.batch)));
     }
     if committer.resolver.schema_is_unlogged {
         // What a load that was given up has left, which is the kind of keys, comes with this one.

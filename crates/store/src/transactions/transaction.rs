@@ -16,6 +16,7 @@ use evergraph_types::{
 };
 use hashbrown::{HashMap, HashSet};
 use parking_lot::Mutex;
+use smallvec::SmallVec;
 
 use crate::commits::commit::Request;
 use crate::commits::writers::PinnedWriter;
@@ -24,7 +25,7 @@ use crate::store::Store;
 use crate::transactions::pending::PendingCommit;
 use crate::transactions::reads::Reads;
 use crate::transactions::writes::{
-    EdgeWrite, EdgeWrites, Handle, NEW, Properties, VertexWrite, Writes, base_id, new_position, overlay,
+    EdgeWrite, Handle, NEW, Properties, VertexWrite, Writes, base_id, new_position, overlay,
 };
 use crate::versions::version::Version;
 use crate::write_sets::schema_change::{
@@ -87,7 +88,7 @@ struct Saved {
     stamp: u64,
     /// When it was last rolled back to; 0 if it never was.
     restored: u64,
-    writes: Writes,
+    writes: Box<Writes>,
     new_index: HashMap<Key, Handle>,
     vertex_index: HashMap<Handle, usize>,
 }
@@ -107,12 +108,12 @@ struct Saved {
 pub struct Transaction {
     store: Store,
     pub(crate) version: Arc<Version>,
-    pub(crate) writes: Writes,
+    pub(crate) writes: Box<Writes>,
     new_index: HashMap<Key, Handle>,
     vertex_index: HashMap<Handle, usize>,
     savepoints: Vec<Saved>,
     /// Kept by serializable transactions.
-    pub(crate) reads: Option<Mutex<Reads>>,
+    pub(crate) reads: Option<Box<Mutex<Reads>>>,
     deadline: Option<Instant>,
     pin: Option<PinnedWriter>,
 }
@@ -125,7 +126,8 @@ impl Transaction {
         pin: Option<PinnedWriter>,
         options: TransactionOptions,
     ) -> Self {
-        let writes = Writes::new(pin.is_some().then_some(version.sequence), version.schema.clone());
+        let begin = pin.is_some().then_some(version.sequence);
+        let writes = Box::new(Writes::new(begin, version.schema.clone()));
         Transaction {
             store,
             version,
@@ -133,7 +135,7 @@ impl Transaction {
             new_index: HashMap::new(),
             vertex_index: HashMap::new(),
             savepoints: Vec::new(),
-            reads: (options.isolation == Isolation::Serializable).then(Mutex::default),
+            reads: (options.isolation == Isolation::Serializable).then(Box::default),
             deadline: options.timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
             pin,
         }
@@ -303,7 +305,7 @@ impl Transaction {
     pub fn delete_vertex<'k>(&mut self, key: impl Into<KeyRef<'k>>) -> Result<bool, WriteError> {
         self.check_writable()?;
         let Some(handle) = self.read_vertex(key.into()) else { return Ok(false) };
-        for edges in &mut self.writes.edges {
+        for (_, edges) in &mut self.writes.edges {
             edges.kill_vertex(handle);
         }
         // What it only had from this transaction is as if it had never been.
@@ -345,31 +347,28 @@ impl Transaction {
         check_key(schema, dst)?;
         let (id, kind) = schema.require_edge_type(edge_type)?;
         let multi = kind.options.multi;
-        let mut given = Properties::with_capacity(properties.len());
+        let mut given = SmallVec::<[_; 4]>::new();
         for (name, value) in properties {
             if *value == Value::Null && kind.property(name).is_none() {
                 continue;
             }
             let (property, kind) = check_property(kind, name)?;
-            overlay(&mut given, [(property, coerce(edge_type, name, kind, value.clone())?)]);
+            given.push((property, coerce(edge_type, name, kind, value.clone())?));
         }
         inferred.into_iter().for_each(|schema| self.adopt(schema));
         let (src, dst) = (self.handle(src), self.handle(dst));
         let (src, dst) = self.canonical(id, src, dst);
-        for (end, direction) in [(src, Direction::Out), (dst, Direction::In)] {
-            base_id(end).into_iter().for_each(|vertex| self.version.prefetch_end(id, direction, vertex));
+        if self.asks_ahead() {
+            for (end, direction) in [(src, Direction::Out), (dst, Direction::In)] {
+                base_id(end).into_iter().for_each(|vertex| self.version.prefetch_end(id, direction, vertex));
+            }
         }
         self.touch(src);
         self.touch(dst);
-        let edges = self.edge_writes(id);
-        if let (false, Some(position)) = (multi, edges.last(src, dst)) {
-            let earlier = &mut edges.writes[position];
-            if !earlier.delete {
-                overlay(&mut earlier.properties, given);
-                return Ok(());
-            }
-        }
-        edges.push(EdgeWrite { src, dst, delete: false, properties: given, dead: false });
+        let edges = self.writes.edges_mut(id);
+        let earlier = edges.last(src, dst).filter(|&position| !multi && !edges.writes[position].delete);
+        let position = earlier.unwrap_or_else(|| edges.push(src, dst, false));
+        given.into_iter().for_each(|(property, value)| edges.give(position, property, value));
         Ok(())
     }
 
@@ -391,9 +390,9 @@ impl Transaction {
             return Ok(false);
         }
         let (src, dst) = self.canonical(id, src, dst);
-        let edges = self.edge_writes(id);
+        let edges = self.writes.edges_mut(id);
         edges.kill_edge(src, dst);
-        edges.push(EdgeWrite { src, dst, delete: true, properties: Properties::new(), dead: false });
+        edges.push(src, dst, true);
         Ok(true)
     }
 
@@ -517,7 +516,10 @@ impl Transaction {
             found = edge_values(&self.version, id, src, dst, names.len());
         }
         let (from, to) = self.canonical(id, src, dst);
-        for write in self.live_writes(id, from).filter(|write| (write.src, write.dst) == (from, to)) {
+        let own = self.writes.edges(id);
+        let all_given =
+            own.into_iter().flat_map(|own| own.of_edge(from, to).map(|write| (write, own.given(write))));
+        for (write, given) in all_given {
             if write.delete {
                 found.clear();
             } else {
@@ -525,7 +527,7 @@ impl Transaction {
                     found.push(vec![Value::Null; names.len()]);
                 }
                 let last = found.len() - 1;
-                write.properties.iter().for_each(|(id, value)| found[last][usize::from(*id)] = value.clone());
+                given.iter().for_each(|(id, value)| found[last][usize::from(*id)] = value.clone());
             }
         }
         let named = |values: Vec<Value>| {
@@ -612,13 +614,14 @@ impl Transaction {
     /// one is applied and it may be run again from the start.
     pub fn commit(self) -> Result<Sequence, CommitError> {
         self.check_writable()?;
+        let asks_ahead = self.asks_ahead();
         let Transaction { store, version, mut writes, reads, pin: _pin, .. } = self;
         if writes.is_empty() {
             // What it read was the graph after its begin version.
             return Ok(version.sequence);
         }
-        writes.let_go_of(version);
-        store.commit_writes(writes, reads.map(Mutex::into_inner))
+        writes.let_go_of(version, asks_ahead);
+        store.commit_writes(writes, reads)
     }
 
     /// Hands the writes in, to be committed in the order in which transactions are handed in, and returns at once: the end is
@@ -645,13 +648,13 @@ impl Transaction {
     /// ```
     pub fn submit(self) -> Result<PendingCommit, CommitError> {
         self.check_writable()?;
+        let asks_ahead = self.asks_ahead();
         let Transaction { store, version, mut writes, reads, pin, .. } = self;
         if writes.is_empty() {
             return Ok(PendingCommit::done(Ok(version.sequence)));
         }
-        writes.let_go_of(version);
-        let request = Request::Writes(writes, reads.map(|reads| Box::new(reads.into_inner())));
-        PendingCommit::hand_in(store, request, pin)
+        writes.let_go_of(version, asks_ahead);
+        PendingCommit::hand_in(store, Request::Writes(writes, reads), pin)
     }
 
     /// Drops the writes.
@@ -789,22 +792,19 @@ impl Transaction {
         if symmetric && dst < src { (dst, src) } else { (src, dst) }
     }
 
-    fn edge_writes(&mut self, edge_type: EdgeTypeId) -> &mut EdgeWrites {
-        let position = usize::from(edge_type);
-        if self.writes.edges.len() <= position {
-            self.writes.edges.resize_with(position + 1, EdgeWrites::default);
-        }
-        &mut self.writes.edges[position]
+    /// Whether the caller asks the processor for what the commit will read. Not where commits are synced: those who call share what time is
+    /// left beside whoever commits for all of them, and that one asks for what a whole group reads at once.
+    fn asks_ahead(&self) -> bool {
+        !self.store.inner().is_synced()
     }
 
     fn live_writes(&self, edge_type: EdgeTypeId, vertex: Handle) -> impl Iterator<Item = &EdgeWrite> {
-        let edges = self.writes.edges.get(usize::from(edge_type));
-        edges.into_iter().flat_map(move |edges| edges.of_vertex(vertex))
+        self.writes.edges(edge_type).into_iter().flat_map(move |edges| edges.of_vertex(vertex))
     }
 
     fn edge_exists(&self, edge_type: EdgeTypeId, src: Handle, dst: Handle) -> bool {
         let (from, to) = self.canonical(edge_type, src, dst);
-        let edges = self.writes.edges.get(usize::from(edge_type));
+        let edges = self.writes.edges(edge_type);
         if let Some(position) = edges.and_then(|edges| edges.last(from, to)) {
             return edges.is_some_and(|edges| !edges.writes[position].delete);
         }

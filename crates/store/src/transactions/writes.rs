@@ -9,6 +9,7 @@ use evergraph_types::{
     Direction, EdgeTypeId, Key, PropertyId, Schema, Sequence, Value, VertexId, VertexTypeId,
 };
 use hashbrown::HashMap;
+use smallvec::SmallVec;
 
 use crate::commits::commit::PREFETCHED_ROWS;
 use crate::keys::dictionary::Dictionary;
@@ -35,17 +36,22 @@ pub(crate) struct VertexWrite {
 pub(crate) struct EdgeWrite {
     pub(crate) src: Handle,
     pub(crate) dst: Handle,
+    /// Where the properties that it gives begin among those of all, and how many these are.
+    first_property: usize,
+    num_properties: u32,
     pub(crate) delete: bool,
-    pub(crate) properties: Properties,
     pub(crate) dead: bool,
 }
 
 /// The operations on edges of one type. Those of the first that are looked through one by one have no entry in the index
-/// by either end.
+/// by either end. What most transactions write has room in here, so that they allocate little, and whoever commits for others reads
+/// few places that they have just written.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EdgeWrites {
-    pub(crate) writes: Vec<EdgeWrite>,
-    by_vertex: HashMap<Handle, Vec<usize>>,
+    pub(crate) writes: SmallVec<[EdgeWrite; 1]>,
+    /// Those of each operation side by side.
+    properties: SmallVec<[(PropertyId, Value); 4]>,
+    by_vertex: Option<Box<HashMap<Handle, Vec<usize>>>>,
 }
 
 /// So many operations of a transaction are found without an index, which most transactions are too short for.
@@ -63,7 +69,8 @@ pub(crate) struct Writes {
     pub(crate) new_keys: Vec<Key>,
     /// In the order of first touch.
     pub(crate) vertices: Vec<(Handle, VertexWrite)>,
-    pub(crate) edges: Vec<EdgeWrites>,
+    /// By type, in order.
+    pub(crate) edges: SmallVec<[(EdgeTypeId, EdgeWrites); 1]>,
     /// The dictionary that handles of known keys come from, once there is no version any more to hold it: as long as it is held,
     /// their ids are given to no other keys.
     pub(crate) dictionary: Option<Arc<Dictionary>>,
@@ -80,27 +87,29 @@ impl Writes {
             new_schema: None,
             new_keys: Vec::new(),
             vertices: Vec::new(),
-            edges: Vec::new(),
+            edges: SmallVec::new(),
             dictionary: None,
             items: BTreeMap::new(),
         }
     }
 
-    /// Gives up the version, so that what a commit replaces in it is free if nobody else holds it. Handles of known keys mean what they
-    /// do in it until the writes are resolved.
-    pub(crate) fn let_go_of(&mut self, version: Arc<Version>) {
-        self.prefetch_lists(&version);
+    /// Gives up the version, so that what a commit replaces in it is free if nobody else holds it; before that, asks the processor for
+    /// what few edges will be merged into, if whoever gives it up is to. Handles of known keys mean what they do in it until the
+    /// writes are resolved.
+    pub(crate) fn let_go_of(&mut self, version: Arc<Version>, asks_ahead: bool) {
+        if asks_ahead {
+            self.prefetch_lists(&version);
+        }
         self.dictionary = (!version.dictionary.is_dense()).then(|| version.dictionary.clone());
     }
 
-    /// Asks the processor for what few edges will be merged into: others are not kept waiting by whoever waits for that here.
+    /// Asks the processor for what few edges will be merged into: whoever waits for that here keeps no others waiting.
     fn prefetch_lists(&self, version: &Version) {
-        let few = |(_, edges): &(EdgeTypeId, &EdgeWrites)| edges.writes.len() <= PREFETCHED_ROWS;
-        for (edge_type, edges) in (0..).zip(&self.edges).filter(few) {
+        let few = |(_, edges): &&(EdgeTypeId, EdgeWrites)| edges.writes.len() <= PREFETCHED_ROWS;
+        for (edge_type, edges) in self.edges.iter().filter(few) {
             let prefetch = |end, direction| {
-                base_id(end)
-                    .into_iter()
-                    .for_each(|vertex| version.entry(edge_type, direction, vertex).prefetch());
+                let vertex = base_id(end).into_iter();
+                vertex.for_each(|vertex| version.entry(*edge_type, direction, vertex).prefetch());
             };
             for EdgeWrite { src, dst, .. } in &edges.writes {
                 prefetch(*src, Direction::Out);
@@ -111,28 +120,73 @@ impl Writes {
 
     /// The ids that the writes name.
     pub(crate) fn known_ids(&self) -> impl Iterator<Item = VertexId> {
-        let ends = self.edges.iter().flat_map(|edges| &edges.writes).filter(|write| !write.dead);
+        let ends = self.edges.iter().flat_map(|(_, edges)| &edges.writes).filter(|write| !write.dead);
         let ends = ends.flat_map(|write| [write.src, write.dst]);
         self.vertices.iter().map(|(handle, _)| *handle).chain(ends).filter_map(base_id)
     }
 }
 
 impl EdgeWrites {
-    pub(crate) fn push(&mut self, write: EdgeWrite) {
+    /// Appends an operation that gives no properties yet; tells its position.
+    pub(crate) fn push(&mut self, src: Handle, dst: Handle, delete: bool) -> usize {
         let position = self.writes.len();
         if position >= UNINDEXED {
-            self.by_vertex.entry(write.src).or_default().push(position);
-            if write.dst != write.src {
-                self.by_vertex.entry(write.dst).or_default().push(position);
+            let by_vertex = self.by_vertex.get_or_insert_default();
+            by_vertex.entry(src).or_default().push(position);
+            if dst != src {
+                by_vertex.entry(dst).or_default().push(position);
             }
         }
-        self.writes.push(write);
+        let first_property = self.properties.len();
+        self.writes.push(EdgeWrite { src, dst, first_property, num_properties: 0, delete, dead: false });
+        position
+    }
+
+    /// Has an operation give a property, in place of the value that it gave before, if any.
+    pub(crate) fn give(&mut self, position: usize, property: PropertyId, value: Value) {
+        let EdgeWrite { first_property: first, num_properties, .. } = &mut self.writes[position];
+        let end = *first + *num_properties as usize;
+        if let Some((_, before)) = self.properties[*first..end].iter_mut().find(|(id, _)| *id == property) {
+            *before = value;
+            return;
+        }
+        if end < self.properties.len() {
+            let own = *first..end;
+            *first = self.properties.len();
+            for at in own {
+                let moved = std::mem::replace(&mut self.properties[at], (0, Value::Null));
+                self.properties.push(moved);
+            }
+        }
+        self.properties.push((property, value));
+        *num_properties += 1;
+    }
+
+    /// The properties that an operation gives, each once.
+    pub(crate) fn given(&self, write: &EdgeWrite) -> &[(PropertyId, Value)] {
+        &self.properties[write.first_property..][..write.num_properties as usize]
+    }
+
+    /// Has no operation give a property.
+    pub(crate) fn forget(&mut self, property: PropertyId) {
+        for EdgeWrite { first_property, num_properties, .. } in &mut self.writes {
+            let own = &mut self.properties[*first_property..][..*num_properties as usize];
+            if let Some(at) = own.iter().position(|(id, _)| *id == property) {
+                own[at..].rotate_left(1);
+                *num_properties -= 1;
+            }
+        }
+    }
+
+    /// The positions of those in the index with this end, in order.
+    fn indexed(&self, end: Handle) -> &[usize] {
+        self.by_vertex.as_ref().and_then(|by_vertex| by_vertex.get(&end)).map_or(&[][..], Vec::as_slice)
     }
 
     /// The positions of the live operations with this end, in order.
     fn positions(&self, vertex: Handle) -> impl DoubleEndedIterator<Item = usize> {
         let first = 0..self.writes.len().min(UNINDEXED);
-        let indexed = self.by_vertex.get(&vertex).map_or(&[][..], Vec::as_slice);
+        let indexed = self.indexed(vertex);
         let has_end = move |write: &EdgeWrite| !write.dead && (write.src == vertex || write.dst == vertex);
         first.chain(indexed.iter().copied()).filter(move |&position| has_end(&self.writes[position]))
     }
@@ -141,10 +195,14 @@ impl EdgeWrites {
         self.positions(vertex).map(|position| &self.writes[position])
     }
 
+    /// The live operations on this edge, in order.
+    pub(crate) fn of_edge(&self, src: Handle, dst: Handle) -> impl Iterator<Item = &EdgeWrite> {
+        self.of_vertex(src).filter(move |write| (write.src, write.dst) == (src, dst))
+    }
+
     /// The position of the newest live operation on this edge.
     pub(crate) fn last(&self, src: Handle, dst: Handle) -> Option<usize> {
-        let indexed = |end: &Handle| self.by_vertex.get(end).map_or(0, Vec::len);
-        let end = if indexed(&dst) < indexed(&src) { dst } else { src };
+        let end = if self.indexed(dst).len() < self.indexed(src).len() { dst } else { src };
         let is_edge = |write: &EdgeWrite| (write.src, write.dst) == (src, dst);
         self.positions(end).rev().find(|&position| is_edge(&self.writes[position]))
     }
@@ -158,7 +216,7 @@ impl EdgeWrites {
     pub(crate) fn kill_vertex(&mut self, vertex: Handle) {
         let positions: Vec<usize> = self.positions(vertex).collect();
         positions.into_iter().for_each(|position| self.writes[position].dead = true);
-        self.by_vertex.remove(&vertex);
+        self.by_vertex.as_mut().and_then(|by_vertex| by_vertex.remove(&vertex));
     }
 }
 
@@ -168,10 +226,24 @@ impl Writes {
         self.new_schema.as_ref().unwrap_or(&self.base_schema)
     }
 
+    /// The operations on edges of a type, if there are any.
+    pub(crate) fn edges(&self, edge_type: EdgeTypeId) -> Option<&EdgeWrites> {
+        self.edges.iter().find(|(id, _)| *id == edge_type).map(|(_, edges)| edges)
+    }
+
+    /// The operations on edges of a type, to be changed.
+    pub(crate) fn edges_mut(&mut self, edge_type: EdgeTypeId) -> &mut EdgeWrites {
+        let position = self.edges.partition_point(|(id, _)| *id < edge_type);
+        if self.edges.get(position).is_none_or(|(id, _)| *id != edge_type) {
+            self.edges.insert(position, (edge_type, EdgeWrites::default()));
+        }
+        &mut self.edges[position].1
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.new_schema.is_none()
             && self.vertices.is_empty()
-            && self.edges.iter().all(|edges| edges.writes.is_empty())
+            && self.edges.iter().all(|(_, edges)| edges.writes.is_empty())
             && self.items.is_empty()
     }
 }
@@ -197,6 +269,61 @@ pub(crate) fn overlay(before: &mut Properties, given: impl IntoIterator<Item = (
         match before.iter_mut().find(|(id, _)| *id == property) {
             Some((_, old)) => *old = value,
             None => before.push((property, value)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Push,
+        Give(prop::sample::Index, PropertyId, i64),
+        Forget(PropertyId),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        let give = (any::<prop::sample::Index>(), 0..4 as PropertyId, any::<i64>());
+        prop_oneof![
+            2 => Just(Step::Push),
+            8 => give.prop_map(|(at, property, value)| Step::Give(at, property, value)),
+            1 => (0..4 as PropertyId).prop_map(Step::Forget),
+        ]
+    }
+
+    proptest! {
+        /// Operations give what was last given, in whatever order they are given it, less what was dropped.
+        #[test]
+        fn each_operation_gives_its_own_properties(steps in prop::collection::vec(step(), 1..60)) {
+            let mut edges = EdgeWrites::default();
+            let mut expected: Vec<BTreeMap<PropertyId, Value>> = Vec::new();
+            for step in steps {
+                match step {
+                    Step::Give(at, property, value) if !expected.is_empty() => {
+                        let position = at.index(expected.len());
+                        edges.give(position, property, Value::Int(value));
+                        expected[position].insert(property, Value::Int(value));
+                    }
+                    Step::Forget(property) => {
+                        edges.forget(property);
+                        expected.iter_mut().for_each(|given| drop(given.remove(&property)));
+                    }
+                    _ => {
+                        let position = expected.len();
+                        prop_assert_eq!(edges.push(position as Handle, 0, false), position);
+                        expected.push(BTreeMap::new());
+                    }
+                }
+                for (write, expected) in edges.writes.iter().zip(&expected) {
+                    let given = edges.given(write);
+                    prop_assert_eq!(given.len(), expected.len(), "each once");
+                    prop_assert_eq!(&given.iter().cloned().collect::<BTreeMap<_, _>>(), expected);
+                }
+            }
         }
     }
 }

@@ -237,13 +237,13 @@ pub(crate) fn still_there(writes: &Writes, schema: &Schema) -> bool {
                 && given.iter().all(|(id, _)| is_there(&schema.vertex_properties, *id))
         });
     vertices
-        && writes.edges.iter().enumerate().all(|(edge_type, edges)| {
+        && writes.edges.iter().all(|(edge_type, edges)| {
             let mut live = edges.writes.iter().filter(|write| !write.dead).peekable();
             live.peek().is_none()
-                || schema.edge_types.get(edge_type).is_some_and(|kind| {
+                || schema.edge_types.get(usize::from(*edge_type)).is_some_and(|kind| {
                     let properties = &kind.options.properties;
                     !kind.is_dropped()
-                        && live.all(|write| write.properties.iter().all(|(id, _)| is_there(properties, *id)))
+                        && live.flat_map(|write| edges.given(write)).all(|(id, _)| is_there(properties, *id))
                 })
         })
 }
@@ -252,16 +252,10 @@ pub(crate) fn still_there(writes: &Writes, schema: &Schema) -> bool {
 pub(crate) fn forget(writes: &mut Writes, dropped: Dropped) {
     match dropped {
         Dropped::Nothing => {}
-        Dropped::EdgeType(id) => {
-            if let Some(edges) = writes.edges.get_mut(usize::from(id)) {
-                *edges = Default::default();
-            }
-        }
+        Dropped::EdgeType(id) => writes.edges.retain(|(edge_type, _)| *edge_type != id),
         Dropped::EdgeProperty(edge_type, id) => {
-            let edges = writes.edges.get_mut(usize::from(edge_type));
-            for write in edges.into_iter().flat_map(|edges| &mut edges.writes) {
-                write.properties.retain(|(property, _)| *property != id);
-            }
+            let all = writes.edges.iter_mut().filter(|(other, _)| *other == edge_type);
+            all.for_each(|(_, edges)| edges.forget(id));
         }
         Dropped::VertexType(id) => {
             for (label, _) in writes.vertices.iter_mut().filter_map(|(_, write)| write.put.as_mut()) {

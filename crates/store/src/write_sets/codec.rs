@@ -439,9 +439,9 @@ mod tests {
     fn sample() -> Vec<WriteSet> {
         let mut ops = EdgeOps::default();
         let kind = |id| if id == 0 { PropertyType::Float64 } else { PropertyType::String };
-        ops.push(1, 2, false, vec![(0, Value::Float(0.5))], kind);
+        ops.push(1, 2, false, &[(0, Value::Float(0.5))], kind);
         ops.push_delete(2, 1);
-        ops.push(3, 1, false, vec![(1, Value::from("x")), (0, Value::Null)], kind);
+        ops.push(3, 1, false, &[(1, Value::from("x")), (0, Value::Null)], kind);
         let put = VertexPut { vertex: 7, label: Some(2), properties: (0..).zip(values()).collect() };
         vec![
             WriteSet {

@@ -101,7 +101,7 @@ impl EdgeOps {
         src: VertexId,
         dst: VertexId,
         delete: bool,
-        mut properties: Vec<(PropertyId, Value)>,
+        properties: &[(PropertyId, Value)],
         property_type: impl Fn(PropertyId) -> PropertyType,
     ) {
         let row = self.len();
@@ -113,14 +113,14 @@ impl EdgeOps {
         if let Some(deletes) = &mut self.deletes {
             deletes.push(delete);
         }
-        for (property, _) in &properties {
+        for (property, _) in properties {
             if self.column(*property).is_none() {
                 self.columns.push(OpColumn::absent(*property, property_type(*property), row));
             }
         }
         for column in &mut self.columns {
-            let value = properties.iter_mut().find(|(property, _)| *property == column.property);
-            column.push(value.map(|(_, value)| std::mem::replace(value, Value::Null)));
+            let value = properties.iter().find(|(property, _)| *property == column.property);
+            column.push(value.map(|(_, value)| value));
         }
     }
 
@@ -140,7 +140,7 @@ impl EdgeOps {
 
     /// Appends a delete.
     pub(crate) fn push_delete(&mut self, src: VertexId, dst: VertexId) {
-        self.push(src, dst, true, Vec::new(), |_| PropertyType::Bool);
+        self.push(src, dst, true, &[], |_| PropertyType::Bool);
     }
 
     /// Appends all operations of `other`.
@@ -156,13 +156,9 @@ impl EdgeOps {
             return;
         }
         for row in 0..other.len() {
-            let properties = other
-                .columns
-                .iter()
-                .filter(|column| column.is_given(row))
-                .map(|column| (column.property, column.values.get(row)))
-                .collect();
-            self.push(other.src[row], other.dst[row], other.is_delete(row), properties, &property_type);
+            let given = other.columns.iter().filter(|column| column.is_given(row));
+            let properties: Vec<_> = given.map(|column| (column.property, column.values.get(row))).collect();
+            self.push(other.src[row], other.dst[row], other.is_delete(row), &properties, &property_type);
         }
     }
 
@@ -227,7 +223,7 @@ impl OpColumn {
         Ok(())
     }
 
-    fn push(&mut self, value: Option<Value>) {
+    fn push(&mut self, value: Option<&Value>) {
         let rows = self.values.len();
         let given = value.is_some();
         if !given && self.given.is_none() {
@@ -236,8 +232,7 @@ impl OpColumn {
         if let Some(all) = &mut self.given {
             all.push(given);
         }
-        let fits = self.values.push(value.unwrap_or(Value::Null));
-        debug_assert!(fits.is_ok(), "the transaction checked the types");
+        self.values.push_coerced(value.unwrap_or(&Value::Null));
     }
 }
 

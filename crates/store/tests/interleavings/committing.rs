@@ -54,23 +54,23 @@ impl Committing {
 
     /// Hands in a number, which the answer has to be about.
     fn submit(&self, number: u64) -> Outcome {
-        self.queue.submit(self.pace, number, |group, lead| self.lead(number, group, lead))
+        self.queue.submit(self.pace, number, |lead| self.lead(number, lead))
     }
 
     /// Waits for the answer to a number that was handed in.
     fn answer(&self, number: u64, handed_in: HandedIn) -> Outcome {
-        self.queue.answer(self.pace, handed_in, |group, lead| self.lead(number, group, lead))
+        self.queue.answer(self.pace, handed_in, |lead| self.lead(number, lead))
     }
 
-    fn lead(&self, number: u64, group: Vec<u64>, lead: &mut Lead<'_>) -> Vec<Outcome> {
+    fn lead(&self, number: u64, lead: &mut Lead<'_>) -> Vec<Outcome> {
         assert!(!self.is_led.swap(true, Ordering::SeqCst), "one leads at a time");
         let is_first = self.groups.fetch_add(1, Ordering::SeqCst) == 0;
-        self.commit(number, group, is_first, lead)
+        self.commit(number, is_first, lead)
     }
 
     /// As the store does, with the stages that it has. Every third leader has the store to itself, and one if many wait; of odd ones the group is applied
     /// while the next is accepted.
-    fn commit(&self, number: u64, group: Vec<u64>, is_first: bool, lead: &mut Lead<'_>) -> Vec<Outcome> {
+    fn commit(&self, number: u64, is_first: bool, lead: &mut Lead<'_>) -> Vec<Outcome> {
         let mut committer = self.stages.enter();
         committer.groups += 1;
         let turn = committer.groups;
@@ -80,12 +80,12 @@ impl Committing {
             self.no_longer_leads();
             let (committer, applier) = held.split();
             if let Some(Refusal::Failed(reason)) = &committer.refusal {
-                return refused(&group, reason);
+                return refused(&lead.requests, reason);
             }
-            return self.apply(applier, turn, group, is_first);
+            return self.apply(applier, turn, &lead.requests, is_first);
         }
         if self.pace == Pace::Disk {
-            return self.commit_synced(committer, number, turn, group, is_first, lead);
+            return self.commit_synced(committer, number, turn, is_first, lead);
         }
         let mut applier = if self.fault == Fault::LeaveEarly {
             drop(committer);
@@ -101,7 +101,7 @@ impl Committing {
         if number % 2 == 1 {
             lead.pass_on();
         }
-        self.apply(&mut applier, turn, group, is_first)
+        self.apply(&mut applier, turn, &lead.requests, is_first)
     }
 
     /// The lead of even ones goes on while the group is synced.
@@ -110,7 +110,6 @@ impl Committing {
         mut committer: MutexGuard<'_, Committer>,
         number: u64,
         turn: u64,
-        group: Vec<u64>,
         is_first: bool,
         lead: &mut Lead<'_>,
     ) -> Vec<Outcome> {
@@ -118,7 +117,7 @@ impl Committing {
         self.no_longer_leads();
         if let Some(reason) = &syncer.failure {
             assert_eq!(committer.refusal, Some(Refusal::Failed(reason.clone())), "the committer knows");
-            return refused(&group, reason);
+            return refused(&lead.requests, reason);
         }
         syncer.failure = Some(INTERRUPTED.to_owned());
         drop(committer);
@@ -134,7 +133,7 @@ impl Committing {
         lead.pass_on();
         if self.fault == Fault::LeaveEarly {
             drop(syncer);
-            return self.apply(&mut self.stages.applier_after_sync(), turn, group, is_first);
+            return self.apply(&mut self.stages.applier_after_sync(), turn, &lead.requests, is_first);
         }
         let mut applier = self.stages.applier_after_sync();
         if applier.is_busy {
@@ -143,19 +142,19 @@ impl Committing {
         if let Some(reason) = syncer.failure.clone() {
             drop((applier, syncer));
             assert!(self.stages.lock().refusal.is_some());
-            return refused(&group, &reason);
+            return refused(&lead.requests, &reason);
         }
         drop(syncer);
-        self.apply(&mut applier, turn, group, is_first)
+        self.apply(&mut applier, turn, &lead.requests, is_first)
     }
 
     fn no_longer_leads(&self) {
         assert!(self.is_led.swap(false, Ordering::SeqCst));
     }
 
-    fn apply(&self, applier: &mut Applier, turn: u64, group: Vec<u64>, is_first: bool) -> Vec<Outcome> {
+    fn apply(&self, applier: &mut Applier, turn: u64, group: &[u64], is_first: bool) -> Vec<Outcome> {
         if applier.is_busy {
-            return refused(&group, INTERRUPTED);
+            return refused(group, INTERRUPTED);
         }
         applier.is_busy = true;
         if is_first && self.fault == Fault::IsInterrupted {
@@ -169,7 +168,7 @@ impl Committing {
             thread::yield_now();
             Ok(BatchSummary { sequence: request, ..BatchSummary::default() })
         };
-        let answers = group.into_iter().map(commit).collect();
+        let answers = group.iter().copied().map(commit).collect();
         applier.is_busy = false;
         if is_first && self.fault == Fault::AnswersNobody { Vec::new() } else { answers }
     }
@@ -251,23 +250,23 @@ struct Crowded {
 
 impl Crowded {
     fn submit(&self, number: u64) -> Outcome {
-        self.all.queue.submit(Pace::Disk, number, |group, lead| {
-            match lead.hand_over(group, |crowd| self.crowds.ask(crowd)) {
-                Ok(()) => Vec::new(),
-                Err(kept) => self.all.lead(number, kept, lead),
+        self.all.queue.submit(Pace::Disk, number, |lead| {
+            match lead.hand_over(|crowd| self.crowds.ask(crowd)) {
+                true => Vec::new(),
+                false => self.all.lead(number, lead),
             }
         })
     }
 
     fn lead(&self, crowd: Crowd) {
         let mut next = Some(self.all.queue.lead_for(crowd));
-        while let Some((group, mut lead)) = next {
+        while let Some(mut lead) = next {
             assert!(!self.all.is_led.swap(true, Ordering::SeqCst), "one leads at a time");
             let mut held = self.all.stages.lock();
             let (committer, applier) = held.split();
             committer.groups += 1;
             let turn = committer.groups;
-            let apply = || self.all.apply(applier, turn, group, false);
+            let apply = || self.all.apply(applier, turn, &lead.requests, false);
             let (synced, answers) = self.syncs.join(turn, |turn| turn, apply);
             assert_eq!(synced, Some(turn), "a group is answered when it is synced itself");
             self.all.no_longer_leads();
