@@ -24,8 +24,9 @@ use crate::system::pool::{PARALLEL_ROWS, in_pool};
 /// Stands for a key that has no id.
 pub(crate) const NO_ID: VertexId = VertexId::MAX;
 
-/// Keys and ids of one store.
+/// Keys and ids of one store. On a line of memory of its own, as [`Schema`](evergraph_types::Schema) is.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(crate) struct Dictionary(Arc<ByKind>);
 
 #[derive(Debug)]

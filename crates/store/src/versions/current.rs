@@ -37,8 +37,9 @@ impl Default for Slots {
     }
 }
 
-/// The newest of the versions, which it holds a reference to.
+/// The newest of the versions, which it holds a reference to. A line of memory has nothing else that commits write to.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(crate) struct Current<T: 'static>(AtomicPtr<T>);
 
 // SAFETY: it is an `Arc` that threads share.

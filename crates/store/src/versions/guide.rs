@@ -106,8 +106,9 @@ pub(crate) struct Guides {
     pub(crate) texts: Vec<Option<Guide>>,
 }
 
-/// The mapped files that entries and cells of a version may point into.
+/// The mapped files that entries and cells of a version may point into. On lines of memory of its own, as [`Schema`](evergraph_types::Schema) is.
 #[derive(Debug, Default)]
+#[repr(align(64))]
 pub(crate) struct Mapped {
     segments: Box<[Arc<Segment>]>,
     guides: Guides,

@@ -5,6 +5,7 @@
 use std::io::Write;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
@@ -26,6 +27,9 @@ const COMPARED_REQUESTS: usize = 20_000;
 const MANY_CLIENTS: usize = 64;
 /// Syncs of a file that nobody else writes to, each turn.
 const SYNCS_ALONE: usize = 50;
+/// Times that a line of memory goes from one core to another and back, each turn, and how many of them are timed at once.
+const HANDED_OVER: u32 = 20_000;
+const TIMED_AT_ONCE: u32 = 100;
 /// The graph behind synced commits is this much smaller: the disk decides.
 const SYNCED_SHARE: u64 = 10;
 /// The names of measurements that are no mix alone. A reader that shares its core with others loses time to them: that
@@ -320,7 +324,9 @@ impl Bench<'_> {
         elsewhere.load(&mut graph.all_nodes(), &mut graph.all_links()).map_err(fault)?;
         let writers = [None, Some(&elsewhere as &dyn LinkStore), Some(store)];
         let mut scores = [(); 3].map(|()| Score::default());
+        let mut lines = Score::default();
         for round in 0..u64::from(self.args.repeats) {
+            hand_over(&mut lines);
             for (writer, score) in writers.into_iter().zip(&mut scores) {
                 std::thread::scope(|scope| {
                     let this = &*self;
@@ -341,6 +347,7 @@ impl Bench<'_> {
         let kept = medians.map_or(rates, |(elsewhere, beside)| elsewhere / beside);
         let what = format!("{kept:.2} of that by medians, {rates:.2} by rates >= 0.90");
         let bars = vec![Bar { what, holds: kept >= 0.9 }];
+        self.add("a line of memory, to another core and back", "the cores", None, &mut lines, Vec::new())?;
         self.add(READER, "Evergraph", None, &mut alone, Vec::new())?;
         self.add(
             &format!("{READER} beside another store's writer"),
@@ -379,4 +386,35 @@ fn sync_alone(path: &Path, score: &mut Score) -> std::io::Result<()> {
         score.note(begin.elapsed(), true);
     }
     Ok(())
+}
+
+/// Hands a line of memory to another thread, which hands it back, again and again: what the processors allow, measured beside a reader
+/// of what another thread has just written.
+fn hand_over(score: &mut Score) {
+    let handed_over = AtomicU32::new(0);
+    let give = |number| handed_over.store(number, Ordering::Release);
+    let await_one = |number| {
+        let mut looks = 0_u32;
+        while handed_over.load(Ordering::Acquire) != number {
+            looks += 1;
+            // The other thread may wait for this one's processor.
+            if looks.is_multiple_of(1 << 10) { std::thread::yield_now() } else { std::hint::spin_loop() }
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 0..HANDED_OVER {
+                await_one(2 * number + 1);
+                give(2 * number + 2);
+            }
+        });
+        for first in (0..HANDED_OVER).step_by(TIMED_AT_ONCE as usize) {
+            let begin = Instant::now();
+            for number in first..first + TIMED_AT_ONCE {
+                give(2 * number + 1);
+                await_one(2 * number + 2);
+            }
+            score.note(begin.elapsed() / TIMED_AT_ONCE, false);
+        }
+    });
 }
