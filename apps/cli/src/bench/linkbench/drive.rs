@@ -20,6 +20,11 @@ pub(super) struct Score {
 }
 
 impl Score {
+    /// One that has room.
+    fn with_room() -> Self {
+        Score { reads: Vec::with_capacity(ROOM), writes: Vec::with_capacity(ROOM), ..Score::default() }
+    }
+
     /// Requests a second of all clients together, the time left out that making them up takes.
     pub(super) fn rate(&self) -> f64 {
         self.requests as f64 / self.seconds
@@ -84,6 +89,13 @@ impl Turn {
     }
 }
 
+/// What part of a turn comes before it, in which clients work as they do in it, and nothing is noted: a thread that has just begun takes memory
+/// that the system has to clear first, and of many threads that is much.
+const WARM_UP: f64 = 0.25;
+
+/// Room for the times of so many requests is made before a client begins, so that it does not grow while many clients share a core.
+const ROOM: usize = 1 << 15;
+
 /// Lets all clients of a turn work.
 pub(super) fn drive(
     store: &dyn LinkStore,
@@ -91,17 +103,19 @@ pub(super) fn drive(
     turn: &Turn,
     score: &mut Score,
 ) -> Result<(), Fault> {
-    let is_over = AtomicBool::new(false);
+    let (is_noted, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
     let scores: Result<Vec<Score>, Fault> = std::thread::scope(|scope| {
         let numbers: Vec<usize> = (0..turn.clients).collect();
         let threads: Vec<_> = numbers
             .chunks(turn.clients_per_thread)
             .map(|numbers| {
                 let clients = numbers.iter().map(|&number| turn.client(workload, number)).collect();
-                let is_over = &is_over;
-                scope.spawn(move || work(&mut *store.session()?, clients, is_over))
+                let (is_noted, is_over) = (&is_noted, &is_over);
+                scope.spawn(move || work(&mut *store.session()?, clients, is_noted, is_over))
             })
             .collect();
+        std::thread::sleep(turn.duration.mul_f64(WARM_UP));
+        is_noted.store(true, Ordering::Relaxed);
         std::thread::sleep(turn.duration);
         is_over.store(true, Ordering::Relaxed);
         let ended = threads.into_iter().map(|thread| thread.join().map_err(|_| "a client panicked")?);
@@ -117,22 +131,28 @@ pub(super) fn drive(
 fn work(
     session: &mut dyn LinkSession,
     mut clients: Vec<Client>,
+    is_noted: &AtomicBool,
     is_over: &AtomicBool,
 ) -> Result<Score, Fault> {
-    let (mut score, mut answers) = (Score::default(), Answers::default());
+    let (mut score, mut answers) = (Score::with_room(), Answers::default());
+    let mut note = |begin: Instant, requests: usize, is_write| {
+        let elapsed = begin.elapsed();
+        if is_noted.load(Ordering::Relaxed) {
+            (0..requests).for_each(|_| score.note(elapsed, is_write));
+        }
+    };
     while !is_over.load(Ordering::Relaxed) {
         if let [client] = &mut clients[..] {
             let request = client.next();
             let begin = Instant::now();
             std::hint::black_box(answers.of(session, &request)?);
-            score.note(begin.elapsed(), request.writes());
+            note(begin, 1, request.writes());
             continue;
         }
         let links = clients.iter_mut().filter_map(|client| client.next().into_link()).collect::<Vec<_>>();
         let begin = Instant::now();
         session.put_links(&links)?;
-        let elapsed = begin.elapsed();
-        links.iter().for_each(|_| score.note(elapsed, true));
+        note(begin, links.len(), true);
     }
     Ok(score)
 }
