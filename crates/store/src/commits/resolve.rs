@@ -15,11 +15,15 @@ use crate::commits::conflict::Late;
 use crate::keys::dictionary::{Dictionary, NO_ID};
 use crate::keys::recycler::{Recycler, is_view_of_ids};
 use crate::system::pool::PARALLEL_ROWS;
-use crate::transactions::writes::{Handle, Writes, base_id, id_of, new_position};
+use crate::transactions::writes::{EdgeWrites, Handle, Writes, base_id, id_of, new_position};
 use crate::versions::version::Version;
 use crate::write_sets::alteration::{extends, still_there, succeeds};
 use crate::write_sets::ops::{EdgeOps, Rebound, VertexPut, WriteSet};
 use crate::write_sets::schema_change::{check_key, check_text_lengths};
+
+/// Of so many operations on edges of a type at the most, whoever wrote them frees what is left; what is left of more is not to take memory as
+/// long as they are committed.
+const LEFT_WRITES: usize = 1 << 10;
 
 /// The state that ids and schema have reached, ahead of what is published.
 #[derive(Debug)]
@@ -279,8 +283,8 @@ impl Resolver {
         }
     }
 
-    /// The write set of a transaction whose schema was reconciled, which takes of the writes what it can have without freeing what is left.
-    /// After an error nothing has changed.
+    /// The write set of a transaction whose schema was reconciled, which takes of the writes what it can have without freeing what is left,
+    /// unless that is much. After an error nothing has changed.
     pub(crate) fn resolve_writes(
         &mut self,
         writes: &mut Writes,
@@ -322,7 +326,7 @@ impl Resolver {
             })
             .collect();
         let mut edges = Vec::new();
-        for (edge_type, all) in &writes.edges {
+        for (edge_type, all) in &mut writes.edges {
             let properties = &self.schema.edge_types[usize::from(*edge_type)].options.properties;
             let mut ops = EdgeOps::default();
             for write in all.writes.iter().filter(|write| !write.dead) {
@@ -332,6 +336,9 @@ impl Resolver {
             }
             if !ops.is_empty() {
                 edges.push((*edge_type, ops));
+            }
+            if all.writes.len() > LEFT_WRITES {
+                *all = EdgeWrites::default();
             }
         }
         let column = |keys: Vec<Key>| (!keys.is_empty()).then(|| KeyColumn::from_keys(keys)).flatten();
