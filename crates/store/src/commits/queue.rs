@@ -316,31 +316,35 @@ pub(crate) struct Lead<'a> {
     /// Where those of the group wait; `None` if it is the caller alone, who leads.
     group: Option<Arc<Group>>,
     is_passed_on: bool,
-    /// What it commits.
+    /// What it commits, until that is answered.
     pub(crate) requests: Vec<Request>,
+    /// How many these were.
+    size: usize,
     answers: Vec<Outcome>,
 }
 
 impl<'a> Lead<'a> {
     fn new(queue: &'a CommitQueue, pace: Pace, group: Option<Arc<Group>>, requests: Vec<Request>) -> Self {
-        Lead { queue, pace, group, requests, is_passed_on: false, answers: Vec::new() }
+        let size = requests.len();
+        Lead { queue, pace, group, requests, size, is_passed_on: false, answers: Vec::new() }
     }
 
     /// Whether many callers sleep for what the group asks: of those who are answered and run at once, the system may let any run
     /// before whoever leads.
     pub(crate) fn is_crowded(&self) -> bool {
-        REQUESTS_OF_A_CALLER * self.queue.sleepers.load(Ordering::Relaxed) > self.requests.len()
+        REQUESTS_OF_A_CALLER * self.queue.sleepers.load(Ordering::Relaxed) > self.size
     }
 
     /// Hands the lead over, if it is taken; the caller then waits for the answer as all others do. Tells whether it was.
     pub(crate) fn hand_over(&mut self, take: impl FnOnce(Crowd) -> Result<(), Crowd>) -> bool {
         let Some(group) = self.group.take() else { return false };
         let requests = std::mem::take(&mut self.requests);
-        match take(Crowd { requests, group }) {
-            Ok(()) => self.is_passed_on = true,
-            Err(Crowd { requests, group }) => (self.requests, self.group) = (requests, Some(group)),
+        if let Err(Crowd { requests, group }) = take(Crowd { requests, group }) {
+            (self.requests, self.group) = (requests, Some(group));
+            return false;
         }
-        self.is_passed_on
+        self.is_passed_on = true;
+        true
     }
 
     /// The lead of the next group, if anyone waits, which this one no longer is.
@@ -386,7 +390,7 @@ impl<'a> Lead<'a> {
         let mut state = lock(&self.queue.state);
         let is_kept = self.pace == Pace::Disk && !state.requests.is_empty();
         state.is_led = is_kept;
-        state.seen = self.requests.len() + state.requests.len();
+        state.seen = self.size + state.requests.len();
         if !state.requests.is_empty() {
             let offer = if is_kept { Offer::Kept } else { Offer::Free };
             // Within the lock: what is offered here must not come after the answers.
